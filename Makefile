@@ -1,0 +1,45 @@
+# Every target sets up what it needs; `make` alone prints them.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types contract pytest clean
+
+help:  ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+	  echo "gapgram needs Python 3.10 or later, and $(PYTHON) is `$(PYTHON) --version 2>&1`: say make PYTHON=python3.12"; exit 2; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: pyproject.toml | $(BIN)/python
+	@echo "installing gapgram into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.test: pyproject.toml | $(BIN)/python
+	@echo "installing gapgram and its test tools into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@ $(VENV)/.core
+
+demo: $(VENV)/.core  ## the main job on text that ships with Python
+	@$(BIN)/gapgram demo
+
+test: $(VENV)/.test lint types contract pytest  ## everything that must pass: style, types, layers, tests
+
+lint: $(VENV)/.test  ## ruff
+	@$(BIN)/ruff check src tests
+
+types: $(VENV)/.test  ## mypy, strict
+	@$(BIN)/mypy
+
+contract: $(VENV)/.test  ## the layers of the architecture
+	@$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
+
+pytest: $(VENV)/.test  ## tests and doctests alone
+	@$(BIN)/python -m pytest
+
+clean:  ## remove the virtual environment and what tools left
+	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .demo

@@ -1,0 +1,251 @@
+"""Text in, ids out: one sentence a line, words by ASCII white space.
+
+`read_corpus` learns a vocabulary from text and encodes it; `encode` encodes text with the vocabulary of a
+model. What may be wrong with text, and the choices there are, is the same for both (`TextRules`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.errors import TextError, UsageError
+from gapgram.kernels import words as kernels
+from gapgram.progress import Progress
+from gapgram.textfile import Block, read_blocks
+from gapgram.vocabulary import SPECIAL, Vocabulary, slots_for
+
+Ids = npt.NDArray[np.int32]
+Paths = str | Path | Sequence[str | Path]
+
+_SPECIAL_RULES = {
+    "error": kernels.REFUSE_SPECIAL,
+    "skip": kernels.SKIP_SPECIAL,
+    "unk": kernels.ALLOW_UNKNOWN,
+}
+
+
+@dataclass(frozen=True)
+class TextRules:
+    """What to do with text that holds special words or is not UTF-8.
+
+    special: `error`, `skip` (leave such words out), or `unk` (`<unk>` in the text stands for unknown
+        words; `<s>` and `</s>` are still errors).
+    invalid: `error`, or `replace` (by U+FFFD).
+    """
+
+    special: str = "error"
+    invalid: str = "error"
+
+    def __post_init__(self) -> None:
+        if self.special not in _SPECIAL_RULES:
+            raise UsageError(f"special words: {self.special!r}; expected error, skip or unk")
+        if self.invalid not in ("error", "replace"):
+            raise UsageError(f"invalid UTF-8: {self.invalid!r}; expected error or replace")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """An encoded text: `ids` holds `<s> … </s>` for every sentence, one after the other."""
+
+    ids: Ids
+    vocabulary: Vocabulary
+    sentences: int
+    words: int
+    empty_lines: int
+    digest: str
+    rule: str
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Some lines of a text as ids, `<s> … </s>` for every line that has words."""
+
+    ids: Ids
+    sentences: int
+    empty_lines: int
+
+
+def as_paths(texts: Paths) -> list[str | Path]:
+    """One path or several, as a list."""
+    paths: list[str | Path] = [texts] if isinstance(texts, str | Path) else list(texts)
+    if not paths:
+        raise UsageError("no text: name at least one file, or - for standard input")
+    return paths
+
+
+def blocks_of_files(texts: Paths, *, title: str = "reading", shown: bool = False) -> Iterator[Block]:
+    """The lines of all files, one after the other, with a progress bar by bytes on disk."""
+    paths = as_paths(texts)
+    sizes = [os.path.getsize(p) for p in paths if os.path.isfile(p)]
+    with Progress(title, total=sum(sizes) or None, unit="B", shown=shown) as bar:
+        for path in paths:
+            yield from read_blocks(path, bar.advance)
+
+
+def blocks_of_sentences(sentences: Iterable[str | Sequence[str]]) -> Iterator[Block]:
+    """Sentences held in memory, as strings or as lists of words, as if they were lines of a file."""
+    line, lines, size = 1, [], 0
+    for sentence in sentences:
+        text = sentence if isinstance(sentence, str) else " ".join(sentence)
+        lines.append(text.replace("\n", " ").encode("utf-8", "surrogatepass"))
+        size += len(lines[-1])
+        if size > 1 << 22:
+            yield Block("sentences", line, b"\n".join([*lines, b""]))
+            line, lines, size = line + len(lines), [], 0
+    if lines:
+        yield Block("sentences", line, b"\n".join([*lines, b""]))
+
+
+class _Table:
+    """A word table that grows."""
+
+    def __init__(self) -> None:
+        start = Vocabulary.of([])
+        self.n = len(SPECIAL)
+        self.slots = np.full(1 << 16, -1, np.int64)
+        self.pool = np.zeros(1 << 18, np.uint8)
+        self.pool[: start.pool.size] = start.pool
+        self.offsets = np.zeros((1 << 15) + 1, np.int64)
+        self.offsets[: self.n + 1] = start.offsets
+        self.counts = np.zeros(1 << 15, np.int64)
+        kernels.fill_slots(self.slots, self.pool, self.offsets, self.n)
+
+    def grow(self, line_bytes: int) -> None:
+        """Make room for at least one more line of so many bytes."""
+        capacity = 2 * self.counts.size + line_bytes
+        self.counts = np.concatenate([self.counts, np.zeros(capacity - self.counts.size, np.int64)])
+        self.offsets = np.concatenate([self.offsets, np.zeros(capacity + 1 - self.offsets.size, np.int64)])
+        self.pool = np.concatenate([self.pool, np.zeros(self.pool.size + 2 * line_bytes, np.uint8)])
+        self.slots = np.empty(slots_for(capacity), np.int64)
+        kernels.fill_slots(self.slots, self.pool, self.offsets, self.n)
+
+    def words(self) -> list[bytes]:
+        """The words after the special ones."""
+        pool, ends = self.pool.tobytes(), self.offsets[: self.n + 1].tolist()
+        return [pool[a:b] for a, b in zip(ends[len(SPECIAL) : -1], ends[len(SPECIAL) + 1 :], strict=True)]
+
+
+def read_corpus(
+    blocks: Iterable[Block],
+    *,
+    min_count: int = 1,
+    vocab_limit: int | None = None,
+    rules: TextRules = TextRules(),  # noqa: B008 - frozen
+) -> Corpus:
+    """Learn the vocabulary of a text and encode it.
+
+    Words met fewer than `min_count` times, and all but the `vocab_limit` most frequent (ties by the order
+    of their bytes), become `<unk>`. The digest does not depend on the order of the sentences.
+
+    >>> corpus = read_corpus(blocks_of_sentences(["a b a", "", "c"]))
+    >>> corpus.sentences, corpus.words, corpus.empty_lines, list(corpus.vocabulary)[3:]
+    (2, 4, 1, ['a', 'b', 'c'])
+    >>> corpus.ids.tolist()
+    [1, 3, 4, 3, 2, 1, 5, 2]
+    """
+    if min_count < 1:
+        raise UsageError(f"minimum count {min_count}: expected 1 or more")
+    if vocab_limit is not None and vocab_limit < 1:
+        raise UsageError(f"vocabulary limit {vocab_limit}: expected 1 or more words")
+    table, pieces = _Table(), []
+    lines = empty = sentences = digest = 0
+    for block in blocks:
+        text = _text_of(block, rules)
+        begin = 0
+        while begin < text.size:
+            out = np.empty(2 * (text.size - begin) + 2, np.int32)
+            status, stopped, table.n, used, n_lines, n_empty, block_digest = kernels.encode_lines(
+                text, begin, True, _SPECIAL_RULES[rules.special],
+                table.slots, table.pool, table.offsets, table.counts, table.n, out,
+            )  # fmt: skip
+            if status == kernels.SPECIAL_FOUND:
+                raise _special_word(block, stopped, rules)
+            pieces.append(out[:used].copy())
+            lines, empty, sentences = lines + n_lines, empty + n_empty, sentences + n_lines - n_empty
+            digest = (digest + int(block_digest)) % (1 << 64)
+            if status == kernels.TABLE_FULL:
+                table.grow(int(np.argmax(text[stopped:] == ord("\n"))) + 1)
+            begin = stopped
+    if not lines:
+        raise TextError("the text is empty: expected one sentence a line")
+    if not sentences:
+        raise TextError(f"the text has {lines:,} lines and all are empty: expected one sentence a line")
+    ids = np.concatenate(pieces)
+    pieces.clear()
+    words = ids.size - 2 * sentences
+    if words == 1:
+        raise TextError("the text is one word in all: a model needs more to count")
+    vocabulary, new_ids = _final_ids(table, min_count, vocab_limit)
+    rule = f"min_count={min_count},limit={vocab_limit or 'none'},special={rules.special}"
+    return Corpus(new_ids[ids], vocabulary, sentences, words, empty, f"{digest:016x}", rule)
+
+
+def _final_ids(table: _Table, min_count: int, vocab_limit: int | None) -> tuple[Vocabulary, Ids]:
+    """The vocabulary by falling count, then bytes, and the final id of each id of the table."""
+    words, counts = table.words(), table.counts[len(SPECIAL) : table.n]
+    by_bytes = np.array(sorted(range(len(words)), key=words.__getitem__), np.int64)
+    order = by_bytes[np.argsort(-counts[by_bytes], kind="stable")]
+    kept = order[counts[order] >= min_count][:vocab_limit]
+    new_ids = np.zeros(table.n, np.int32)
+    new_ids[: len(SPECIAL)] = range(len(SPECIAL))
+    new_ids[kept + len(SPECIAL)] = np.arange(len(kept), dtype=np.int32) + len(SPECIAL)
+    return Vocabulary.of([words[i] for i in kept]), new_ids
+
+
+def encode(
+    blocks: Iterable[Block],
+    vocabulary: Vocabulary,
+    rules: TextRules = TextRules(special="unk"),  # noqa: B008 - frozen
+) -> Iterator[Encoded]:
+    """Encode text with a vocabulary, a few megabytes at a time; other words become `<unk>`."""
+    none = np.empty(0, np.int64)
+    for block in blocks:
+        text = _text_of(block, rules)
+        out = np.empty(2 * text.size + 2, np.int32)
+        status, stopped, _, used, lines, empty, _ = kernels.encode_lines(
+            text, 0, False, _SPECIAL_RULES[rules.special],
+            vocabulary.slots, vocabulary.pool, vocabulary.offsets, none, 0, out,
+        )  # fmt: skip
+        if status == kernels.SPECIAL_FOUND:
+            raise _special_word(block, stopped, rules)
+        yield Encoded(out[:used].copy(), lines - empty, empty)
+
+
+def _text_of(block: Block, rules: TextRules) -> npt.NDArray[np.uint8]:
+    """The bytes of a block, known to be UTF-8."""
+    data = block.data
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if rules.invalid == "error":
+            raise _invalid_utf8(block, error.start) from None
+        data = data.decode("utf-8", "replace").encode("utf-8")
+    return np.frombuffer(data, np.uint8)
+
+
+def _invalid_utf8(block: Block, at: int) -> TextError:
+    line_begin = block.data.rfind(b"\n", 0, at) + 1
+    line = block.first_line + block.data.count(b"\n", 0, at)
+    if line == 1 and block.data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return TextError(f"{block.name}:1: starts with a UTF-16 byte-order mark: convert it to UTF-8 first")
+    return TextError(
+        f"{block.name}:{line}: byte {at - line_begin + 1} of the line (0x{block.data[at]:02x}) is not valid UTF-8: "
+        "mend the file, or have such bytes replaced (--invalid replace)"
+    )
+
+
+def _special_word(block: Block, line_begin: int, rules: TextRules) -> TextError:
+    line = block.first_line + block.data.count(b"\n", 0, line_begin)
+    refused = SPECIAL if rules.special == "error" else SPECIAL[1:]
+    words = block.data[line_begin : block.data.index(b"\n", line_begin)].split()
+    word = next(w for w in refused if w.encode() in words)
+    advice = "leave such words out (--special skip)"
+    if word == SPECIAL[0]:
+        advice += " or let it stand for unknown words (--special unk)"
+    return TextError(f"{block.name}:{line}: the word {word} is the model's own: {advice}")

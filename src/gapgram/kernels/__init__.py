@@ -1,0 +1,11 @@
+"""The only home of compiled code: arrays in, arrays out; nothing here prints or reads the environment.
+
+    words       bytes to word ids
+    sorting     positions into groups of equal grams
+    tables      groups to gram and context tables
+    lookup      grams of a text found in the tables, and their probabilities
+    fitting     weights from text
+
+Kernels are compiled on first use and cached beside the package (or in the user's cache folder). They
+release the interpreter's lock. With NUMBA_DISABLE_JIT=1 they run as plain Python under a debugger.
+"""

@@ -1,0 +1,126 @@
+"""A lattice: the patterns of a model and, for each, the smaller patterns it is interpolated with.
+
+A pattern is interpolated with the largest patterns of the family that are strictly below it. So the
+chain {1 … n-1} → … → {1} → {} is modified Kneser-Ney, and the family of all 2^(n-1) patterns, where
+each pattern is interpolated with every pattern that skips one more word, is the generalized language
+model. Any other family that holds the empty pattern is a lattice too::
+
+    >>> print(Lattice.chain(3))
+    chain 1 11 111
+    >>> print(Lattice.full(3))
+    full 1 11 101 111
+    >>> print(Lattice.parse("1011 11", order=4))
+    custom 1 11 1011
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from gapgram.errors import UsageError
+from gapgram.pattern import MAX_ORDER, Pattern
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """A family of patterns, the empty one among them, in the order of their masks."""
+
+    order: int
+    patterns: tuple[Pattern, ...]
+
+    @classmethod
+    def of(cls, order: int, patterns: Iterable[Pattern]) -> Lattice:
+        """The lattice of a family; the empty pattern is added where it is missing."""
+        check_order(order)
+        family = {Pattern(0), *patterns}
+        too_far = [p for p in family if p.reach >= order]
+        if too_far:
+            raise UsageError(
+                f"pattern {max(too_far, key=lambda p: p.mask)} spans {max(p.reach for p in too_far) + 1} words, "
+                f"the model's order is {order}: raise the order or leave the pattern out"
+            )
+        return cls(order, tuple(sorted(family, key=lambda p: p.mask)))
+
+    @classmethod
+    def chain(cls, order: int) -> Lattice:
+        """The contiguous patterns: modified Kneser-Ney."""
+        return cls.of(order, (Pattern.contiguous(k) for k in range(check_order(order))))
+
+    @classmethod
+    def full(cls, order: int) -> Lattice:
+        """All 2^(n-1) patterns: the generalized language model."""
+        return cls.of(order, (Pattern(mask) for mask in range(1 << (check_order(order) - 1))))
+
+    @classmethod
+    def parse(cls, text: str, order: int) -> Lattice:
+        """Read ``chain``, ``full``, or patterns in short form separated by spaces or commas."""
+        name = text.strip().lower()
+        if name == "chain":
+            return cls.chain(order)
+        if name == "full":
+            return cls.full(order)
+        shorts = [s for s in re.split(r"[\s,]+", name) if s]
+        if shorts and shorts[0] == "custom":
+            shorts = shorts[1:]
+        if not shorts:
+            raise UsageError("lattice: expected chain, full, or patterns such as '1,11,101,111'")
+        return cls.of(order, map(Pattern.parse, shorts))
+
+    @cached_property
+    def name(self) -> str:
+        """``chain``, ``full`` or ``custom``."""
+        if self == Lattice.chain(self.order):
+            return "chain"
+        return "full" if self == Lattice.full(self.order) else "custom"
+
+    @cached_property
+    def _members(self) -> frozenset[Pattern]:
+        return frozenset(self.patterns)
+
+    @cached_property
+    def stored(self) -> tuple[Pattern, ...]:
+        """The patterns whose grams must be kept: the family and all that its contexts are grams of.
+
+        >>> [str(p) for p in Lattice.parse("11011", order=5).stored]
+        ['1', '11', '1101', '11011']
+        """
+        needed = set(self.patterns)
+        for pattern in self.patterns:
+            while pattern.mask:
+                pattern = pattern.tail
+                needed.add(pattern)
+        return tuple(sorted(needed, key=lambda p: p.mask))
+
+    def below(self, pattern: Pattern) -> tuple[Pattern, ...]:
+        """The patterns that this one is interpolated with, those without the farthest word first.
+
+        >>> [str(p) for p in Lattice.full(4).below(Pattern.parse("1111"))]
+        ['111', '1011', '1101']
+        """
+        one_less = tuple(pattern.smaller())
+        if self._members.issuperset(one_less):
+            return one_less
+        under = [p for p in self.patterns if p <= pattern and p != pattern]
+        covers = [p for p in under if not any(p <= q and p != q for q in under)]
+        return tuple(sorted(covers, key=lambda p: p.mask))
+
+    def starts(self, available: int) -> tuple[Pattern, ...]:
+        """Where a prediction that sees `available` earlier words enters the lattice.
+
+        That is {1 … available}, or, where the family does not hold it, the patterns below it.
+        """
+        top = Pattern.contiguous(min(available, self.order - 1))
+        return (top,) if top in self._members else self.below(top)
+
+    def __str__(self) -> str:
+        return " ".join([self.name, *map(str, self.patterns)])
+
+
+def check_order(order: int) -> int:
+    """Refuse an order that no model can have."""
+    if not 1 <= order <= MAX_ORDER:
+        raise UsageError(f"order {order}: expected a whole number from 1 to {MAX_ORDER}, 5 is usual")
+    return order

@@ -1,0 +1,109 @@
+"""Text from files: plain, gzip, bzip2, xz or zstd by their first bytes, `-` for standard input."""
+
+from __future__ import annotations
+
+import bz2
+import errno
+import gzip
+import io
+import lzma
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, cast
+
+import zstandard
+
+from gapgram.errors import TextError
+
+BLOCK_BYTES = 1 << 22
+_DECODE_ERRORS = (OSError, EOFError, lzma.LZMAError, zstandard.ZstdError)
+
+_OPENERS: dict[bytes, tuple[str, Callable[[IO[bytes]], IO[bytes]]]] = {
+    b"\x1f\x8b": ("gzip", lambda raw: cast("IO[bytes]", gzip.GzipFile(fileobj=raw))),
+    b"BZh": ("bzip2", lambda raw: cast("IO[bytes]", bz2.BZ2File(raw))),
+    b"\xfd7zXZ\x00": ("xz", lambda raw: cast("IO[bytes]", lzma.LZMAFile(raw))),
+    b"\x28\xb5\x2f\xfd": (
+        "zstd",
+        lambda raw: cast("IO[bytes]", zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Block:
+    """Whole lines of one file: bytes that end in a newline, and the number of the first line."""
+
+    name: str
+    first_line: int
+    data: bytes
+
+
+def open_raw(path: str | Path) -> IO[bytes]:
+    """Open a file, or standard input for `-`, with an error that says what is wrong with it."""
+    if str(path) == "-":
+        return sys.stdin.buffer
+    try:
+        return Path(path).open("rb")
+    except FileNotFoundError:
+        raise TextError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise TextError(f"{path}: a folder, not a file; name the text files in it") from None
+    except OSError as error:
+        raise TextError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def decompressed(raw: IO[bytes]) -> tuple[str, IO[bytes]]:
+    """The kind of compression, by the first bytes, and a stream of what is inside."""
+    buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(cast("io.RawIOBase", raw))
+    head = buffered.peek(6)[:6]
+    for magic, (kind, opener) in _OPENERS.items():
+        if head.startswith(magic):
+            return kind, opener(buffered)
+    return "plain", buffered
+
+
+def read_blocks(path: str | Path, on_bytes: Callable[[int], None] = lambda n: None) -> Iterator[Block]:
+    """The lines of a file in blocks of a few megabytes; a last line without a newline gets one.
+
+    `on_bytes` is told how many bytes of the file on disk were read since it was last told.
+    """
+    name = "standard input" if str(path) == "-" else str(path)
+    raw = open_raw(path)
+    try:
+        kind, stream = decompressed(raw)
+        line, told = 1, 0
+        rest: list[bytes] = []
+        for data in _chunks(name, kind, stream):
+            if raw.seekable():
+                on_bytes(raw.tell() - told)
+                told = raw.tell()
+            cut = data.rfind(b"\n") + 1
+            if cut:
+                whole = b"".join([*rest, data[:cut]])
+                yield Block(name, line, whole)
+                line += whole.count(b"\n")
+                rest = []
+            if cut < len(data):
+                rest.append(data[cut:])
+        if rest:
+            yield Block(name, line, b"".join([*rest, b"\n"]))
+    finally:
+        if str(path) != "-":
+            raw.close()
+
+
+def _chunks(name: str, kind: str, stream: IO[bytes]) -> Iterator[bytes]:
+    first = True
+    while True:
+        try:
+            data = stream.read(BLOCK_BYTES)
+        except _DECODE_ERRORS as error:
+            if isinstance(error, OSError) and error.errno == errno.EISDIR:
+                raise TextError(f"{name}: a folder, not a file; name the text files in it") from None
+            raise TextError(f"{name}: the {kind} data is damaged or cut off: {error}") from None
+        if not data:
+            return
+        yield data.removeprefix(b"\xef\xbb\xbf") if first else data
+        first = False

@@ -1,0 +1,74 @@
+"""The words of a model and their ids: 0 is `<unk>`, 1 `<s>`, 2 `</s>`, then the most frequent word first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.kernels import words as kernels
+
+UNKNOWN, START, END = "<unk>", "<s>", "</s>"
+SPECIAL = (UNKNOWN, START, END)
+
+Array = npt.NDArray[np.int64]
+
+
+class Vocabulary:
+    """Words by id and ids by word; frozen, and mapped from a model file where it comes from one.
+
+    >>> vocabulary = Vocabulary.of(["the", "cat"])
+    >>> len(vocabulary), vocabulary.id("cat"), vocabulary[4], vocabulary.id("dog")
+    (5, 4, 'cat', 0)
+    >>> "cat" in vocabulary, "dog" in vocabulary
+    (True, False)
+    """
+
+    def __init__(self, pool: npt.NDArray[np.uint8], offsets: Array, slots: Array) -> None:
+        self.pool, self.offsets, self.slots = pool, offsets, slots
+
+    @classmethod
+    def of(cls, words: Sequence[str | bytes]) -> Vocabulary:
+        """The special words and these, in this order."""
+        all_words = [w.encode() if isinstance(w, str) else w for w in (*SPECIAL, *words)]
+        pool = np.frombuffer(b"".join(all_words), np.uint8)
+        offsets = np.zeros(len(all_words) + 1, np.int64)
+        np.cumsum([len(w) for w in all_words], out=offsets[1:])
+        slots = np.empty(slots_for(len(all_words)), np.int64)
+        kernels.fill_slots(slots, pool, offsets, len(all_words))
+        return cls(pool, offsets, slots)
+
+    def id(self, word: str) -> int:
+        """The id of a word; 0, the id of `<unk>`, where the vocabulary does not hold it."""
+        return max(0, self._find(word))
+
+    def _find(self, word: str) -> int:
+        text = np.frombuffer(word.encode("utf-8", "surrogatepass"), np.uint8)
+        return int(kernels.find_word(text, self.slots, self.pool, self.offsets))
+
+    def ids(self, words: Sequence[str]) -> npt.NDArray[np.int32]:
+        """The ids of several words."""
+        return np.array([self.id(w) for w in words], np.int32)
+
+    def __getitem__(self, word_id: int) -> str:
+        if not 0 <= word_id < len(self):
+            raise IndexError(f"word id {word_id}: the vocabulary has ids 0 to {len(self) - 1}")
+        return self.pool[self.offsets[word_id] : self.offsets[word_id + 1]].tobytes().decode("utf-8", "replace")
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and self._find(word) >= 0
+
+    def __iter__(self) -> Iterator[str]:
+        return (self[i] for i in range(len(self)))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __repr__(self) -> str:
+        return f"<Vocabulary of {len(self):,} words>"
+
+
+def slots_for(n_words: int) -> int:
+    """The number of hash slots for so many words: a power of two, at most half full."""
+    return max(16, 1 << int(2 * n_words).bit_length())
