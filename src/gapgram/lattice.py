@@ -58,6 +58,7 @@ class Lattice:
     def parse(cls, text: str, order: int) -> Lattice:
         """Read ``chain``, ``full``, or patterns in short form separated by spaces or commas."""
         name = text.strip().lower()
+        name = name.split()[0] if name.split()[:1] in (["chain"], ["full"]) else name
         if name == "chain":
             return cls.chain(order)
         if name == "full":

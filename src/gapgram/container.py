@@ -1,0 +1,210 @@
+"""One file of named arrays and a few plain values: mapped on opening, checksummed, never executed.
+
+    header      64 bytes: magic, version, kind, where the table is, its checksum, the file's size, and
+                the checksum of the header itself
+    sections    the arrays, each starting at a multiple of 64 bytes, zeros between them
+    table       JSON: the metadata, and for each section its name, type, shape, place and checksum
+                (which covers the zeros up to the next section, so that every bit of the file is covered)
+
+A file is written under another name beside its place, with a header that says `unfinished`, synced,
+given its header, synced, and renamed. Checksums are XXH3-64.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import struct
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+import xxhash
+
+from gapgram.errors import ModelFileError
+
+VERSION = 1
+COUNTS, MODEL = 1, 2
+KINDS = {COUNTS: "counts", MODEL: "a model"}
+
+_MAGIC, _UNFINISHED = b"gapgram\n", b"gapgram?"
+_HEADER = struct.Struct("<8sIIQQQQQ8x")  # magic, version, kind, table at, table bytes, table sum, file bytes, own sum
+_ALIGN = 64
+_VERIFIED_ON_OPENING = 64 << 20  # bytes; larger files are verified by `verify`
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Section:
+    """An array of the file and where it lies; `padded` bytes of it are under the checksum."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+    padded: int
+    checksum: int
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a file holds; the arrays are mapped, read-only."""
+
+    metadata: dict[str, Any]
+    arrays: Arrays
+    sections: tuple[Section, ...]
+    bytes: int
+
+
+def write(path: str | Path, kind: int, metadata: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Write a file aside, sync it and rename it; nothing is left behind if that fails."""
+    with _written_aside(Path(path)) as file:
+        file.write(_HEADER.pack(_UNFINISHED, VERSION, kind, 0, 0, 0, 0, 0))
+        sections = [_write_section(file, name, np.ascontiguousarray(array)) for name, array in arrays.items()]
+        table = json.dumps(
+            {"metadata": metadata, "sections": [vars(s) for s in sections]}, sort_keys=True, ensure_ascii=False
+        ).encode()
+        at = file.tell()
+        file.write(table)
+        size = file.tell()
+        os.fsync(file.fileno())
+        file.seek(0)
+        file.write(_header(kind, at, table, size))
+
+
+def _header(kind: int, at: int, table: bytes, size: int) -> bytes:
+    fields = (_MAGIC, VERSION, kind, at, len(table), xxhash.xxh3_64_intdigest(table), size)
+    return _HEADER.pack(*fields, xxhash.xxh3_64_intdigest(_HEADER.pack(*fields, 0)))
+
+
+def _write_section(file: BinaryIO, name: str, array: npt.NDArray[Any]) -> Section:
+    offset = file.tell()
+    padding = bytes(-array.nbytes % _ALIGN)
+    checksum = xxhash.xxh3_64()
+    for part in (memoryview(array.reshape(-1).view(np.uint8)), padding):
+        checksum.update(part)
+        file.write(part)
+    padded = array.nbytes + len(padding)
+    return Section(name, array.dtype.str, array.shape, offset, padded, checksum.intdigest())
+
+
+@contextlib.contextmanager
+def _written_aside(path: Path) -> Iterator[BinaryIO]:
+    """A file that takes its final name only when all went well."""
+    if not path.parent.is_dir():
+        raise ModelFileError(f"{path}: the folder {path.parent} does not exist; make it first")
+    if path.is_dir():
+        raise ModelFileError(f"{path}: a folder; name a file to write")
+    aside: Path | None = None
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".unfinished", dir=path.parent)
+        aside = Path(name)
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        _give_usual_permissions(aside)
+        aside.replace(path)
+        aside = None
+    except OSError as error:
+        raise _cannot_write(path, error) from None
+    finally:
+        if aside is not None:
+            aside.unlink(missing_ok=True)
+
+
+def _give_usual_permissions(path: Path) -> None:
+    mask = os.umask(0)
+    os.umask(mask)
+    path.chmod(0o666 & ~mask)
+
+
+def _cannot_write(path: Path, error: OSError) -> ModelFileError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return ModelFileError(f"{path}: no room left while writing ({error.strerror}); nothing was kept")
+    return ModelFileError(f"{path}: cannot be written: {error.strerror}")
+
+
+@contextlib.contextmanager
+def reading(path: str | Path, kind: int, *, verify: bool | None = None) -> Iterator[Contents]:
+    """The contents of a file; an entry that is missing or odd is an error about the file."""
+    contents = read(path, kind, verify=verify)
+    try:
+        yield contents
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise ModelFileError(f"{path}: not as gapgram writes it ({error!r}); make it again") from None
+
+
+def read(path: str | Path, kind: int, *, verify: bool | None = None) -> Contents:
+    """Map a file. All of it is verified if `verify`, or, unless False, if it is small."""
+    path = Path(path)
+    at, length, checksum, size = _read_header(path, kind)
+    memory = np.memmap(path, np.uint8, "r")
+    table = memory[at : at + length].tobytes()
+    if xxhash.xxh3_64_intdigest(table) != checksum:
+        raise _damaged(path, "its table of sections")
+    entries = json.loads(table)
+    sections = tuple(Section(**{**entry, "shape": tuple(entry["shape"])}) for entry in entries["sections"])
+    if verify or (verify is None and size <= _VERIFIED_ON_OPENING):
+        for section in sections:
+            if xxhash.xxh3_64_intdigest(memory[section.offset : section.offset + section.padded]) != section.checksum:
+                raise _damaged(path, f"its section {section.name}")
+    arrays = {section.name: _array(memory, section) for section in sections}
+    return Contents(entries["metadata"], arrays, sections, size)
+
+
+def _array(memory: npt.NDArray[np.uint8], section: Section) -> npt.NDArray[Any]:
+    dtype = np.dtype(section.dtype)
+    nbytes = dtype.itemsize * int(np.prod(section.shape, dtype=np.int64))
+    # A plain array over the mapping: kernels are compiled for those alone.
+    return np.asarray(memory[section.offset : section.offset + nbytes]).view(dtype).reshape(section.shape)
+
+
+def _read_header(path: Path, kind: int) -> tuple[int, int, int, int]:
+    """(table at, table bytes, table checksum, file bytes) of a file that is whole and of this kind."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEADER.size)
+            size = os.fstat(file.fileno()).st_size
+    except FileNotFoundError:
+        raise ModelFileError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise ModelFileError(f"{path}: a folder, not a model file") from None
+    except OSError as error:
+        raise ModelFileError(f"{path}: cannot be read: {error.strerror}") from None
+    if not head:
+        raise ModelFileError(f"{path}: an empty file, not {KINDS[kind]} of gapgram")
+    if head.startswith(_UNFINISHED):
+        raise ModelFileError(f"{path}: unfinished: the program that wrote it was stopped; make it again")
+    if not head.startswith(_MAGIC):
+        raise ModelFileError(f"{path}: not a file of gapgram; expected {KINDS[kind]} written by gapgram")
+    if len(head) < _HEADER.size:
+        raise ModelFileError(f"{path}: truncated: {size} bytes are less than a header; copy it again")
+    magic, version, found, at, length, checksum, expected_size, own = _HEADER.unpack(head)
+    if version != VERSION:
+        age = "a newer" if version > VERSION else "an older"
+        raise ModelFileError(
+            f"{path}: written in format {version} by {age} gapgram, this one reads format {VERSION}: "
+            f"{'update gapgram' if version > VERSION else 'train the model again'}"
+        )
+    fields = (magic, version, found, at, length, checksum, expected_size, 0)
+    if xxhash.xxh3_64_intdigest(_HEADER.pack(*fields)) != own or head[-8:] != bytes(8):
+        raise _damaged(path, "its header")
+    if found != kind:
+        raise ModelFileError(f"{path}: holds {KINDS.get(found, 'something else')}, expected {KINDS[kind]}")
+    if size < expected_size:
+        raise ModelFileError(f"{path}: truncated: {size:,} bytes of {expected_size:,} are there; copy it again")
+    if size > expected_size:
+        raise _damaged(path, f"its end ({size - expected_size:,} bytes too many)")
+    return at, length, checksum, size
+
+
+def _damaged(path: Path, what: str) -> ModelFileError:
+    return ModelFileError(f"{path}: damaged: {what} does not match its checksum; copy or make it again")

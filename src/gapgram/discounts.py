@@ -1,0 +1,67 @@
+"""Discounts of every pattern, from its own counts of counts.
+
+    Y = n1 / (n1 + 2 n2),  D1 = 1 - 2Y n2/n1,  D2 = 2 - 3Y n3/n2,  D3+ = 3 - 4Y n4/n3
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.counts import Counts
+from gapgram.errors import DiscountWarning
+from gapgram.pattern import Pattern
+
+FALLBACK = (0.5, 1.0, 1.5)
+
+
+@dataclass(frozen=True)
+class Discounts:
+    """D1, D2, D3+ of each stored pattern, in their order, and the patterns that fell back."""
+
+    values: npt.NDArray[np.float64]
+    fallbacks: tuple[Pattern, ...] = ()
+
+    def __str__(self) -> str:
+        return "fallback" if self.fallbacks else "modified"
+
+
+def estimate_discounts(counts: Counts) -> Discounts:
+    """Discounts from counts of counts, with a warning where the fallback is used."""
+    values, fallbacks = [], []
+    for pattern in counts.patterns:
+        n = counts.counts_of_counts(pattern)
+        discounts, problem = discounts_of(n)
+        values.append(discounts)
+        if problem:
+            fallbacks.append(pattern)
+            warnings.warn(_fell_back(pattern, problem, n), DiscountWarning, stacklevel=2)
+    return Discounts(np.array(values), tuple(fallbacks))
+
+
+def discounts_of(n: tuple[int, ...]) -> tuple[tuple[float, float, float], str]:
+    """(D1, D2, D3+) from n1 … n4, and what made the fallback necessary, if anything did.
+
+    >>> discounts_of((14, 0, 0, 0))
+    ((0.5, 1.0, 1.5), 'no gram has continuation count 2')
+    """
+    for k in (1, 2, 3):
+        if n[k - 1] == 0:
+            return FALLBACK, f"no gram has continuation count {k}"
+    y = n[0] / (n[0] + 2 * n[1])
+    found = tuple(k - (k + 1) * y * n[k] / n[k - 1] for k in (1, 2, 3))
+    for k, discount in enumerate(found, 1):
+        if not 0 <= discount <= k:
+            return FALLBACK, f"D{k}{'+' * (k == 3)} would be {discount:.3f}"
+    return (found[0], found[1], found[2]), ""
+
+
+def _fell_back(pattern: Pattern, problem: str, n: tuple[int, ...]) -> str:
+    of_counts = ", ".join(f"n{k}={v}" for k, v in enumerate(n, 1))
+    return (
+        f"discounts for pattern {pattern} ({pattern.describe()}): {problem} ({of_counts}). The text is too small "
+        f"or repeats its lines; fallback discounts {', '.join(map(str, FALLBACK))} are used."
+    )

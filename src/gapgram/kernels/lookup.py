@@ -1,0 +1,218 @@
+"""The grams of a text found in the tables of a model, and their probabilities.
+
+A model is one plain tuple of arrays, `MODEL_ARRAYS` names them in order:
+
+    grams, gram_base, contexts, context_base, row_base    the tables (`gapgram.counts`)
+    tails, nearest, reaches     of each pattern: the number of its tail, its nearest offset, its farthest
+    discounts                   [pattern, 4]: what is taken from a count of 0, 1, 2, 3 or more
+    row_values                  [row, 4]: total, g, gate, pull of a context with these statistics
+    edge_base, edge_to, edge_weight    the patterns each pattern is interpolated with
+    start_base, starts          for 0 … n-1 words available: the patterns a prediction starts from
+
+A prediction gives its starting patterns shares in the ratio of their gates. A pattern keeps of its share
+what its discounted counts use and passes g of it on, in the ratio of edge_weight × pull of the receiver;
+what the empty pattern passes on is spread evenly over the vocabulary. All of this depends on the context
+alone, so every distribution sums to one.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gapgram.kernels.jit import kernel
+from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS, ROW_MASK
+from gapgram.kernels.words import START
+
+MODEL_ARRAYS = (
+    "grams", "gram_base", "contexts", "context_base", "row_base", "tails", "nearest", "reaches",
+    "discounts", "row_values", "edge_base", "edge_to", "edge_weight", "start_base", "starts",
+)  # fmt: skip
+TOTAL, BACKOFF, GATE, PULL = 0, 1, 2, 3
+BLOCK = 1024
+
+
+@kernel
+def _find(grams, low, high, word):  # type: ignore[no-untyped-def]
+    """The place of a word among the grams low … high-1 of one context; -1 where it does not follow."""
+    target = np.int64(word) << COUNT_BITS
+    size = high - low
+    while size > 8:
+        half = size >> 1
+        if grams[low + half] < target:
+            low += half
+            size -= half
+        else:
+            size = half + 1
+    end = low + size
+    while low < end and grams[low] < target:
+        low += 1
+    if low < high and grams[low] >> COUNT_BITS == word:
+        return low
+    return np.int64(-1)
+
+
+@kernel
+def locate(ids, available, begin, end, at, entries, counts, rows, model):  # type: ignore[no-untyped-def]
+    """Look up, for positions begin … end-1, the gram of every pattern and its context.
+
+    Writes column at+i for position begin+i: `entries` the number of the gram (-1: never seen), `counts`
+    its count, `rows` the row of its context (the pattern's row 0 where it was never seen, -1 where the
+    sentence is too short for the pattern). The columns before `at` hold the positions before `begin`.
+    Tables are never read outside their bounds, whatever a damaged file says.
+    """
+    grams, gram_base, contexts, context_base, row_base, tails, nearest, reaches = model[:8]
+    n_words = gram_base[1]
+    for i in range(end - begin):
+        word = ids[begin + i] if ids[begin + i] < n_words else 0
+        entries[0, at + i] = word
+        counts[0, at + i] = grams[word] & COUNT_MASK
+        rows[0, at + i] = min(contexts[0] & ROW_MASK, row_base[1] - 1)
+    for p in range(1, tails.size):
+        tail, distance, reach = tails[p], nearest[p], reaches[p]
+        base, n_grams = gram_base[p], gram_base[p + 1] - gram_base[p]
+        context_at = context_base[p]
+        row_at, last_row = row_base[p], row_base[p + 1] - 1
+        for i in range(end - begin):
+            entry, count, row = np.int64(-1), np.int64(0), np.int64(-1)
+            if available[begin + i] >= reach:
+                row = row_at
+                context = entries[tail, at + i - distance]
+                if context >= 0:
+                    this = contexts[context_at + context]
+                    low = this >> ROW_BITS
+                    high = min(contexts[context_at + context + 1] >> ROW_BITS, n_grams)
+                    row = min(row_at + (this & ROW_MASK), last_row)
+                    found = _find(grams, base + low, base + high, ids[begin + i]) if low < high else np.int64(-1)
+                    if found >= 0:
+                        entry = found - base
+                        count = grams[found] & COUNT_MASK
+            entries[p, at + i] = entry
+            counts[p, at + i] = count
+            rows[p, at + i] = row
+
+
+@kernel
+def share(rows, column, available, model, shares):  # type: ignore[no-untyped-def]
+    """Fill `shares[p]` with the share of the prediction that each pattern decides; returns the rest.
+
+    The share of pattern p multiplies its discounted counts; the rest goes evenly to the vocabulary.
+    """
+    row_values, edge_base, edge_to, edge_weight, start_base, starts = model[9:15]
+    first, last = start_base[available], start_base[available + 1]
+    n_patterns = shares.size
+    shares[:] = 0.0
+    if last - first == 1:
+        shares[starts[first]] = 1.0
+    else:
+        sum_of_gates = 0.0
+        for s in range(first, last):
+            gate = row_values[rows[starts[s], column], GATE]
+            shares[starts[s]] = gate
+            sum_of_gates += gate
+        for s in range(first, last):
+            shares[starts[s]] /= sum_of_gates
+    for p in range(n_patterns - 1, 0, -1):
+        if shares[p] > 0.0:
+            passed = shares[p] * row_values[rows[p, column], BACKOFF]
+            begin, end = edge_base[p], edge_base[p + 1]
+            if end - begin == 1:
+                shares[edge_to[begin]] += passed
+            else:
+                sum_of_pulls = 0.0
+                for e in range(begin, end):
+                    sum_of_pulls += edge_weight[e] * row_values[rows[edge_to[e], column], PULL]
+                passed /= sum_of_pulls
+                for e in range(begin, end):
+                    q = edge_to[e]
+                    shares[q] += passed * edge_weight[e] * row_values[rows[q, column], PULL]
+    return shares[0] * row_values[rows[0, column], BACKOFF]
+
+
+@kernel
+def probability(counts, rows, column, shares, rest, model):  # type: ignore[no-untyped-def]
+    """The probability of the word that was located in a column, for given shares."""
+    discounts, row_values = model[8], model[9]
+    sum_of_terms = 0.0
+    for p in range(shares.size):
+        count = counts[p, column]
+        if count > 0 and shares[p] > 0.0:
+            left = count - discounts[p, min(count, 3)]
+            if left > 0.0:
+                sum_of_terms += shares[p] * left / row_values[rows[p, column], TOTAL]
+    return sum_of_terms + rest
+
+
+@kernel
+def availability(ids, begins, order):  # type: ignore[no-untyped-def]
+    """For each position how many words before it a prediction sees; sequence s is begins[s] to begins[s+1]."""
+    available = np.empty(ids.size, np.int16)
+    for s in range(begins.size - 1):
+        for t in range(begins[s], begins[s + 1]):
+            available[t] = min(t - begins[s], order - 1)
+    return available
+
+
+@kernel
+def score_positions(ids, available, uniform, model, out):  # type: ignore[no-untyped-def]
+    """log10 of the probability of every word; 0 where the word is `<s>`, which is never predicted.
+
+    `uniform` is the probability of a word under the even distribution over the vocabulary.
+    """
+    n_patterns = model[5].size
+    halo = model[13].size - 1  # at least the order, so that every offset lies in the columns
+    entries = np.full((n_patterns, halo + BLOCK), -1, np.int64)
+    counts = np.zeros((n_patterns, halo + BLOCK), np.int64)
+    rows = np.zeros((n_patterns, halo + BLOCK), np.int64)
+    shares = np.empty(n_patterns, np.float64)
+    for begin in range(0, ids.size, BLOCK):
+        end = min(begin + BLOCK, ids.size)
+        locate(ids, available, begin, end, halo, entries, counts, rows, model)
+        for i in range(end - begin):
+            t = begin + i
+            if ids[t] == START:
+                out[t] = 0.0
+            else:
+                rest = share(rows, halo + i, available[t], model, shares) * uniform
+                out[t] = math.log10(probability(counts, rows, halo + i, shares, rest, model))
+        if end - begin == BLOCK:
+            entries[:, :halo] = entries[:, BLOCK : BLOCK + halo]
+
+
+@kernel
+def locate_one(ids, order, model):  # type: ignore[no-untyped-def]
+    """Look up the last of a few words after the others: (entries, counts, rows), a column a word."""
+    n_patterns = model[5].size
+    entries = np.full((n_patterns, ids.size), -1, np.int64)
+    counts = np.zeros((n_patterns, ids.size), np.int64)
+    rows = np.zeros((n_patterns, ids.size), np.int64)
+    begins = np.array([0, ids.size])
+    locate(ids, availability(ids, begins, order), 0, ids.size, 0, entries, counts, rows, model)
+    return entries, counts, rows
+
+
+@kernel
+def distribution(ids, order, uniform, model):  # type: ignore[no-untyped-def]
+    """The probability of every word of the vocabulary at the place of the last of `ids`."""
+    grams, gram_base, contexts, context_base, _, tails, nearest, reaches, discounts, row_values = model[:10]
+    entries, _, rows = locate_one(ids, order, model)
+    column = ids.size - 1
+    available = min(column, order - 1)
+    shares = np.empty(tails.size, np.float64)
+    rest = share(rows, column, available, model, shares)
+    out = np.full(gram_base[1], rest * uniform)
+    for p in range(tails.size):
+        if shares[p] > 0.0:
+            context = entries[tails[p], column - nearest[p]] if p > 0 else np.int64(0)
+            if context >= 0:
+                low = contexts[context_base[p] + context] >> ROW_BITS
+                high = min(contexts[context_base[p] + context + 1] >> ROW_BITS, gram_base[p + 1] - gram_base[p])
+                scale = shares[p] / row_values[rows[p, column], TOTAL] if low < high else 0.0
+                for g in range(gram_base[p] + low, gram_base[p] + high):
+                    count = grams[g] & COUNT_MASK
+                    left = count - discounts[p, min(count, 3)]
+                    if left > 0.0:
+                        out[min(grams[g] >> COUNT_BITS, gram_base[1] - 1)] += scale * left
+    out[START] = 0.0
+    return out

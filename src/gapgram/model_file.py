@@ -1,0 +1,75 @@
+"""What a model consists of, and its file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram import container
+from gapgram.counts import Counts
+from gapgram.discounts import Discounts
+from gapgram.estimator import discount_table, pattern_arrays, row_values
+from gapgram.kernels.lookup import GATE, PULL
+from gapgram.pattern import Pattern
+from gapgram.weights import Form, Weights
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class ModelParts:
+    """Counts, discounts and weights, and the arrays derived from them once."""
+
+    name: str
+    counts: Counts
+    discounts: Discounts
+    weights: Weights
+    derived: Arrays
+
+    @classmethod
+    def of(cls, name: str, counts: Counts, discounts: Discounts, weights: Weights) -> ModelParts:
+        """Derive what queries need from counts, discounts and weights."""
+        derived = {
+            **pattern_arrays(counts),
+            "discounts": discount_table(discounts),
+            "row_values": row_values(counts, discounts, weights),
+        }
+        return cls(name, counts, discounts, weights, derived)
+
+    def arrays(self) -> Arrays:
+        """All arrays by name, as they go into a file."""
+        return {**self.counts.arrays(), **self.derived, **vars(self.weights.form)}
+
+    @cached_property
+    def metadata(self) -> dict[str, Any]:
+        """What the arrays do not say, as plain values."""
+        return {
+            **self.counts.metadata(),
+            "model": self.name,
+            "weights": {"name": self.weights.name, "report": self.weights.report},
+            "fallbacks": [str(p) for p in self.discounts.fallbacks],
+        }
+
+
+def write(path: str | Path, parts: ModelParts) -> None:
+    """Write a model file."""
+    container.write(path, container.MODEL, parts.metadata, parts.arrays())
+
+
+def read(path: str | Path, *, verify: bool | None = None) -> ModelParts:
+    """Map a model file."""
+    with container.reading(path, container.MODEL, verify=verify) as file:
+        metadata, arrays = file.metadata, file.arrays
+        counts = Counts.from_parts(metadata, arrays)
+        form = Form(**{name: arrays[name] for name in Form.__dataclass_fields__})
+        values = arrays["row_values"]
+        weights = Weights(metadata["weights"]["name"], form, values[:, GATE], values[:, PULL], metadata["weights"]["report"])
+        fallbacks = tuple(map(Pattern.parse, metadata["fallbacks"]))
+        discounts = Discounts(np.asarray(arrays["discounts"][:, 1:]), fallbacks)
+        derived = {name: arrays[name] for name in ("tails", "nearest", "reaches", "discounts", "row_values")}
+        return ModelParts(metadata["model"], counts, discounts, weights, derived)

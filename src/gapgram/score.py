@@ -1,0 +1,52 @@
+"""Perplexity of a text: a figure that carries what it was computed from."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Perplexity:
+    """How surprised a model is by a text.
+
+    `words` counts the words of the text; every sentence is one prediction more, its `</s>`. So
+    `perplexity` is 10 to the power of -log10_prob / (words + sentences). `perplexity_known` leaves out
+    the predictions of words that the model does not know.
+
+    >>> Perplexity(words=3, unknown_words=0, sentences=1, log10_prob=-8.0, log10_prob_known=-8.0,
+    ...            signature="").perplexity
+    100.0
+    """
+
+    words: int
+    unknown_words: int
+    sentences: int
+    log10_prob: float
+    log10_prob_known: float
+    signature: str
+    empty_lines: int = 0
+
+    @property
+    def predictions(self) -> int:
+        """Words and ends of sentences."""
+        return self.words + self.sentences
+
+    @property
+    def perplexity(self) -> float:
+        """With unknown words."""
+        return _perplexity(self.log10_prob, self.predictions)
+
+    @property
+    def perplexity_known(self) -> float:
+        """Without unknown words."""
+        return _perplexity(self.log10_prob_known, self.predictions - self.unknown_words)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All figures by name, for JSON."""
+        own = {"perplexity": self.perplexity, "perplexity_known": self.perplexity_known}
+        return {**own, **asdict(self), "predictions": self.predictions}
+
+
+def _perplexity(log10_prob: float, predictions: int) -> float:
+    return float(10.0 ** (-log10_prob / predictions)) if predictions else float("nan")

@@ -1,0 +1,31 @@
+"""What a number depends on, in one line: no figure without its signature."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+__version__ = "0.1.0"
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The model behind a figure.
+
+    >>> print(Signature(order=3, model="mkn", lattice="chain", weights="none", discounts="modified",
+    ...                 vocabulary="min_count=1", corpus="00c0ffee"))
+    order:3|model:mkn|lattice:chain|weights:none|discounts:modified|vocabulary:min_count=1|unknown:uniform|log:10|corpus:00c0ffee|gapgram:0.1.0
+    """
+
+    order: int
+    model: str
+    lattice: str
+    weights: str
+    discounts: str
+    vocabulary: str
+    unknown: str = "uniform"
+    log: int = 10
+    corpus: str = ""
+    gapgram: str = __version__
+
+    def __str__(self) -> str:
+        return "|".join(f"{name}:{value}" for name, value in asdict(self).items())

@@ -1,0 +1,69 @@
+"""The form of a model: where a prediction starts in the lattice, and where it goes from each pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.lattice import Lattice
+from gapgram.pattern import Pattern
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Form:
+    """Lists of pattern numbers; list i of `edge_to` is edge_to[edge_base[i]:edge_base[i+1]].
+
+    `starts` has a list for each number of words available, 0 to n-1.
+    """
+
+    edge_base: Integers
+    edge_to: Integers
+    edge_weight: Floats
+    start_base: Integers
+    starts: Integers
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A form, and for each row of context statistics the gate and the pull of contexts like it.
+
+    Patterns that a prediction starts from get shares in the ratio of their gates, patterns below another
+    in the ratio of edge_weight × pull. `report` is what `gapgram info` shows.
+    """
+
+    name: str
+    form: Form
+    gates: Floats
+    pulls: Floats
+    report: dict[str, Any]
+
+
+def recursive(lattice: Lattice) -> Form:
+    """From {1 … n-1} down the whole lattice: the paper's form."""
+    return _form(lattice, {p: lattice.below(p) for p in lattice.patterns}, lattice.starts)
+
+
+def mixture(lattice: Lattice) -> Form:
+    """All patterns at once, each falling back along its own chain, the farthest word first."""
+    below = {p: lattice.below(p)[:1] for p in lattice.patterns}
+    return _form(lattice, below, lambda available: [p for p in lattice.patterns if p.reach <= available])
+
+
+def _form(lattice: Lattice, below: dict[Pattern, tuple[Pattern, ...]], starts: Any) -> Form:
+    number = {pattern: i for i, pattern in enumerate(lattice.stored)}
+    edge_base, edge_to = _lists([number[q] for q in below.get(p, ())] for p in lattice.stored)
+    start_base, start = _lists([number[q] for q in starts(k)] for k in range(lattice.order))
+    return Form(edge_base, edge_to, np.ones(edge_to.size), start_base, start)
+
+
+def _lists(lists: Iterable[list[int]]) -> tuple[Integers, Integers]:
+    lists = list(lists)
+    base = np.cumsum([0, *map(len, lists)], dtype=np.int64)
+    return base, np.array([i for one in lists for i in one], np.int64)
