@@ -25,7 +25,7 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 	@touch $@ $(VENV)/.core
 
 demo: $(VENV)/.core  ## the main job on text that ships with Python
-	@$(BIN)/gapgram demo
+	@$(BIN)/gapgram demo -o .demo
 
 test: $(VENV)/.test lint types contract pytest  ## everything that must pass: style, types, layers, tests
 

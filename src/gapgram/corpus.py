@@ -160,8 +160,8 @@ def read_corpus(
         begin = 0
         while begin < text.size:
             out = np.empty(2 * (text.size - begin) + 2, np.int32)
-            status, stopped, table.n, used, n_lines, n_empty, block_digest = kernels.encode_lines(
-                text, begin, True, _SPECIAL_RULES[rules.special],
+            status, stopped, table.n, used, n_lines, n_empty, block_digest = kernels.learn_lines(
+                text, begin, _SPECIAL_RULES[rules.special],
                 table.slots, table.pool, table.offsets, table.counts, table.n, out,
             )  # fmt: skip
             if status == kernels.SPECIAL_FOUND:
@@ -202,19 +202,23 @@ def encode(
     blocks: Iterable[Block],
     vocabulary: Vocabulary,
     rules: TextRules = TextRules(special="unk"),  # noqa: B008 - frozen
+    *,
+    keep_empty: bool = False,
 ) -> Iterator[Encoded]:
-    """Encode text with a vocabulary, a few megabytes at a time; other words become `<unk>`."""
-    none = np.empty(0, np.int64)
+    """Encode text with a vocabulary, a few megabytes at a time; other words become `<unk>`.
+
+    Empty lines are left out, or, if `keep_empty`, become sentences of no words.
+    """
     for block in blocks:
         text = _text_of(block, rules)
         out = np.empty(2 * text.size + 2, np.int32)
-        status, stopped, _, used, lines, empty, _ = kernels.encode_lines(
-            text, 0, False, _SPECIAL_RULES[rules.special],
-            vocabulary.slots, vocabulary.pool, vocabulary.offsets, none, 0, out,
+        status, stopped, used, lines, empty = kernels.encode_lines(
+            text, _SPECIAL_RULES[rules.special], keep_empty,
+            vocabulary.slots, vocabulary.pool, vocabulary.offsets, out,
         )  # fmt: skip
         if status == kernels.SPECIAL_FOUND:
             raise _special_word(block, stopped, rules)
-        yield Encoded(out[:used].copy(), lines - empty, empty)
+        yield Encoded(out[:used].copy(), lines if keep_empty else lines - empty, empty)
 
 
 def _text_of(block: Block, rules: TextRules) -> npt.NDArray[np.uint8]:

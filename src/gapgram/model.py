@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -145,21 +146,20 @@ class Model:
         bos: the sentence starts after `<s>`; otherwise nothing is known before its first word.
         eos: the end of the sentence, `</s>`, is predicted too.
         """
-        return float(self.scores(sentence, bos, eos).sum())
+        return float(self.score_many([sentence], bos, eos, threads=1)[0])
 
     def scores(self, sentence: Sentence, bos: bool = True, eos: bool = True) -> Floats:
         """log10 of the probability of each word of a sentence, and of its end if `eos`."""
-        ids = self._sentence_ids([sentence], bos, eos)[0]
-        return self._positions(ids, np.array([0, ids.size]))[int(bos) :]
+        ids, begins = self.sequences([sentence], bos, eos)
+        return self._positions(ids, begins)[int(bos) :]
 
     def score_many(
         self, sentences: Iterable[Sentence], bos: bool = True, eos: bool = True, *, threads: int | None = None
     ) -> Floats:
         """The scores of many sentences, on all cores."""
-        ids = self._sentence_ids(sentences, bos, eos)
-        begins = np.cumsum([0, *(i.size for i in ids)], dtype=np.int64)
-        stream = np.concatenate([*ids, np.empty(0, np.int32)]).astype(np.int32, copy=False)
-        return sums_between(self._positions(stream, begins, threads), begins)
+        ids, begins = self.sequences(sentences, bos, eos)
+        sums: Floats = lookup.sum_sequences(self._positions(ids, begins, threads), begins)
+        return sums
 
     def score_ids(
         self, ids: npt.NDArray[np.integer[Any]], begins: npt.NDArray[np.integer[Any]], *, threads: int | None = None
@@ -201,16 +201,18 @@ class Model:
             known += float(scores[~unknown].sum())
         return Perplexity(n_words, n_unknown, n_sentences, total, known, str(self.signature), empty)
 
-    def _sentence_ids(self, sentences: Iterable[Sentence], bos: bool, eos: bool) -> list[Ids]:
-        """The ids of each sentence; empty sentences have only what `bos` and `eos` add."""
-        ends = np.array([_START] * bos, np.int32), np.array([_END] * eos, np.int32)
-        out = []
-        for sentence in sentences:
-            words = [sentence] if isinstance(sentence, str) else [sentence]
-            parts = list(text.encode(text.blocks_of_sentences(words), self.vocabulary))
-            inner = parts[0].ids[1:-1]
-            out.append(np.concatenate([ends[0], inner, ends[1]]))
-        return out
+    def sequences(self, sentences: Iterable[Sentence], bos: bool, eos: bool) -> tuple[Ids, npt.NDArray[np.int64]]:
+        """(ids, begins) of sentences, as `score_ids` takes them; a sentence may have no words."""
+        blocks = text.blocks_of_sentences(sentences)
+        parts = [part.ids for part in text.encode(blocks, self.vocabulary, keep_empty=True)]
+        ids = np.concatenate([np.empty(0, np.int32), *parts])
+        begins = sentence_begins(ids)
+        n = np.arange(begins.size)
+        if not bos:
+            ids, begins = ids[ids != _START], begins - n
+        if not eos:
+            ids, begins = ids[ids != _END], begins - n
+        return ids, begins
 
     def _positions(self, ids: Ids, begins: npt.NDArray[np.int64], threads: int | None = 1) -> Floats:
         """log10 of the probability of every position, in chunks of whole sequences, a chunk a thread."""
@@ -240,22 +242,17 @@ def sentence_begins(ids: Ids) -> npt.NDArray[np.int64]:
     return np.append(np.flatnonzero(ids == _START), ids.size)
 
 
-def sums_between(values: Floats, begins: npt.NDArray[np.int64]) -> Floats:
-    """The sum of each run of values; each is summed by itself, so it does not depend on the others."""
-    return np.array([values[a:b].sum() for a, b in zip(begins, begins[1:], strict=False)])
-
-
 def _chunks(begins: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
     """Bounds of runs of whole sequences, each of about as many words as a thread takes at a time."""
     goals = np.arange(0, int(begins[-1]), _CHUNK)
     cuts = np.unique(np.append(begins[np.searchsorted(begins, goals)], begins[-1])).tolist()
-    return list(zip(cuts, cuts[1:], strict=False))
+    return list(pairwise(cuts))
 
 
 def _check_ids(ids: Ids, begins: npt.NDArray[np.int64], n_words: int) -> None:
     if begins.size == 0 or begins[0] != 0 or begins[-1] != ids.size or np.any(np.diff(begins) < 0):
         raise UsageError("begins: expected where each sequence begins, rising from 0, and last the number of ids")
-    if ids.size and not (0 <= ids.min() and ids.max() < n_words):
+    if ids.size and not (ids.min() >= 0 and ids.max() < n_words):
         raise UsageError(f"word ids: expected 0 to {n_words - 1}, found {ids.min()} to {ids.max()}")
     starts = np.flatnonzero(ids == _START)
     if not np.isin(starts, begins[:-1]).all():

@@ -54,7 +54,8 @@ class Pattern:
         """
         short = text.strip()
         if " " in short or short.startswith("w"):
-            short = "".join("0" if place == "_" else "1" if re.fullmatch(r"w\d+", place) else "?" for place in short.split())
+            places = short.split()
+            short = "".join("0" if p == "_" else "1" if re.fullmatch(r"w\d+", p) else "?" for p in places)
         if not re.fullmatch(r"[01]*1", short) or len(short) > MAX_ORDER:
             raise UsageError(
                 f"pattern {text!r}: expected 1 for a word kept and 0 for a word skipped, the predicted word "

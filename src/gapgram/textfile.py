@@ -23,7 +23,7 @@ _DECODE_ERRORS = (OSError, EOFError, lzma.LZMAError, zstandard.ZstdError)
 _OPENERS: dict[bytes, tuple[str, Callable[[IO[bytes]], IO[bytes]]]] = {
     b"\x1f\x8b": ("gzip", lambda raw: cast("IO[bytes]", gzip.GzipFile(fileobj=raw))),
     b"BZh": ("bzip2", lambda raw: cast("IO[bytes]", bz2.BZ2File(raw))),
-    b"\xfd7zXZ\x00": ("xz", lambda raw: cast("IO[bytes]", lzma.LZMAFile(raw))),
+    b"\xfd7zXZ\x00": ("xz", lambda raw: cast("IO[bytes]", lzma.LZMAFile(raw))),  # noqa: SIM115
     b"\x28\xb5\x2f\xfd": (
         "zstd",
         lambda raw: cast("IO[bytes]", zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)),
@@ -64,41 +64,53 @@ def decompressed(raw: IO[bytes]) -> tuple[str, IO[bytes]]:
     return "plain", buffered
 
 
-def read_blocks(path: str | Path, on_bytes: Callable[[int], None] = lambda n: None) -> Iterator[Block]:
-    """The lines of a file in blocks of a few megabytes; a last line without a newline gets one.
+def read_chunks(path: str | Path, on_bytes: Callable[[int], None] = lambda n: None) -> Iterator[bytes]:
+    """What is inside a file, a few megabytes at a time, without the byte-order mark of UTF-8.
 
     `on_bytes` is told how many bytes of the file on disk were read since it was last told.
     """
-    name = "standard input" if str(path) == "-" else str(path)
-    raw = open_raw(path)
+    raw, told = open_raw(path), 0
     try:
         kind, stream = decompressed(raw)
-        line, told = 1, 0
-        rest: list[bytes] = []
-        for data in _chunks(name, kind, stream):
+        for data in _chunks(display_name(path), kind, stream):
             if raw.seekable():
                 on_bytes(raw.tell() - told)
                 told = raw.tell()
-            cut = data.rfind(b"\n") + 1
-            if cut:
-                whole = b"".join([*rest, data[:cut]])
-                yield Block(name, line, whole)
-                line += whole.count(b"\n")
-                rest = []
-            if cut < len(data):
-                rest.append(data[cut:])
-        if rest:
-            yield Block(name, line, b"".join([*rest, b"\n"]))
+            yield data
     finally:
         if str(path) != "-":
             raw.close()
 
 
+def read_blocks(path: str | Path, on_bytes: Callable[[int], None] = lambda n: None) -> Iterator[Block]:
+    """The lines of a file in blocks of a few megabytes; a last line without a newline gets one."""
+    name, line = display_name(path), 1
+    rest: list[bytes] = []
+    for data in read_chunks(path, on_bytes):
+        cut = data.rfind(b"\n") + 1
+        if cut:
+            whole = b"".join([*rest, data[:cut]])
+            yield Block(name, line, whole)
+            line += whole.count(b"\n")
+            rest = []
+        if cut < len(data):
+            rest.append(data[cut:])
+    if rest:
+        yield Block(name, line, b"".join([*rest, b"\n"]))
+
+
+def display_name(path: str | Path) -> str:
+    """What messages call a file."""
+    return "standard input" if str(path) == "-" else str(path)
+
+
 def _chunks(name: str, kind: str, stream: IO[bytes]) -> Iterator[bytes]:
+    # What a pipe or terminal has so far is taken at once, so that answers come line by line.
+    read = stream.read1 if kind == "plain" and isinstance(stream, io.BufferedReader) else stream.read
     first = True
     while True:
         try:
-            data = stream.read(BLOCK_BYTES)
+            data = read(BLOCK_BYTES)
         except _DECODE_ERRORS as error:
             if isinstance(error, OSError) and error.errno == errno.EISDIR:
                 raise TextError(f"{name}: a folder, not a file; name the text files in it") from None

@@ -17,6 +17,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -146,7 +147,7 @@ def _bands(positions: Ids, starts: npt.NDArray[np.int64], n: int) -> Iterator[_N
     """The root of the tree, cut into n bands of words with about as many positions each."""
     goals = positions.size * np.arange(1, n) // n
     cuts = [0, *np.unique(np.searchsorted(starts[1:-1], goals) + 1).tolist(), len(starts) - 1]
-    for first, last in zip(cuts, cuts[1:], strict=False):
+    for first, last in pairwise(cuts):
         begin, end = starts[first], starts[last]
         band_starts = (starts[first : last + 1] - begin).astype(np.int32)
         yield _Node(Pattern(0), positions[begin:end], band_starts, np.empty(0, np.int32))

@@ -34,7 +34,7 @@ BLOCK = 1024
 
 
 @kernel
-def _find(grams, low, high, word):  # type: ignore[no-untyped-def]
+def _find(grams, low, high, word):
     """The place of a word among the grams low … high-1 of one context; -1 where it does not follow."""
     target = np.int64(word) << COUNT_BITS
     size = high - low
@@ -54,7 +54,7 @@ def _find(grams, low, high, word):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def locate(ids, available, begin, end, at, entries, counts, rows, model):  # type: ignore[no-untyped-def]
+def locate(ids, available, begin, end, at, entries, counts, rows, model):
     """Look up, for positions begin … end-1, the gram of every pattern and its context.
 
     Writes column at+i for position begin+i: `entries` the number of the gram (-1: never seen), `counts`
@@ -94,7 +94,7 @@ def locate(ids, available, begin, end, at, entries, counts, rows, model):  # typ
 
 
 @kernel
-def share(rows, column, available, model, shares):  # type: ignore[no-untyped-def]
+def share(rows, column, available, model, shares):
     """Fill `shares[p]` with the share of the prediction that each pattern decides; returns the rest.
 
     The share of pattern p multiplies its discounted counts; the rest goes evenly to the vocabulary.
@@ -131,7 +131,7 @@ def share(rows, column, available, model, shares):  # type: ignore[no-untyped-de
 
 
 @kernel
-def probability(counts, rows, column, shares, rest, model):  # type: ignore[no-untyped-def]
+def probability(counts, rows, column, shares, rest, model):
     """The probability of the word that was located in a column, for given shares."""
     discounts, row_values = model[8], model[9]
     sum_of_terms = 0.0
@@ -145,7 +145,7 @@ def probability(counts, rows, column, shares, rest, model):  # type: ignore[no-u
 
 
 @kernel
-def availability(ids, begins, order):  # type: ignore[no-untyped-def]
+def availability(ids, begins, order):
     """For each position how many words before it a prediction sees; sequence s is begins[s] to begins[s+1]."""
     available = np.empty(ids.size, np.int16)
     for s in range(begins.size - 1):
@@ -155,7 +155,7 @@ def availability(ids, begins, order):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def score_positions(ids, available, uniform, model, out):  # type: ignore[no-untyped-def]
+def score_positions(ids, available, uniform, model, out):
     """log10 of the probability of every word; 0 where the word is `<s>`, which is never predicted.
 
     `uniform` is the probability of a word under the even distribution over the vocabulary.
@@ -181,7 +181,17 @@ def score_positions(ids, available, uniform, model, out):  # type: ignore[no-unt
 
 
 @kernel
-def locate_one(ids, order, model):  # type: ignore[no-untyped-def]
+def sum_sequences(values, begins):
+    """The sum of the values of each sequence, first to last."""
+    sums = np.zeros(begins.size - 1)
+    for s in range(begins.size - 1):
+        for t in range(begins[s], begins[s + 1]):
+            sums[s] += values[t]
+    return sums
+
+
+@kernel
+def locate_one(ids, order, model):
     """Look up the last of a few words after the others: (entries, counts, rows), a column a word."""
     n_patterns = model[5].size
     entries = np.full((n_patterns, ids.size), -1, np.int64)
@@ -193,9 +203,9 @@ def locate_one(ids, order, model):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def distribution(ids, order, uniform, model):  # type: ignore[no-untyped-def]
+def distribution(ids, order, uniform, model):
     """The probability of every word of the vocabulary at the place of the last of `ids`."""
-    grams, gram_base, contexts, context_base, _, tails, nearest, reaches, discounts, row_values = model[:10]
+    grams, gram_base, contexts, context_base, _, tails, nearest, _, discounts, row_values = model[:10]
     entries, _, rows = locate_one(ids, order, model)
     column = ids.size - 1
     available = min(column, order - 1)

@@ -17,7 +17,7 @@ REPEATED, ONCE = 1, 2  # marks of the first occurrence of a gram
 
 
 @kernel
-def distances(ids, start, cap):  # type: ignore[no-untyped-def]
+def distances(ids, start, cap):
     """For each position the distance back to the `start` word of its sentence, at most `cap`."""
     reach = np.empty(ids.size, np.uint8)
     distance = 0
@@ -30,7 +30,7 @@ def distances(ids, start, cap):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def positions_by_word(ids, n_words):  # type: ignore[no-untyped-def]
+def positions_by_word(ids, n_words):
     """All positions sorted by word: the root of the tree, one group a word, empty ones included."""
     starts = np.zeros(n_words + 1, np.int64)
     for t in range(ids.size):
@@ -46,7 +46,7 @@ def positions_by_word(ids, n_words):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def sort_by_word(keys, n, spare, buckets, word_bits):  # type: ignore[no-untyped-def]
+def sort_by_word(keys, n, spare, buckets, word_bits):
     """Sort keys[:n] = word << 32 | position, given in order of position."""
     if n <= 32:
         for i in range(1, n):
@@ -66,7 +66,7 @@ def sort_by_word(keys, n, spare, buckets, word_bits):  # type: ignore[no-untyped
 
 
 @kernel
-def _radix_pass(source, n, target, buckets, shift, mask):  # type: ignore[no-untyped-def]
+def _radix_pass(source, n, target, buckets, shift, mask):
     buckets[: mask + 2] = 0
     for i in range(n):
         buckets[(source[i] >> shift & mask) + 1] += 1
@@ -79,7 +79,7 @@ def _radix_pass(source, n, target, buckets, shift, mask):  # type: ignore[no-unt
 
 
 @kernel
-def refine(positions, starts, distance, reach_needed, ids, reach, only, marks, word_bits):  # type: ignore[no-untyped-def]
+def refine(positions, starts, distance, reach_needed, ids, reach, only, marks, word_bits):
     """Append to every gram of a node the word `distance` places later.
 
     Only positions whose reach is at least `reach_needed` have such a gram. `only`, unless empty, keeps

@@ -22,7 +22,7 @@ SMALL = 64  # totals below this, all from one gram, find their row without hashi
 
 
 @kernel
-def weigh(positions, starts, weight, reach, free_at):  # type: ignore[no-untyped-def]
+def weigh(positions, starts, weight, reach, free_at):
     """The count of each group: how many of its positions have a weight, or a reach of `free_at`.
 
     With an empty `weight` every position counts.
@@ -42,7 +42,7 @@ def weigh(positions, starts, weight, reach, free_at):  # type: ignore[no-untyped
 
 
 @kernel
-def _row_of(total, n1, n2, n3, slots, rows, n_rows):  # type: ignore[no-untyped-def]
+def _row_of(total, n1, n2, n3, slots, rows, n_rows):
     """The row of these statistics, appended where it is new: (row, number of rows)."""
     h = np.uint64(total) * np.uint64(0x9E3779B97F4A7C15)
     h = (h ^ np.uint64(n1)) * np.uint64(0xBF58476D1CE4E5B9)
@@ -61,7 +61,7 @@ def _row_of(total, n1, n2, n3, slots, rows, n_rows):  # type: ignore[no-untyped-
 
 
 @kernel
-def build_tables(words, counts, begins):  # type: ignore[no-untyped-def]
+def build_tables(words, counts, begins):
     """(grams, contexts, rows) of one pattern from the word and count of each gram, in order.
 
     The grams of context c are begins[c] to begins[c+1]. Rows are numbered as they are met, row 0 being
@@ -109,7 +109,7 @@ def build_tables(words, counts, begins):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def place_contexts(contexts, first_gram, row_numbers, out):  # type: ignore[no-untyped-def]
+def place_contexts(contexts, first_gram, row_numbers, out):
     """Copy contexts whose grams now start at `first_gram`, with their rows renumbered."""
     for c in range(contexts.size):
         begin = (contexts[c] >> ROW_BITS) + first_gram

@@ -16,12 +16,12 @@ UNKNOWN, START, END = 0, 1, 2  # ids of <unk>, <s>, </s> in every table
 # What is done with a word of the text that is <unk>, <s> or </s>.
 REFUSE_SPECIAL, SKIP_SPECIAL, ALLOW_UNKNOWN = 0, 1, 2
 
-# Why `encode_lines` returned.
+# Why `encode_lines` or `learn_lines` returned.
 DONE, TABLE_FULL, SPECIAL_FOUND = 0, 1, 2
 
 
 @kernel
-def hash_word(text, begin, end):  # type: ignore[no-untyped-def]
+def hash_word(text, begin, end):
     """FNV-1a of text[begin:end], finished so that all bits depend on all bytes."""
     h = np.uint64(14695981039346656037)
     for i in range(begin, end):
@@ -32,7 +32,7 @@ def hash_word(text, begin, end):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def find_slot(text, begin, end, h, slots, pool, offsets):  # type: ignore[no-untyped-def]
+def find_slot(text, begin, end, h, slots, pool, offsets):
     """The slot of a word, or the empty slot where it belongs."""
     mask = slots.size - 1
     tag = np.int64(h >> np.uint64(33))
@@ -54,7 +54,7 @@ def find_slot(text, begin, end, h, slots, pool, offsets):  # type: ignore[no-unt
 
 
 @kernel
-def find_word(text, slots, pool, offsets):  # type: ignore[no-untyped-def]
+def find_word(text, slots, pool, offsets):
     """The id of one word given as bytes; -1 where the table does not hold it."""
     h = hash_word(text, 0, text.size)
     slot = slots[find_slot(text, 0, text.size, h, slots, pool, offsets)]
@@ -62,7 +62,7 @@ def find_word(text, slots, pool, offsets):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def fill_slots(slots, pool, offsets, n):  # type: ignore[no-untyped-def]
+def fill_slots(slots, pool, offsets, n):
     """Enter the first n words of the pool into empty slots."""
     slots[:] = -1
     for word in range(n):
@@ -73,69 +73,106 @@ def fill_slots(slots, pool, offsets, n):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def encode_lines(text, begin, learn, special, slots, pool, offsets, counts, n, out):  # type: ignore[no-untyped-def]
-    """Encode the lines of text[begin:] as `<s> ids </s>` into `out`, skipping lines without words.
+def _next_word(text, i):
+    """(begin, end) of the first word from i on; both the place of the newline where the line has none."""
+    while text[i] == 32 or (9 <= text[i] <= 13 and text[i] != 10):
+        i += 1
+    begin = i
+    while text[i] > 32 or text[i] < 9 or 13 < text[i] < 32:
+        i += 1
+    return begin, i
 
-    Every line of `text` ends in a newline. `learn`: unknown words are added to the table and counted;
-    otherwise they become <unk>. `out` must have room for 2 ids a byte and 2 more. Returns
-    (why it stopped, where: the start of the line it could not take, number of words in the table,
-    ids written, lines read, lines without words, sum of the sentences' hashes).
+
+@kernel
+def _refused(word, special):
+    return 0 <= word <= END and (special == REFUSE_SPECIAL or word != UNKNOWN)
+
+
+@kernel
+def encode_lines(text, special, keep_empty, slots, pool, offsets, out):
+    """Encode lines as `<s> ids </s>` into `out`; words that the table does not hold are <unk>.
+
+    Lines without words are left out, or, if `keep_empty`, written as `<s> </s>`.
+
+    Every line of `text` ends in a newline. `out` must have room for 2 ids a byte and 2 more. Returns
+    (why it stopped, where: the start of the line it could not take, ids written, lines, empty lines).
+    """
+    used = 0
+    lines = 0
+    empty = 0
+    line_begin = 0
+    while line_begin < text.size:
+        line_used = used
+        out[used] = START
+        used += 1
+        begin, end = _next_word(text, line_begin)
+        while begin < end:
+            h = hash_word(text, begin, end)
+            slot = slots[find_slot(text, begin, end, h, slots, pool, offsets)]
+            word = slot & 0xFFFFFFFF if slot >= 0 else np.int64(-1)
+            if not (special == SKIP_SPECIAL and 0 <= word <= END):
+                if _refused(word, special):
+                    return SPECIAL_FOUND, line_begin, line_used, lines, empty
+                out[used] = max(word, UNKNOWN)
+                used += 1
+            begin, end = _next_word(text, end)
+        out[used] = END
+        used += 1
+        if used == line_used + 2:
+            empty += 1
+            if not keep_empty:
+                used = line_used
+        lines += 1
+        line_begin = end + 1
+    return DONE, line_begin, used, lines, empty
+
+
+@kernel
+def learn_lines(text, line_begin, special, slots, pool, offsets, counts, n, out):
+    """Encode the lines from `line_begin` on, adding new words to a table of n words and counting all.
+
+    As `encode_lines`; returns (why it stopped, where, words in the table, ids written, lines, empty
+    lines, sum of the hashes of the sentences). A line that does not fit into the table is not counted.
     """
     used = 0
     lines = 0
     empty = 0
     digest = np.uint64(0)
-    capacity = counts.size if learn else np.int64(0)
-    i = begin
-    while i < text.size:
-        line_begin, line_used = i, used
+    while line_begin < text.size:
+        line_used = used
         out[used] = START
         used += 1
         line_hash = np.uint64(0x9E3779B97F4A7C15)
         status = DONE
-        while True:
-            while text[i] == 32 or (9 <= text[i] <= 13 and text[i] != 10):
-                i += 1
-            if text[i] == 10:
-                break
-            word_begin = i
-            while text[i] > 32 or text[i] < 9 or 13 < text[i] < 32:
-                i += 1
-            h = hash_word(text, word_begin, i)
-            at = find_slot(text, word_begin, i, h, slots, pool, offsets)
+        begin, end = _next_word(text, line_begin)
+        while begin < end and status == DONE:
+            h = hash_word(text, begin, end)
+            at = find_slot(text, begin, end, h, slots, pool, offsets)
             word = slots[at] & 0xFFFFFFFF if slots[at] >= 0 else np.int64(-1)
-            if 0 <= word <= END:
-                if special == SKIP_SPECIAL:
-                    continue
-                if special == REFUSE_SPECIAL or word != UNKNOWN:
-                    status = SPECIAL_FOUND
-                    break
-            if word < 0:
-                if not learn:
-                    word = np.int64(UNKNOWN)
-                elif n >= capacity or 2 * (n + 1) > slots.size or offsets[n] + i - word_begin > pool.size:
-                    status = TABLE_FULL
-                    break
-                else:
+            if _refused(word, special) and special != SKIP_SPECIAL:
+                status = SPECIAL_FOUND
+            elif word < 0 and (
+                n >= counts.size or 2 * (n + 1) > slots.size or offsets[n] + end - begin > pool.size
+            ):
+                status = TABLE_FULL
+            elif not (special == SKIP_SPECIAL and 0 <= word <= END):
+                if word < 0:
                     word = np.int64(n)
                     slots[at] = np.int64(h >> np.uint64(33)) << 32 | word
-                    pool[offsets[n] : offsets[n] + i - word_begin] = text[word_begin:i]
-                    offsets[n + 1] = offsets[n] + i - word_begin
+                    pool[offsets[n] : offsets[n] + end - begin] = text[begin:end]
+                    offsets[n + 1] = offsets[n] + end - begin
                     counts[n] = 0
                     n += 1
-            if learn:
                 counts[word] += 1
-            line_hash = (line_hash ^ h) * np.uint64(0xBF58476D1CE4E5B9)
-            line_hash ^= line_hash >> np.uint64(31)
-            out[used] = word
-            used += 1
+                line_hash = (line_hash ^ h) * np.uint64(0xBF58476D1CE4E5B9)
+                line_hash ^= line_hash >> np.uint64(31)
+                out[used] = word
+                used += 1
+            begin, end = _next_word(text, end)
         if status != DONE:
-            if learn:
-                for j in range(line_used + 1, used):
-                    counts[out[j]] -= 1
+            for j in range(line_used + 1, used):
+                counts[out[j]] -= 1
             return status, line_begin, n, line_used, lines, empty, digest
-        i += 1
-        lines += 1
         if used == line_used + 1:
             used = line_used
             empty += 1
@@ -143,4 +180,6 @@ def encode_lines(text, begin, learn, special, slots, pool, offsets, counts, n, o
             out[used] = END
             used += 1
             digest += line_hash
-    return DONE, i, n, used, lines, empty, digest
+        lines += 1
+        line_begin = end + 1
+    return DONE, line_begin, n, used, lines, empty, digest

@@ -42,7 +42,7 @@ class ReferenceCounts:
     def __init__(self, sentences: Iterable[Sequence[str]], lattice: Lattice) -> None:
         self.sentences = [list(s) for s in sentences]
         self.lattice = lattice
-        self.vocabulary = sorted({w for s in self.sentences for w in s} - {UNKNOWN}) + [END, UNKNOWN]
+        self.vocabulary = [*sorted({w for s in self.sentences for w in s} - {UNKNOWN}), END, UNKNOWN]
         self.counts = {p: self._count(p) for p in lattice.patterns}
         self.following: dict[Pattern, dict[Context, dict[str, int]]] = {}
         for pattern, grams in self.counts.items():

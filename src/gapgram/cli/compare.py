@@ -1,0 +1,72 @@
+"""gapgram compare: MKN beside GLM on one text."""
+
+from __future__ import annotations
+
+import click
+
+from gapgram.cli.options import (
+    announce_compilation,
+    json_option,
+    print_json,
+    quiet_option,
+    talk,
+    text_options,
+    threads_option,
+)
+
+
+def parse_orders(text: str) -> list[int]:
+    """`5`, `3-5` or `2,3,5`."""
+    orders: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        if not first.strip().isdigit() or (last and not last.strip().isdigit()):
+            raise click.UsageError(f"orders {text!r}: expected numbers such as 5, 3-5 or 2,3,5")
+        orders += range(int(first), int(last or first) + 1)
+    if not orders:
+        raise click.UsageError(f"orders {text!r}: the first is larger than the last")
+    return orders
+
+
+@click.command()
+@click.argument("texts", nargs=-1, required=True, metavar="TEXT…")
+@click.option("-n", "--orders", default="3-5", show_default=True, metavar="N-M", help="Orders to compare.")
+@click.option("--train", "share", default=0.8, show_default=True, metavar="SHARE", help="Share of training text.")
+@click.option("--seed", default=1, show_default=True, metavar="N", help="Of the split.")
+@text_options(training=True)
+@threads_option
+@json_option
+@quiet_option
+def command(
+    texts: tuple[str, ...], orders: str, share: float, seed: int, special: str, invalid: str,
+    threads: int | None, as_json: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Compare modified Kneser-Ney with the generalized language model on TEXT.
+
+    Splits the lines at random into training and test text, trains both models of each order, and prints
+    perplexities (words that training did not show are left out) and the change relative to MKN.
+    """
+    announce_compilation(quiet)
+    from gapgram import TextRules
+    from gapgram.corpus import blocks_of_files
+    from gapgram.experiments.compare import compare, comparison_table, split_lines
+    from gapgram.training import WEIGHTS
+
+    training, test = split_lines(blocks_of_files(texts, shown=not quiet), share, seed)
+    rules = TextRules(special=special, invalid=invalid)
+    models = [("mkn", None), *[("glm", weights) for weights in WEIGHTS]]
+    rows = compare(
+        training, test, parse_orders(orders), models=models, rules=rules, threads=threads, shown=not quiet
+    )
+    if as_json:
+        split = {"training": len(training), "test": len(test), "share": share, "seed": seed}
+        print_json({"split": split, "results": [row.as_dict() for row in rows]})
+        return
+    print(comparison_table(rows))
+    first = rows[0].result
+    talk(
+        f"\nperplexity of {first.predictions - first.unknown_words:,} predictions in {first.sentences:,} test "
+        f"sentences, {first.unknown_words:,} unknown words left out; trained on {len(training):,} sentences; "
+        f"split {share} with seed {seed}\nsignature of the last: {rows[-1].result.signature}",
+        quiet,
+    )

@@ -1,0 +1,76 @@
+"""gapgram demo: a tour on text that ships with Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from gapgram.cli.options import announce_compilation, talk
+
+SENTENCE = "The expression is evaluated once ."
+CONTEXT, WORD = ["The", "value", "of", "the"], "expression"
+
+
+@click.command()
+@click.option("-o", "--output", metavar="FOLDER", help="Keep the models in this folder.  [default: not kept]")
+def command(output: str | None) -> None:
+    """Compare MKN and GLM on Python's own language reference, and look inside a prediction."""
+    announce_compilation(False)
+    import tempfile
+
+    from gapgram.experiments.demo import reference_sentences
+
+    text = reference_sentences()
+    words = sum(len(sentence.split()) for sentence in text)
+    talk(f"Python's language reference: {len(text):,} sentences, {words:,} words\n")
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(output or scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        _compare(text)
+        _look_inside(text, folder)
+    _next_steps(output)
+
+
+def _compare(text: list[str]) -> None:
+    from gapgram.experiments.compare import compare, comparison_table, split_lines
+    from gapgram.textfile import Block
+    from gapgram.training import WEIGHTS
+
+    block = Block("demo", 1, "\n".join([*text, ""]).encode())
+    training, test = split_lines([block], 0.8, 1)
+    models = [("mkn", None), *[("glm", weights) for weights in WEIGHTS]]
+    rows = compare(training, test, [3, 4, 5], models=models)
+    print("Perplexity of a fifth of it, held out (lower is better):\n")
+    print(comparison_table(rows), end="\n\n")
+
+
+def _look_inside(text: list[str], folder: Path) -> None:
+    from gapgram import train
+    from gapgram.explain import explain
+    from gapgram.report import explanation_table, table
+
+    lines = folder / "python.txt"
+    lines.write_text("\n".join([*text, ""]), encoding="utf-8")
+    train(lines, output=folder / "mkn.model", model="mkn")
+    model = train(lines, output=folder / "glm.model", model="glm")
+    print(f"Why the GLM expects '{WORD}' after '{' '.join(CONTEXT)}':\n")
+    print(explanation_table(explain(model, WORD, CONTEXT)), end="\n\n")
+    print("The log10 probability of each word of a sentence:\n")
+    scores = model.scores(SENTENCE)
+    rows = [[word, f"{score:.3f}"] for word, score in zip([*SENTENCE.split(), "</s>"], scores, strict=True)]
+    print(table(["word", "log10"], rows))
+    print(f"\nin all {model.score(SENTENCE):.3f}   ({model.signature})")
+
+
+def _next_steps(output: str | None) -> None:
+    folder = output or "FOLDER"
+    if output is None:
+        talk("\nKeep the models with: gapgram demo -o FOLDER. Then try:")
+    else:
+        talk(f"\nThe models are in {output}. Try:")
+    talk(f"  gapgram info {folder}/glm.model")
+    talk(f"  echo 'The value of the expression is returned .' | gapgram score {folder}/glm.model --words")
+    talk(f"  gapgram perplexity {folder}/mkn.model {folder}/python.txt")
+    talk("  gapgram train YOUR_TEXT -o YOUR_MODEL      (one sentence a line)")
+    talk("  gapgram compare YOUR_TEXT                  (MKN beside GLM on your text)")

@@ -1,0 +1,57 @@
+"""Options and habits that several commands share."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, no talk.")
+threads_option = click.option("--threads", type=int, metavar="N", help="Threads to use.  [default: all cores]")
+model_argument = click.argument("model", type=click.Path())
+
+
+def text_options(training: bool) -> Callable[[Command], Command]:
+    """--special and --invalid, with the default of training or of querying."""
+
+    def add(command: Command) -> Command:
+        command = click.option(
+            "--invalid",
+            type=click.Choice(["error", "replace"]),
+            default="error",
+            show_default=True,
+            help="Bytes that are not UTF-8: stop, or replace them.",
+        )(command)
+        return click.option(
+            "--special",
+            type=click.Choice(["error", "skip", "unk"]),
+            default="error" if training else "unk",
+            show_default=True,
+            help="Words <s>, </s>, <unk> in the text: stop, leave them out, or let <unk> stand for unknown words.",
+        )(command)
+
+    return add
+
+
+def talk(message: str, quiet: bool = False) -> None:
+    """Say something on stderr."""
+    if not quiet:
+        print(message, file=sys.stderr)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON."""
+    print(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def announce_compilation(quiet: bool) -> None:
+    """Say so if kernels have to be compiled first."""
+    from gapgram.kernels.jit import on_first_compilation
+
+    on_first_compilation(lambda: talk("compiling kernels for this machine (once, up to a minute) …", quiet))

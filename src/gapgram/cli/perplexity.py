@@ -1,0 +1,46 @@
+"""gapgram perplexity: how well a model predicts text."""
+
+from __future__ import annotations
+
+import click
+
+from gapgram.cli.options import (
+    announce_compilation,
+    json_option,
+    model_argument,
+    print_json,
+    quiet_option,
+    text_options,
+    threads_option,
+)
+
+
+@click.command()
+@model_argument
+@click.argument("texts", nargs=-1, required=True, metavar="TEXT…")
+@text_options(training=False)
+@threads_option
+@json_option
+@quiet_option
+def command(
+    model: str, texts: tuple[str, ...], special: str, invalid: str, threads: int | None, as_json: bool, quiet: bool
+) -> None:
+    """Print the perplexity of text under a model, with and without unknown words."""
+    announce_compilation(quiet)
+    from gapgram import TextRules, load
+    from gapgram.errors import TextError
+
+    rules = TextRules(special=special, invalid=invalid)
+    result = load(model).perplexity(list(texts), rules=rules, threads=threads, shown=not quiet)
+    if not result.sentences:
+        raise TextError(f"{', '.join(texts)}: no sentence in it: expected one sentence a line")
+    if as_json:
+        print_json(result.as_dict())
+        return
+    print(f"perplexity                {result.perplexity:.4f}")
+    print(f"without unknown words     {result.perplexity_known:.4f}")
+    print(f"words                     {result.words:,}")
+    print(f"unknown words             {result.unknown_words:,}")
+    print(f"sentences                 {result.sentences:,}")
+    print(f"log10 probability         {result.log10_prob:.4f}")
+    print(f"signature                 {result.signature}")

@@ -1,0 +1,52 @@
+"""gapgram score: the probability of each line."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+from gapgram.cli.options import (
+    announce_compilation,
+    json_option,
+    model_argument,
+    quiet_option,
+    text_options,
+    threads_option,
+)
+
+
+@click.command()
+@model_argument
+@click.argument("text", default="-")
+@click.option("--words", is_flag=True, help="A line for each word instead: word, log10 probability.")
+@text_options(training=False)
+@threads_option
+@json_option
+@quiet_option
+def command(
+    model: str, text: str, words: bool, special: str, invalid: str, threads: int | None, as_json: bool, quiet: bool
+) -> None:
+    """Score each line of TEXT (standard input by default).
+
+    Prints for each line, separated by tabs: log10 of its probability, its words, and how many of them the
+    model does not know. An empty line gives an empty line.
+    """
+    announce_compilation(quiet)
+    from gapgram import TextRules, load
+    from gapgram.scoring import score_lines
+
+    opened = load(model)
+    if sys.stdin.isatty() and text == "-" and not quiet:
+        print("reading sentences from the terminal, one a line; end with Ctrl-D", file=sys.stderr)
+    rules = TextRules(special=special, invalid=invalid)
+    for line in score_lines(opened, text, words=words, rules=rules, threads=threads):
+        if as_json:
+            print(json.dumps(line.as_dict(words=words), ensure_ascii=False))
+        elif words:
+            print("".join(f"{word}\t{score:.6f}\n" for word, score in line.word_scores))
+        elif line.words:
+            print(f"{line.log10_prob:.6f}\t{line.words}\t{line.unknown_words}")
+        else:
+            print()

@@ -1,0 +1,1 @@
+"""Experiments: what the paper compared, on any text."""

@@ -1,0 +1,93 @@
+"""MKN beside GLM on one text: the paper's table of perplexities and their relative change."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from gapgram.corpus import TextRules
+from gapgram.errors import DiscountWarning, TextError, UsageError
+from gapgram.report import change, table
+from gapgram.score import Perplexity
+from gapgram.textfile import Block
+from gapgram.training import train
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The perplexity of one model on the test part of a text."""
+
+    order: int
+    model: str
+    weights: str
+    result: Perplexity
+
+    def as_dict(self) -> dict[str, Any]:
+        """All figures by name, for JSON."""
+        return {**asdict(self), "result": self.result.as_dict()}
+
+
+def split_lines(blocks: Iterable[Block], train_share: float, seed: int) -> tuple[list[str], list[str]]:
+    """The lines with words, split at random into training and test part; the same for the same seed."""
+    if not 0 < train_share < 1:
+        raise UsageError(f"share of training text {train_share}: expected a number between 0 and 1")
+    lines = [line for block in blocks for line in block.data.decode("utf-8", "replace").split("\n") if line.strip()]
+    chosen = np.random.default_rng(seed).random(len(lines)) < train_share
+    parts: tuple[list[str], list[str]] = [], []
+    for line, is_training in zip(lines, chosen, strict=True):
+        parts[0 if is_training else 1].append(line)
+    if not parts[0] or not parts[1]:
+        raise TextError(f"{len(lines)} lines with words are too few to split into training and test text")
+    return parts
+
+
+def compare(
+    training: Sequence[str],
+    test: Sequence[str],
+    orders: Iterable[int],
+    *,
+    models: Sequence[tuple[str, str | None]],
+    rules: TextRules | None = None,
+    threads: int | None = None,
+    shown: bool = False,
+) -> list[Comparison]:
+    """The perplexity of each model and order, all trained and tested on the same lines."""
+    rows = []
+    for order in orders:
+        for model, weights in models:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DiscountWarning)
+                trained = train(
+                    sentences=training, order=order, model=model, weights=weights, rules=rules,
+                    threads=threads, shown=shown,
+                )  # fmt: skip
+            result = trained.perplexity(sentences=test, threads=threads)
+            rows.append(Comparison(order, model, trained.parts.weights.name, result))
+    return rows
+
+
+def comparison_table(rows: Sequence[Comparison]) -> str:
+    """A line for each order, a column for each model, each with its change relative to the first."""
+    orders = sorted({row.order for row in rows})
+    columns = list(dict.fromkeys((row.model, row.weights) for row in rows))
+    by_place = {(row.order, row.model, row.weights): row.result.perplexity_known for row in rows}
+    header = ["order", _title(*columns[0])]
+    for column in columns[1:]:
+        header += [_title(*column), "change"]
+    lines = []
+    for order in orders:
+        first = by_place[(order, *columns[0])]
+        cells = [str(order), f"{first:.1f}"]
+        for column in columns[1:]:
+            found = by_place[(order, *column)]
+            cells += [f"{found:.1f}", change(found, first)]
+        lines.append(cells)
+    return table(header, lines)
+
+
+def _title(model: str, weights: str) -> str:
+    return model if model == "mkn" else f"{model} {weights}"

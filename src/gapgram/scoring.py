@@ -1,0 +1,63 @@
+"""Scores of the lines of a text, in order, a few megabytes at a time on all cores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gapgram.corpus import TextRules, blocks_of_files, encode
+from gapgram.kernels.lookup import sum_sequences
+from gapgram.model import Floats, Ids, Model, sentence_begins
+
+
+@dataclass(frozen=True)
+class LineScore:
+    """log10 of the probability of a line and of its words; a line without words has no words."""
+
+    log10_prob: float
+    words: int
+    unknown_words: int
+    word_scores: tuple[tuple[str, float], ...]
+
+    def as_dict(self, *, words: bool) -> dict[str, Any]:
+        """The figures by name, for JSON."""
+        out: dict[str, Any] = {
+            "log10_prob": self.log10_prob,
+            "words": self.words,
+            "unknown_words": self.unknown_words,
+        }
+        if words:
+            out["scores"] = [{"word": word, "log10_prob": score} for word, score in self.word_scores]
+        return out
+
+
+def score_lines(
+    model: Model,
+    text: str | Path,
+    *,
+    words: bool = False,
+    rules: TextRules | None = None,
+    threads: int | None = None,
+) -> Iterator[LineScore]:
+    """The score of every line of a text; empty lines have no words and the probability of nothing, 1.
+
+    words: fill `word_scores` too. Its words are the model's: one that it does not know is `<unk>`.
+    """
+    rules = rules or TextRules(special="unk")
+    for part in encode(blocks_of_files(text), model.vocabulary, rules, keep_empty=True):
+        begins = sentence_begins(part.ids)
+        scores = model.score_ids(part.ids, begins, threads=threads)
+        sums = sum_sequences(scores, begins)
+        unknown = sum_sequences((part.ids == 0).astype(float), begins)
+        for i, (a, b) in enumerate(zip(begins.tolist(), begins[1:].tolist(), strict=False)):
+            if b - a == 2:
+                yield LineScore(0.0, 0, 0, ())
+                continue
+            pairs = _word_scores(model, part.ids[a + 1 : b], scores[a + 1 : b]) if words else ()
+            yield LineScore(float(sums[i]), b - a - 2, int(unknown[i]), pairs)
+
+
+def _word_scores(model: Model, ids: Ids, scores: Floats) -> tuple[tuple[str, float], ...]:
+    return tuple((model.vocabulary[i], score) for i, score in zip(ids.tolist(), scores.tolist(), strict=True))
