@@ -88,7 +88,7 @@ def _write_section(file: BinaryIO, name: str, array: npt.NDArray[Any]) -> Sectio
     offset = file.tell()
     padding = bytes(-array.nbytes % _ALIGN)
     checksum = xxhash.xxh3_64()
-    for part in (memoryview(array.reshape(-1).view(np.uint8)), padding):
+    for part in (array.reshape(-1).view(np.uint8).data, padding):
         checksum.update(part)
         file.write(part)
     padded = array.nbytes + len(padding)
@@ -154,7 +154,8 @@ def read(path: str | Path, kind: int, *, verify: bool | None = None) -> Contents
     sections = tuple(Section(**{**entry, "shape": tuple(entry["shape"])}) for entry in entries["sections"])
     if verify or (verify is None and size <= _VERIFIED_ON_OPENING):
         for section in sections:
-            if xxhash.xxh3_64_intdigest(memory[section.offset : section.offset + section.padded]) != section.checksum:
+            data = memory[section.offset : section.offset + section.padded].data
+            if xxhash.xxh3_64_intdigest(data) != section.checksum:
                 raise _damaged(path, f"its section {section.name}")
     arrays = {section.name: _array(memory, section) for section in sections}
     return Contents(entries["metadata"], arrays, sections, size)
