@@ -6,8 +6,9 @@ model. What may be wrong with text, and the choices there are, is the same for b
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,16 +91,26 @@ def blocks_of_files(texts: Paths, *, title: str = "reading", shown: bool = False
 
 def blocks_of_sentences(sentences: Iterable[str | Sequence[str]]) -> Iterator[Block]:
     """Sentences held in memory, as strings or as lists of words, as if they were lines of a file."""
+    if isinstance(sentences, str):
+        raise UsageError("sentences: expected a list of sentences, found one string; put it into a list")
     line, lines, size = 1, [], 0
     for sentence in sentences:
-        text = sentence if isinstance(sentence, str) else " ".join(sentence)
-        lines.append(text.replace("\n", " ").encode("utf-8", "surrogatepass"))
+        lines.append(_line_of(sentence, line + len(lines)))
         size += len(lines[-1])
         if size > 1 << 22:
             yield Block("sentences", line, b"\n".join([*lines, b""]))
             line, lines, size = line + len(lines), [], 0
     if lines:
         yield Block("sentences", line, b"\n".join([*lines, b""]))
+
+
+def _line_of(sentence: str | Sequence[str], number: int) -> bytes:
+    if isinstance(sentence, str):
+        return sentence.replace("\n", " ").encode("utf-8", "surrogatepass")
+    line = " ".join(sentence).encode("utf-8", "surrogatepass")
+    if b"\n" in line or len(line.split()) != len(sentence):
+        raise UsageError(f"sentence {number}: a word of a list may not be empty or hold white space")
+    return line
 
 
 class _Table:
@@ -155,23 +166,24 @@ def read_corpus(
         raise UsageError(f"vocabulary limit {vocab_limit}: expected 1 or more words")
     table, pieces = _Table(), []
     lines = empty = sentences = digest = 0
-    for block in blocks:
-        text = _text_of(block, rules)
-        begin = 0
-        while begin < text.size:
-            out = np.empty(2 * (text.size - begin) + 2, np.int32)
-            status, stopped, table.n, used, n_lines, n_empty, block_digest = kernels.learn_lines(
-                text, begin, _SPECIAL_RULES[rules.special],
-                table.slots, table.pool, table.offsets, table.counts, table.n, out,
-            )  # fmt: skip
-            if status == kernels.SPECIAL_FOUND:
-                raise _special_word(block, stopped, rules)
-            pieces.append(out[:used].copy())
-            lines, empty, sentences = lines + n_lines, empty + n_empty, sentences + n_lines - n_empty
-            digest = (digest + int(block_digest)) % (1 << 64)
-            if status == kernels.TABLE_FULL:
-                table.grow(int(np.argmax(text[stopped:] == ord("\n"))) + 1)
-            begin = stopped
+    with _closing(blocks):
+        for block in blocks:
+            text = _text_of(block, rules)
+            begin = 0
+            while begin < text.size:
+                out = np.empty(2 * (text.size - begin) + 2, np.int32)
+                status, stopped, table.n, used, n_lines, n_empty, block_digest = kernels.learn_lines(
+                    text, begin, _SPECIAL_RULES[rules.special],
+                    table.slots, table.pool, table.offsets, table.counts, table.n, out,
+                )  # fmt: skip
+                if status == kernels.SPECIAL_FOUND:
+                    raise _special_word(block, text, stopped, rules)
+                pieces.append(out[:used].copy())
+                lines, empty, sentences = lines + n_lines, empty + n_empty, sentences + n_lines - n_empty
+                digest = (digest + int(block_digest)) % (1 << 64)
+                if status == kernels.TABLE_FULL:
+                    table.grow(int(np.argmax(text[stopped:] == ord("\n"))) + 1)
+                begin = stopped
     if not lines:
         raise TextError("the text is empty: expected one sentence a line")
     if not sentences:
@@ -209,16 +221,27 @@ def encode(
 
     Empty lines are left out, or, if `keep_empty`, become sentences of no words.
     """
-    for block in blocks:
-        text = _text_of(block, rules)
-        out = np.empty(2 * text.size + 2, np.int32)
-        status, stopped, used, lines, empty = kernels.encode_lines(
-            text, _SPECIAL_RULES[rules.special], keep_empty,
-            vocabulary.slots, vocabulary.pool, vocabulary.offsets, out,
-        )  # fmt: skip
-        if status == kernels.SPECIAL_FOUND:
-            raise _special_word(block, stopped, rules)
-        yield Encoded(out[:used].copy(), lines if keep_empty else lines - empty, empty)
+    with _closing(blocks):
+        for block in blocks:
+            text = _text_of(block, rules)
+            out = np.empty(2 * text.size + 2, np.int32)
+            status, stopped, used, lines, empty = kernels.encode_lines(
+                text, _SPECIAL_RULES[rules.special], keep_empty,
+                vocabulary.slots, vocabulary.pool, vocabulary.offsets, out,
+            )  # fmt: skip
+            if status == kernels.SPECIAL_FOUND:
+                raise _special_word(block, text, stopped, rules)
+            yield Encoded(out[:used].copy(), lines if keep_empty else lines - empty, empty)
+
+
+@contextlib.contextmanager
+def _closing(blocks: Iterable[Block]) -> Iterator[None]:
+    """Close the file that blocks come from, also where reading it stops early."""
+    try:
+        yield
+    finally:
+        if isinstance(blocks, Generator):
+            blocks.close()
 
 
 def _text_of(block: Block, rules: TextRules) -> npt.NDArray[np.uint8]:
@@ -244,10 +267,11 @@ def _invalid_utf8(block: Block, at: int) -> TextError:
     )
 
 
-def _special_word(block: Block, line_begin: int, rules: TextRules) -> TextError:
-    line = block.first_line + block.data.count(b"\n", 0, line_begin)
+def _special_word(block: Block, text: npt.NDArray[np.uint8], line_begin: int, rules: TextRules) -> TextError:
+    data = text.tobytes()  # not block.data, whose places move where bytes were replaced
+    line = block.first_line + data.count(b"\n", 0, line_begin)
     refused = SPECIAL if rules.special == "error" else SPECIAL[1:]
-    words = block.data[line_begin : block.data.index(b"\n", line_begin)].split()
+    words = data[line_begin : data.index(b"\n", line_begin)].split()
     word = next(w for w in refused if w.encode() in words)
     advice = "leave such words out (--special skip)"
     if word == SPECIAL[0]:

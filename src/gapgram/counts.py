@@ -120,6 +120,21 @@ class Counts:
             if count:
                 yield self.words_of(pattern, gram), int(count)
 
+    @cached_property
+    def pattern_arrays(self) -> dict[str, Array]:
+        """For each pattern the number of its tail, its nearest and its farthest offset."""
+        return {
+            "tails": np.array([self.index(p.tail) for p in self.patterns], np.int64),
+            "nearest": np.array([p.nearest for p in self.patterns], np.int64),
+            "reaches": np.array([p.reach for p in self.patterns], np.int64),
+        }
+
+    @cached_property
+    def lookup_arrays(self) -> tuple[Array, ...]:
+        """What `kernels.lookup.locate` takes."""
+        t = self.tables
+        return (t.grams, t.gram_base, t.contexts, t.context_base, t.row_base, *self.pattern_arrays.values())
+
     def save(self, path: str | Path) -> None:
         """Write the counts to a file, aside and renamed."""
         container.write(path, container.COUNTS, self.metadata(), self.arrays())

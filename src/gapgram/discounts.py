@@ -20,12 +20,16 @@ FALLBACK = (0.5, 1.0, 1.5)
 
 @dataclass(frozen=True)
 class Discounts:
-    """D1, D2, D3+ of each stored pattern, in their order, and the patterns that fell back."""
+    """D1, D2, D3+ of each stored pattern, in their order; the patterns that fell back; whether they were
+    fitted together with weights rather than taken from counts of counts."""
 
     values: npt.NDArray[np.float64]
     fallbacks: tuple[Pattern, ...] = ()
+    fitted: bool = False
 
     def __str__(self) -> str:
+        if self.fitted:
+            return "fitted"
         return "fallback" if self.fallbacks else "modified"
 
 

@@ -1,49 +1,43 @@
-"""Counts to the numbers a model is queried with."""
+"""Counts, discounts and weights to the numbers a model is queried with."""
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from gapgram.counts import Counts
 from gapgram.discounts import Discounts
-from gapgram.kernels.lookup import BACKOFF, GATE, PULL, TOTAL
+from gapgram.kernels.gate import context_buckets
+from gapgram.kernels.lookup import BACKOFF, BUCKET, SCALE, WEIGHT
 from gapgram.weights import Weights
 
 Floats = npt.NDArray[np.float64]
 
 
 def row_values(counts: Counts, discounts: Discounts, weights: Weights) -> Floats:
-    """[row, 4]: total, g, gate and pull of a context with the statistics of the row."""
-    values = np.empty((len(counts.tables.rows), 4))
-    values[:, TOTAL] = np.maximum(counts.tables.rows[:, 0], 1)
-    values[:, BACKOFF] = backoffs(counts, discounts)
-    values[:, GATE] = weights.gates
-    values[:, PULL] = weights.pulls
-    return values
+    """[row, 4]: scale, backoff, weight and bucket of a context with the statistics of the row.
 
-
-def backoffs(counts: Counts, discounts: Discounts) -> Floats:
-    """g of each row: (D1 N1 + D2 N2 + D3+ N3+) / total; 1 for the context never seen."""
+    The discounted counts of a context sum to total - taken, taken = D1 N1 + D2 N2 + D3+ N3+. The usual
+    backoff probability is g = taken / total; a lift c makes its odds e^c times as large. The scale gives
+    the discounted counts what the backoff leaves.
+    """
     tables = counts.tables
-    g = np.ones(len(tables.rows))
-    for p, (first, last) in enumerate(zip(tables.row_base, tables.row_base[1:], strict=False)):
+    values = np.empty((len(tables.rows), 4))
+    values[:, WEIGHT] = weights.row_weights
+    values[:, BUCKET] = buckets = context_buckets(tables.rows)
+    for p, (first, last) in enumerate(pairwise(tables.row_base)):
         rows = tables.rows[first:last]
-        seen = rows[:, 0] > 0
-        g[first:last][seen] = (rows[seen, 1:] @ discounts.values[p]) / rows[seen, 0]
-    return g
-
-
-def pattern_arrays(counts: Counts) -> dict[str, npt.NDArray[Any]]:
-    """For each stored pattern: the number of its tail, its nearest and its farthest offset."""
-    number = {pattern: i for i, pattern in enumerate(counts.patterns)}
-    return {
-        "tails": np.array([number[p.tail] for p in counts.patterns], np.int64),
-        "nearest": np.array([p.nearest for p in counts.patterns], np.int64),
-        "reaches": np.array([p.reach for p in counts.patterns], np.int64),
-    }
+        total = np.maximum(rows[:, 0], 1)
+        taken = rows[:, 1:] @ discounts.values[p]
+        g = taken / total
+        if weights.lift.size:
+            lifted = g * np.exp(weights.lift[p, buckets[first:last]])
+            g = lifted / (1 - taken / total + lifted)
+        values[first:last, SCALE] = (1 - g) / (total - taken)
+        values[first:last, BACKOFF] = np.where(rows[:, 0] > 0, g, 1.0)
+    return values
 
 
 def discount_table(discounts: Discounts) -> Floats:

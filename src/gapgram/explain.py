@@ -53,7 +53,7 @@ def explain(model: Model, word: str, context: Sentence = ()) -> Explanation:
     column = ids.size - 1
     _, counts, rows = lookup.locate_one(ids, model.order, model.arrays)
     shares = np.empty(len(model.counts.patterns))
-    rest = lookup.share(rows, column, column, model.arrays, shares)
+    rest = lookup.share(ids, column, rows, column, column, model.arrays, shares)
     patterns = tuple(
         _pattern_share(model, i, pattern, ids, int(counts[i, column]), int(rows[i, column]), float(shares[i]))
         for i, pattern in enumerate(model.counts.patterns)
@@ -76,7 +76,7 @@ def _pattern_share(
 ) -> PatternShare:
     total = int(model.counts.tables.rows[row, 0])
     left = max(count - float(model.parts.derived["discounts"][i, min(count, 3)]), 0.0)
-    discounted = left / total if total else 0.0
+    discounted = left * float(model.parts.derived["row_values"][row, lookup.SCALE])
     places = range(pattern.reach, 0, -1)
     words = [model.vocabulary[int(ids[-1 - k])] if k in pattern else "_" for k in places]
     backoff = float(model.parts.derived["row_values"][row, lookup.BACKOFF])

@@ -19,6 +19,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import SupportsIndex
 
 from gapgram.errors import UsageError
 from gapgram.pattern import MAX_ORDER, Pattern
@@ -34,7 +35,7 @@ class Lattice:
     @classmethod
     def of(cls, order: int, patterns: Iterable[Pattern]) -> Lattice:
         """The lattice of a family; the empty pattern is added where it is missing."""
-        check_order(order)
+        order = check_order(order)
         family = {Pattern(0), *patterns}
         too_far = [p for p in family if p.reach >= order]
         if too_far:
@@ -57,13 +58,12 @@ class Lattice:
     @classmethod
     def parse(cls, text: str, order: int) -> Lattice:
         """Read ``chain``, ``full``, or patterns in short form separated by spaces or commas."""
-        name = text.strip().lower()
-        name = name.split()[0] if name.split()[:1] in (["chain"], ["full"]) else name
-        if name == "chain":
-            return cls.chain(order)
-        if name == "full":
-            return cls.full(order)
-        shorts = [s for s in re.split(r"[\s,]+", name) if s]
+        shorts = [s for s in re.split(r"[\s,]+", text.lower()) if s]
+        if shorts and shorts[0] in ("chain", "full"):
+            lattice = cls.chain(order) if shorts[0] == "chain" else cls.full(order)
+            if shorts[1:] not in ([], list(map(str, lattice.patterns))):
+                raise UsageError(f"lattice {text!r}: expected {shorts[0]} alone, or patterns alone")
+            return lattice
         if shorts and shorts[0] == "custom":
             shorts = shorts[1:]
         if not shorts:
@@ -121,7 +121,7 @@ class Lattice:
 
 
 def check_order(order: int) -> int:
-    """Refuse an order that no model can have."""
-    if not 1 <= order <= MAX_ORDER:
+    """The order as an int; refuses one that no model can have."""
+    if not isinstance(order, SupportsIndex) or not 1 <= order <= MAX_ORDER:
         raise UsageError(f"order {order}: expected a whole number from 1 to {MAX_ORDER}, 5 is usual")
-    return order
+    return int(order)

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from gapgram import container
 from gapgram.counts import Counts
 from gapgram.discounts import Discounts
-from gapgram.estimator import discount_table, pattern_arrays, row_values
-from gapgram.kernels.lookup import GATE, PULL
+from gapgram.estimator import discount_table, row_values
+from gapgram.kernels.lookup import WEIGHT
 from gapgram.pattern import Pattern
 from gapgram.weights import Form, Weights
 
@@ -35,7 +35,7 @@ class ModelParts:
     def of(cls, name: str, counts: Counts, discounts: Discounts, weights: Weights) -> ModelParts:
         """Derive what queries need from counts, discounts and weights."""
         derived = {
-            **pattern_arrays(counts),
+            **counts.pattern_arrays,
             "discounts": discount_table(discounts),
             "row_values": row_values(counts, discounts, weights),
         }
@@ -43,7 +43,8 @@ class ModelParts:
 
     def arrays(self) -> Arrays:
         """All arrays by name, as they go into a file."""
-        return {**self.counts.arrays(), **self.derived, **vars(self.weights.form)}
+        weights = {"gate_table": self.weights.gate_table, "lift": self.weights.lift}
+        return {**self.counts.arrays(), **self.derived, **vars(self.weights.form), **weights}
 
     @cached_property
     def metadata(self) -> dict[str, Any]:
@@ -52,7 +53,10 @@ class ModelParts:
             **self.counts.metadata(),
             "model": self.name,
             "weights": {"name": self.weights.name, "report": self.weights.report},
-            "fallbacks": [str(p) for p in self.discounts.fallbacks],
+            "discounts": {
+                "fallbacks": [str(p) for p in self.discounts.fallbacks],
+                "fitted": self.discounts.fitted,
+            },
         }
 
 
@@ -67,10 +71,14 @@ def read(path: str | Path, *, verify: bool | None = None) -> ModelParts:
         metadata, arrays = file.metadata, file.arrays
         counts = Counts.from_parts(metadata, arrays)
         form = Form(**{name: arrays[name] for name in Form.__dataclass_fields__})
-        values = arrays["row_values"]
-        name, report = metadata["weights"]["name"], metadata["weights"]["report"]
-        weights = Weights(name, form, values[:, GATE], values[:, PULL], report)
-        fallbacks = tuple(map(Pattern.parse, metadata["fallbacks"]))
-        discounts = Discounts(np.asarray(arrays["discounts"][:, 1:]), fallbacks)
+        weights = Weights(
+            metadata["weights"]["name"], form, arrays["row_values"][:, WEIGHT], arrays["gate_table"], arrays["lift"],
+            metadata["weights"]["report"],
+        )  # fmt: skip
+        discounts = Discounts(
+            np.asarray(arrays["discounts"][:, 1:]),
+            tuple(map(Pattern.parse, metadata["discounts"]["fallbacks"])),
+            metadata["discounts"]["fitted"],
+        )
         derived = {name: arrays[name] for name in ("tails", "nearest", "reaches", "discounts", "row_values")}
         return ModelParts(metadata["model"], counts, discounts, weights, derived)

@@ -54,8 +54,8 @@ class Pattern:
         """
         short = text.strip()
         if " " in short or short.startswith("w"):
-            places = short.split()
-            short = "".join("0" if p == "_" else "1" if re.fullmatch(r"w\d+", p) else "?" for p in places)
+            places = enumerate(short.split(), 1)
+            short = "".join("0" if place == "_" else "1" if place == f"w{i}" else "?" for i, place in places)
         if not re.fullmatch(r"[01]*1", short) or len(short) > MAX_ORDER:
             raise UsageError(
                 f"pattern {text!r}: expected 1 for a word kept and 0 for a word skipped, the predicted word "
@@ -108,7 +108,7 @@ class Pattern:
         return " ".join(f"w{i}" if place == "1" else "_" for i, place in enumerate(str(self), 1))
 
     def __contains__(self, offset: int) -> bool:
-        return bool(self.mask >> (offset - 1) & 1)
+        return offset > 0 and bool(self.mask >> (offset - 1) & 1)
 
     def __len__(self) -> int:
         return self.mask.bit_count()

@@ -8,6 +8,7 @@ import gzip
 import io
 import lzma
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,16 +19,37 @@ import zstandard
 from gapgram.errors import TextError
 
 BLOCK_BYTES = 1 << 22
-_DECODE_ERRORS = (OSError, EOFError, lzma.LZMAError, zstandard.ZstdError)
+_DECODE_ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
+
+
+class _ZstdStream:
+    """What is inside frames of zstd; a frame that is cut off is an error, unlike in the library's own reader."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        self._raw, self._rest, self._frame = raw, b"", self._new_frame()
+
+    @staticmethod
+    def _new_frame() -> zstandard.ZstdDecompressionObj:
+        return zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
+
+    def read(self, _size: int) -> bytes:
+        """The next bytes, as many as come at once; none at the end."""
+        while data := self._rest or self._raw.read(1 << 17):
+            if self._frame.eof:
+                self._frame = self._new_frame()
+            found = self._frame.decompress(data)
+            self._rest = self._frame.unused_data
+            if found:
+                return found
+        if not self._frame.eof:
+            raise EOFError("it ends inside a frame")
+        return b""
 
 _OPENERS: dict[bytes, tuple[str, Callable[[IO[bytes]], IO[bytes]]]] = {
     b"\x1f\x8b": ("gzip", lambda raw: cast("IO[bytes]", gzip.GzipFile(fileobj=raw))),
     b"BZh": ("bzip2", lambda raw: cast("IO[bytes]", bz2.BZ2File(raw))),
     b"\xfd7zXZ\x00": ("xz", lambda raw: cast("IO[bytes]", lzma.LZMAFile(raw))),  # noqa: SIM115
-    b"\x28\xb5\x2f\xfd": (
-        "zstd",
-        lambda raw: cast("IO[bytes]", zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)),
-    ),
+    b"\x28\xb5\x2f\xfd": ("zstd", lambda raw: cast("IO[bytes]", _ZstdStream(raw))),
 }
 
 
@@ -64,15 +86,17 @@ def decompressed(raw: IO[bytes]) -> tuple[str, IO[bytes]]:
     return "plain", buffered
 
 
-def read_chunks(path: str | Path, on_bytes: Callable[[int], None] = lambda n: None) -> Iterator[bytes]:
-    """What is inside a file, a few megabytes at a time, without the byte-order mark of UTF-8.
+def read_chunks(
+    path: str | Path, on_bytes: Callable[[int], None] = lambda n: None, *, size: int = BLOCK_BYTES
+) -> Iterator[bytes]:
+    """What is inside a file, at most `size` bytes at a time, without the byte-order mark of UTF-8.
 
     `on_bytes` is told how many bytes of the file on disk were read since it was last told.
     """
     raw, told = open_raw(path), 0
     try:
         kind, stream = decompressed(raw)
-        for data in _chunks(display_name(path), kind, stream):
+        for data in _chunks(display_name(path), kind, stream, size):
             if raw.seekable():
                 on_bytes(raw.tell() - told)
                 told = raw.tell()
@@ -104,13 +128,13 @@ def display_name(path: str | Path) -> str:
     return "standard input" if str(path) == "-" else str(path)
 
 
-def _chunks(name: str, kind: str, stream: IO[bytes]) -> Iterator[bytes]:
+def _chunks(name: str, kind: str, stream: IO[bytes], size: int) -> Iterator[bytes]:
     # What a pipe or terminal has so far is taken at once, so that answers come line by line.
     read = stream.read1 if kind == "plain" and isinstance(stream, io.BufferedReader) else stream.read
     first = True
     while True:
         try:
-            data = read(BLOCK_BYTES)
+            data = read(size)
         except _DECODE_ERRORS as error:
             if isinstance(error, OSError) and error.errno == errno.EISDIR:
                 raise TextError(f"{name}: a folder, not a file; name the text files in it") from None

@@ -5,14 +5,18 @@ A model is one plain tuple of arrays, `MODEL_ARRAYS` names them in order:
     grams, gram_base, contexts, context_base, row_base    the tables (`gapgram.counts`)
     tails, nearest, reaches     of each pattern: the number of its tail, its nearest offset, its farthest
     discounts                   [pattern, 4]: what is taken from a count of 0, 1, 2, 3 or more
-    row_values                  [row, 4]: total, g, gate, pull of a context with these statistics
-    edge_base, edge_to, edge_weight    the patterns each pattern is interpolated with
+    row_values                  [row, 4]: of a context with these statistics the SCALE that turns a
+                                discounted count into a probability, the BACKOFF probability g, the
+                                WEIGHT among its rivals, and its BUCKET in the gate table
+    edge_base, edge_to          the patterns each pattern falls back on
     start_base, starts          for 0 … n-1 words available: the patterns a prediction starts from
+    gate_table                  [feature, pattern]: logits that add up (`kernels.gate`); may be empty
 
-A prediction gives its starting patterns shares in the ratio of their gates. A pattern keeps of its share
-what its discounted counts use and passes g of it on, in the ratio of edge_weight × pull of the receiver;
-what the empty pattern passes on is spread evenly over the vocabulary. All of this depends on the context
-alone, so every distribution sums to one.
+A prediction gives its starting patterns shares in the ratio of their weights, times, where there is a
+gate, the exponential of their logits. A pattern keeps of its share what its discounted counts use and
+passes g of it on to the patterns below it, in the ratio of their weights; what the empty pattern passes
+on is spread evenly over the vocabulary. All of this depends on the context alone, and SCALE and BACKOFF
+belong together, so every distribution sums to one.
 """
 
 from __future__ import annotations
@@ -21,15 +25,16 @@ import math
 
 import numpy as np
 
+from gapgram.kernels.gate import BUCKETS, word_bucket, word_row
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS, ROW_MASK
 from gapgram.kernels.words import START
 
 MODEL_ARRAYS = (
     "grams", "gram_base", "contexts", "context_base", "row_base", "tails", "nearest", "reaches",
-    "discounts", "row_values", "edge_base", "edge_to", "edge_weight", "start_base", "starts",
+    "discounts", "row_values", "edge_base", "edge_to", "start_base", "starts", "gate_table",
 )  # fmt: skip
-TOTAL, BACKOFF, GATE, PULL = 0, 1, 2, 3
+SCALE, BACKOFF, WEIGHT, BUCKET = 0, 1, 2, 3
 BLOCK = 1024
 
 
@@ -54,15 +59,16 @@ def _find(grams, low, high, word):
 
 
 @kernel
-def locate(ids, available, begin, end, at, entries, counts, rows, model):
+def locate(ids, available, begin, end, at, entries, counts, rows, tables):
     """Look up, for positions begin … end-1, the gram of every pattern and its context.
 
     Writes column at+i for position begin+i: `entries` the number of the gram (-1: never seen), `counts`
     its count, `rows` the row of its context (the pattern's row 0 where it was never seen, -1 where the
     sentence is too short for the pattern). The columns before `at` hold the positions before `begin`.
-    Tables are never read outside their bounds, whatever a damaged file says.
+    `tables` are the first eight arrays of a model; they are never read outside their bounds, whatever a
+    damaged file says.
     """
-    grams, gram_base, contexts, context_base, row_base, tails, nearest, reaches = model[:8]
+    grams, gram_base, contexts, context_base, row_base, tails, nearest, reaches = tables
     n_words = gram_base[1]
     for i in range(end - begin):
         word = ids[begin + i] if ids[begin + i] < n_words else 0
@@ -94,25 +100,53 @@ def locate(ids, available, begin, end, at, entries, counts, rows, model):
 
 
 @kernel
-def share(rows, column, available, model, shares):
-    """Fill `shares[p]` with the share of the prediction that each pattern decides; returns the rest.
+def _gate(ids, t, rows, column, available, model, shares):
+    """Multiply the weights of all patterns, given in `shares`, by what the gate makes of the context."""
+    reaches, row_values, gate_table = model[7], model[9], model[14]
+    n_patterns = shares.size
+    order = model[12].size - 1
+    logits = gate_table[n_patterns * BUCKETS + available].copy()
+    for p in range(n_patterns):
+        if shares[p] > 0.0:
+            row = gate_table[p * BUCKETS + int(row_values[rows[p, column], BUCKET])]
+            for q in range(n_patterns):
+                logits[q] += row[q]
+    for k in range(1, available + 1):
+        row = gate_table[word_row(n_patterns, order, k, word_bucket(ids[t - k]))]
+        for q in range(n_patterns):
+            logits[q] += row[q]
+    largest = -np.inf
+    for p in range(n_patterns):
+        if shares[p] > 0.0 and reaches[p] <= available:
+            largest = max(largest, logits[p])
+    for p in range(n_patterns):
+        if shares[p] > 0.0:
+            shares[p] *= math.exp(logits[p] - largest)
 
-    The share of pattern p multiplies its discounted counts; the rest goes evenly to the vocabulary.
+
+@kernel
+def share(ids, t, rows, column, available, model, shares):
+    """Fill `shares[p]` with the share of the prediction at ids[t] that each pattern decides.
+
+    The share of pattern p multiplies its discounted counts. Returns the rest, which goes evenly to the
+    vocabulary.
     """
-    row_values, edge_base, edge_to, edge_weight, start_base, starts = model[9:15]
+    row_values, edge_base, edge_to, start_base, starts, gate_table = model[9:15]
     first, last = start_base[available], start_base[available + 1]
     n_patterns = shares.size
     shares[:] = 0.0
     if last - first == 1:
         shares[starts[first]] = 1.0
     else:
-        sum_of_gates = 0.0
         for s in range(first, last):
-            gate = row_values[rows[starts[s], column], GATE]
-            shares[starts[s]] = gate
-            sum_of_gates += gate
+            shares[starts[s]] = row_values[rows[starts[s], column], WEIGHT]
+        if gate_table.size > 0:
+            _gate(ids, t, rows, column, available, model, shares)
+        total = 0.0
         for s in range(first, last):
-            shares[starts[s]] /= sum_of_gates
+            total += shares[starts[s]]
+        for s in range(first, last):
+            shares[starts[s]] /= total
     for p in range(n_patterns - 1, 0, -1):
         if shares[p] > 0.0:
             passed = shares[p] * row_values[rows[p, column], BACKOFF]
@@ -120,13 +154,12 @@ def share(rows, column, available, model, shares):
             if end - begin == 1:
                 shares[edge_to[begin]] += passed
             else:
-                sum_of_pulls = 0.0
+                total = 0.0
                 for e in range(begin, end):
-                    sum_of_pulls += edge_weight[e] * row_values[rows[edge_to[e], column], PULL]
-                passed /= sum_of_pulls
+                    total += row_values[rows[edge_to[e], column], WEIGHT]
+                passed /= total
                 for e in range(begin, end):
-                    q = edge_to[e]
-                    shares[q] += passed * edge_weight[e] * row_values[rows[q, column], PULL]
+                    shares[edge_to[e]] += passed * row_values[rows[edge_to[e], column], WEIGHT]
     return shares[0] * row_values[rows[0, column], BACKOFF]
 
 
@@ -140,7 +173,7 @@ def probability(counts, rows, column, shares, rest, model):
         if count > 0 and shares[p] > 0.0:
             left = count - discounts[p, min(count, 3)]
             if left > 0.0:
-                sum_of_terms += shares[p] * left / row_values[rows[p, column], TOTAL]
+                sum_of_terms += shares[p] * left * row_values[rows[p, column], SCALE]
     return sum_of_terms + rest
 
 
@@ -161,20 +194,20 @@ def score_positions(ids, available, uniform, model, out):
     `uniform` is the probability of a word under the even distribution over the vocabulary.
     """
     n_patterns = model[5].size
-    halo = model[13].size - 1  # at least the order, so that every offset lies in the columns
+    halo = model[12].size - 1  # the order, so that every offset lies in the columns
     entries = np.full((n_patterns, halo + BLOCK), -1, np.int64)
     counts = np.zeros((n_patterns, halo + BLOCK), np.int64)
     rows = np.zeros((n_patterns, halo + BLOCK), np.int64)
     shares = np.empty(n_patterns, np.float64)
     for begin in range(0, ids.size, BLOCK):
         end = min(begin + BLOCK, ids.size)
-        locate(ids, available, begin, end, halo, entries, counts, rows, model)
+        locate(ids, available, begin, end, halo, entries, counts, rows, model[:8])
         for i in range(end - begin):
             t = begin + i
             if ids[t] == START:
                 out[t] = 0.0
             else:
-                rest = share(rows, halo + i, available[t], model, shares) * uniform
+                rest = share(ids, t, rows, halo + i, available[t], model, shares) * uniform
                 out[t] = math.log10(probability(counts, rows, halo + i, shares, rest, model))
         if end - begin == BLOCK:
             entries[:, :halo] = entries[:, BLOCK : BLOCK + halo]
@@ -198,7 +231,7 @@ def locate_one(ids, order, model):
     counts = np.zeros((n_patterns, ids.size), np.int64)
     rows = np.zeros((n_patterns, ids.size), np.int64)
     begins = np.array([0, ids.size])
-    locate(ids, availability(ids, begins, order), 0, ids.size, 0, entries, counts, rows, model)
+    locate(ids, availability(ids, begins, order), 0, ids.size, 0, entries, counts, rows, model[:8])
     return entries, counts, rows
 
 
@@ -210,7 +243,7 @@ def distribution(ids, order, uniform, model):
     column = ids.size - 1
     available = min(column, order - 1)
     shares = np.empty(tails.size, np.float64)
-    rest = share(rows, column, available, model, shares)
+    rest = share(ids, column, rows, column, available, model, shares)
     out = np.full(gram_base[1], rest * uniform)
     for p in range(tails.size):
         if shares[p] > 0.0:
@@ -218,7 +251,7 @@ def distribution(ids, order, uniform, model):
             if context >= 0:
                 low = contexts[context_base[p] + context] >> ROW_BITS
                 high = min(contexts[context_base[p] + context + 1] >> ROW_BITS, gram_base[p + 1] - gram_base[p])
-                scale = shares[p] / row_values[rows[p, column], TOTAL] if low < high else 0.0
+                scale = shares[p] * row_values[rows[p, column], SCALE]
                 for g in range(gram_base[p] + low, gram_base[p] + high):
                     count = grams[g] & COUNT_MASK
                     left = count - discounts[p, min(count, 3)]

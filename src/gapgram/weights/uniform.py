@@ -10,5 +10,4 @@ from gapgram.weights.form import Weights, recursive
 
 def uniform(counts: Counts) -> Weights:
     """1/|S| for each pattern below S. On a chain there is one, and the model is modified Kneser-Ney."""
-    ones = np.ones(len(counts.tables.rows))
-    return Weights("uniform", recursive(counts.lattice), ones, ones, {})
+    return Weights.plain("uniform", recursive(counts.lattice), np.ones(len(counts.tables.rows)))

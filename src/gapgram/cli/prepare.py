@@ -1,0 +1,91 @@
+"""gapgram prepare: dumps and documents to sentences."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from gapgram.prepare import Options, Prepared
+
+_Command = Callable[..., None]
+
+
+@click.group()
+def command() -> None:
+    """Turn dumps and documents into text: one sentence a line, words apart."""
+
+
+def _shared(function: _Command) -> _Command:
+    """The options of all sources."""
+    for option in (
+        click.option("-q", "--quiet", is_flag=True, help="Hide the progress bar."),
+        click.option("--json", "as_json", is_flag=True, help="Report as JSON."),
+        click.option("--processes", type=int, help="How many processes to use; all cores by default."),
+        click.option(
+            "--malformed",
+            default="error",
+            show_default=True,
+            metavar="error|skip",
+            help="Stop at a malformed document and keep those before it, or count it and go on.",
+        ),
+        click.option("--language", required=True, metavar="CODE", help="Wikipedia code: en, de, fr, it, …"),
+        click.option(
+            "-o", "--output", required=True, metavar="TEXT", help="File to write (.gz .bz2 .xz .zst compress), or -."
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+@command.command()
+@click.argument("dumps", nargs=-1, required=True, metavar="DUMP...")
+@_shared
+def wikipedia(dumps: tuple[str, ...], output: str, language: str, as_json: bool, **rest: Any) -> None:
+    """MediaWiki pages-articles dumps: articles without their markup."""
+    from gapgram.prepare import prepare_wikipedia
+
+    _report(prepare_wikipedia(dumps, output, language, _options(**rest)), output, as_json)
+
+
+@command.command()
+@click.argument("sources", nargs=-1, required=True, metavar="FOLDER|FILE...")
+@_shared
+def acquis(sources: tuple[str, ...], output: str, language: str, as_json: bool, **rest: Any) -> None:
+    """JRC-Acquis documents in TEI XML; a folder stands for its XML files in sorted order."""
+    from gapgram.prepare import prepare_acquis
+
+    _report(prepare_acquis(sources, output, language, _options(**rest)), output, as_json)
+
+
+@command.command()
+@click.argument("texts", nargs=-1, required=True, metavar="TEXT...")
+@_shared
+def text(texts: tuple[str, ...], output: str, language: str, as_json: bool, **rest: Any) -> None:
+    """Plain text; blank lines end paragraphs, - is standard input."""
+    from gapgram.prepare import prepare_text
+
+    _report(prepare_text(texts, output, language, _options(**rest)), output, as_json)
+
+
+def _options(*, malformed: str, processes: int | None, quiet: bool) -> Options:
+    from gapgram.prepare import Options
+
+    return Options(malformed=malformed, processes=processes, shown=not quiet)
+
+
+def _report(prepared: Prepared, output: str, as_json: bool) -> None:
+    """Say what was done: on standard output, unless the text itself went there."""
+    if as_json:
+        click.echo(json.dumps(prepared.signature() | {"output": output}, ensure_ascii=False), err=output == "-")
+        return
+    said = (
+        f"{output}: {prepared.sentences:,} sentences, {prepared.words:,} words "
+        f"from {prepared.documents:,} documents ({prepared.left_out:,} left out, {prepared.malformed:,} malformed)"
+    )
+    click.echo(said, err=output == "-")
+    if prepared.malformed:
+        click.echo(f"first malformed: {prepared.first_malformed}", err=True)

@@ -1,0 +1,30 @@
+"""gapgram sample: random word sequences."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import click
+
+
+@click.command()
+@click.argument("text", metavar="TEXT")
+@click.option("--sequences", type=int, default=100_000, show_default=True, help="How many.")
+@click.option("--length", type=int, default=5, show_default=True, help="Words of each.")
+@click.option("--seed", type=int, default=1, show_default=True)
+@click.option("-o", "--output", default="-", metavar="FILE", help="File to write; standard output by default.")
+@click.option("--json", "as_json", is_flag=True, help="Report as JSON; needs --output.")
+@click.option("-q", "--quiet", is_flag=True, help="Hide the progress bar.")
+def command(text: str, sequences: int, length: int, seed: int, output: str, as_json: bool, quiet: bool) -> None:
+    """Draw word sequences from the sentences of TEXT, all equally likely, without replacement."""
+    from gapgram.errors import UsageError
+    from gapgram.splitting import sample_text
+
+    if as_json and output == "-":
+        raise UsageError("--json: the sequences go to standard output already; name a file with --output")
+    sample = sample_text(text, output, sequences=sequences, length=length, seed=seed, shown=not quiet)
+    if as_json:
+        click.echo(json.dumps(asdict(sample) | {"output": output}, ensure_ascii=False))
+    elif output != "-":
+        click.echo(f"{output}: {sample.sequences:,} of {sample.runs:,} runs of {sample.length} words")

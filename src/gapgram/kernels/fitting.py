@@ -1,0 +1,230 @@
+"""Weights from text: what a model would say of each position if it had not seen it, and the gradient.
+
+Statistics of a position under a pattern are five numbers: the count of its gram, and total, N1, N2, N3+
+of its context. The model that is fitted is `kernels.lookup`'s with a gate table: all patterns p that a
+position allows are mixed in the ratio of
+
+    prior[p] exp(sum over the features f of the position of table[f, p])
+
+and pattern p falls back on pattern `down[p]` with probability
+
+    gamma = g e^c / (1 - g + g e^c),   g = (D1 N1 + D2 N2 + D3+ N3+) / total,   c = lift[p, bucket of p]
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gapgram.kernels.gate import BUCKETS, context_bucket, word_bucket, word_row
+from gapgram.kernels.jit import kernel
+from gapgram.kernels.lookup import locate
+
+COUNT, TOTAL, N1, N2, N3 = 0, 1, 2, 3, 4
+
+
+@kernel
+def sentence_hashes(ids, begins, seed):
+    """A hash of the words of each sentence."""
+    out = np.empty(begins.size - 1, np.uint64)
+    for s in range(begins.size - 1):
+        h = np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0xD1B54A32D192ED03)
+        for t in range(begins[s], begins[s + 1]):
+            h = (h ^ np.uint64(ids[t])) * np.uint64(0xBF58476D1CE4E5B9)
+            h ^= h >> np.uint64(31)
+        out[s] = h
+    return out
+
+
+@kernel
+def statistics_of(ids, available, row_statistics, tables):
+    """[position, pattern, 5] statistics of all positions of a few sequences."""
+    n_patterns = tables[5].size
+    entries = np.full((n_patterns, ids.size), -1, np.int64)
+    counts = np.zeros((n_patterns, ids.size), np.int64)
+    rows = np.zeros((n_patterns, ids.size), np.int64)
+    locate(ids, available, 0, ids.size, 0, entries, counts, rows, tables)
+    out = np.zeros((ids.size, n_patterns, 5), np.int32)
+    for p in range(n_patterns):
+        for t in range(ids.size):
+            if rows[p, t] >= 0:
+                out[t, p, COUNT] = counts[p, t]
+                for k in range(4):
+                    out[t, p, TOTAL + k] = row_statistics[rows[p, t], k]
+    return out
+
+
+@kernel
+def features_of(ids, available, statistics, reaches, order):
+    """[position, feature] rows of the gate table; -1 for a pattern or word that a position does not have.
+
+    The first features are those of the patterns, in their order.
+    """
+    n_patterns = reaches.size
+    out = np.full((ids.size, n_patterns + order), -1, np.int32)
+    for t in range(ids.size):
+        words = available[t]
+        for p in range(n_patterns):
+            if reaches[p] <= words:
+                s = statistics[t, p]
+                out[t, p] = p * BUCKETS + context_bucket(s[TOTAL], s[N1], s[N2], s[N3])
+        out[t, n_patterns] = n_patterns * BUCKETS + words
+        for k in range(1, words + 1):
+            out[t, n_patterns + k] = word_row(n_patterns, order, k, word_bucket(ids[t - k]))
+    return out
+
+
+@kernel
+def leave_out(statistics, available, unique_from, reaches, contiguous, order):
+    """Take the contribution of each position out of its own statistics, in place.
+
+    A position counts for a pattern with gaps of reach m if its gram {1 … m} occurs nowhere else, for the
+    contiguous pattern {1 … k} below the top if its gram {1 … k+1} does or the sentence starts there, and
+    for the top always. `unique_from` is the shortest such gram.
+    """
+    for t in range(statistics.shape[0]):
+        for p in range(reaches.size):
+            reach = reaches[p]
+            if reach > available[t]:
+                continue
+            if contiguous[p] and reach == order - 1:
+                counted = True
+            elif contiguous[p]:
+                counted = unique_from[t] <= reach + 1 or available[t] == reach
+            else:
+                counted = unique_from[t] <= reach
+            if counted:
+                count = statistics[t, p, COUNT]
+                statistics[t, p, COUNT] = count - 1
+                statistics[t, p, TOTAL] -= 1
+                if count <= 3:
+                    statistics[t, p, TOTAL + count] -= 1
+                    if count > 1:
+                        statistics[t, p, TOTAL + count - 1] += 1
+
+
+@kernel
+def _weigh(features, log_prior, table, logit, weight):
+    """Fill `weight` with the weights of the patterns in the mixture at one position; 0 where it has none."""
+    n_patterns = weight.size
+    logit[:] = log_prior
+    for f in range(features.size):
+        if features[f] >= 0:
+            row = table[features[f]]
+            for p in range(n_patterns):
+                logit[p] += row[p]
+    largest = -np.inf
+    for p in range(n_patterns):
+        if features[p] >= 0:
+            largest = max(largest, logit[p])
+    total = 0.0
+    for p in range(n_patterns):
+        weight[p] = 0.0
+        if features[p] >= 0:
+            weight[p] = math.exp(logit[p] - largest)
+            total += weight[p]
+    weight /= total
+
+
+@kernel
+def mean_weights(features, log_prior, table):
+    """The mean weight of each pattern over the positions that have it."""
+    n_patterns = log_prior.shape[1]
+    logit = np.empty(n_patterns)
+    weight = np.empty(n_patterns)
+    sums = np.zeros(n_patterns)
+    having = np.zeros(n_patterns)
+    for t in range(features.shape[0]):
+        _weigh(features[t], log_prior[t], table, logit, weight)
+        for p in range(n_patterns):
+            if features[t, p] >= 0:
+                sums[p] += weight[p]
+                having[p] += 1
+    return sums / np.maximum(having, 1)
+
+
+@kernel
+def adam_step(values, gradients, means, squares, rate, step):
+    """One step of Adam (Kingma and Ba, 2015) on flat arrays, in place; zeroes the gradients."""
+    fast = 1.0 - 0.9**step
+    slow = 1.0 - 0.99**step
+    for i in range(values.size):
+        means[i] = 0.9 * means[i] + 0.1 * gradients[i]
+        squares[i] = 0.99 * squares[i] + 0.01 * gradients[i] ** 2
+        values[i] -= rate * (means[i] / fast) / (math.sqrt(squares[i] / slow) + 1e-8)
+        gradients[i] = 0.0
+
+
+@kernel
+def gradient(
+    statistics, features, log_prior, uniform, down,
+    table, lift, discounts, d_table, d_lift, d_discounts,
+):  # fmt: skip
+    """Sum of -ln P over the positions; adds its gradient to the `d_` arrays."""
+    n_patterns = down.size
+    logit = np.empty(n_patterns)
+    weight = np.empty(n_patterns)
+    kept = np.empty(n_patterns)
+    g = np.empty(n_patterns)
+    gamma = np.empty(n_patterns)
+    value = np.empty(n_patterns)
+    reached = np.empty(n_patterns)
+    loss = 0.0
+    for t in range(statistics.shape[0]):
+        _weigh(features[t], log_prior[t], table, logit, weight)
+        probability = 0.0
+        for p in range(n_patterns):
+            if features[t, p] < 0:
+                continue
+            below = uniform if p == 0 else value[down[p]]
+            total = statistics[t, p, TOTAL]
+            kept[p] = 0.0
+            g[p] = 1.0
+            gamma[p] = 1.0
+            if total > 0:
+                taken = (
+                    discounts[p, 0] * statistics[t, p, N1]
+                    + discounts[p, 1] * statistics[t, p, N2]
+                    + discounts[p, 2] * statistics[t, p, N3]
+                )
+                g[p] = taken / total
+                count = statistics[t, p, COUNT]
+                if count > 0:
+                    kept[p] = (count - discounts[p, min(count, 3) - 1]) / (total - taken)
+                lifted = g[p] * math.exp(lift[p, features[t, p] - p * BUCKETS])
+                gamma[p] = lifted / (1.0 - g[p] + lifted)
+            value[p] = (1.0 - gamma[p]) * kept[p] + gamma[p] * below
+            probability += weight[p] * value[p]
+        loss -= math.log(probability)
+        scale = -1.0 / probability
+        for p in range(n_patterns):
+            reached[p] = weight[p]
+            # from here on logit holds the gradient by the logit
+            logit[p] = scale * weight[p] * (value[p] - probability) if weight[p] > 0.0 else 0.0
+        for f in range(features.shape[1]):
+            if features[t, f] >= 0:
+                d_row = d_table[features[t, f]]
+                for p in range(n_patterns):
+                    d_row[p] += logit[p]
+        for p in range(n_patterns - 1, -1, -1):
+            if features[t, p] < 0 or reached[p] == 0.0:
+                continue
+            below = uniform if p == 0 else value[down[p]]
+            if p > 0:
+                reached[down[p]] += reached[p] * gamma[p]
+            total = statistics[t, p, TOTAL]
+            if total <= 0:
+                continue
+            d_gamma = scale * reached[p] * (below - kept[p])
+            d_kept = scale * reached[p] * (1.0 - gamma[p])
+            d_lift[p, features[t, p] - p * BUCKETS] += d_gamma * gamma[p] * (1.0 - gamma[p])
+            d_g = d_gamma * gamma[p] * (1.0 - gamma[p]) / (g[p] * (1.0 - g[p]))
+            left = total * (1.0 - g[p])
+            d_taken = d_g / total + d_kept * kept[p] / left
+            for k in range(3):
+                d_discounts[p, k] += d_taken * statistics[t, p, N1 + k]
+            count = statistics[t, p, COUNT]
+            if count > 0:
+                d_discounts[p, min(count, 3) - 1] -= d_kept / left
+    return loss

@@ -1,0 +1,138 @@
+"""Weights fitted on text that the counts have not seen, by default the training text with each position
+left out of its own counts.
+
+All patterns are mixed; a gate (`kernels.gate`) weighs them by how well each context is known and by the
+nearest words. Discounts and, per bucket of contexts, the odds of falling back are fitted with it. The
+mean of -ln P over a sample is minimised by Adam in small batches, every weight being pulled towards
+`counts` weights as by one observation; nothing depends on the number of threads or the order of lines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.counts import Counts
+from gapgram.discounts import Discounts
+from gapgram.kernels import fitting
+from gapgram.kernels.gate import BUCKETS, n_gate_rows
+from gapgram.progress import Progress
+from gapgram.weights.by_counts import log_weights, row_weights
+from gapgram.weights.form import Weights, mixture
+from gapgram.weights.sample import Sample
+
+Floats = npt.NDArray[np.float64]
+
+RATE = 0.02
+POSITIONS = 3_000_000  # that all epochs together visit, about
+LIMITS = np.array([1.0, 2.0, 3.0])  # D1, D2, D3+ stay between 0 and these
+
+
+@dataclass
+class _Parameters:
+    """All parameters in one flat array, with views of its parts."""
+
+    flat: Floats
+    table: Floats
+    lift: Floats
+    odds: Floats
+
+    @classmethod
+    def zeros(cls, n_patterns: int, order: int) -> _Parameters:
+        rows = n_gate_rows(n_patterns, order)
+        flat = np.zeros((rows + BUCKETS + 3) * n_patterns)
+        table, lift, odds = np.split(flat, [rows * n_patterns, (rows + BUCKETS) * n_patterns])
+        return cls(flat, table.reshape(rows, -1), lift.reshape(n_patterns, -1), odds.reshape(n_patterns, -1))
+
+    @property
+    def discounts(self) -> Floats:
+        """D1, D2, D3+ of each pattern: a share of their limits, held as log odds."""
+        return LIMITS / (1 + np.exp(-self.odds))
+
+
+def learned(
+    counts: Counts, discounts: Discounts, sample: Sample, *, source: str, shown: bool = False
+) -> tuple[Weights, Discounts]:
+    """Fit the gate, the odds of falling back and the discounts."""
+    problem = _Problem(counts, sample)
+    values = problem.zeros()
+    values.odds[:] = _log_odds(discounts)
+    before = problem.mean_loss(values)
+    _minimise(problem, values, shown)
+    report = {
+        "source": source,
+        "positions": len(sample),
+        "parameters": int(values.flat.size),
+        "perplexity_before": float(np.exp(before)),
+        "perplexity_after": float(np.exp(problem.mean_loss(values))),
+        "mean_weights": dict(zip(map(str, counts.patterns), problem.mean_weights(values), strict=True)),
+    }
+    weights = Weights(
+        "learned", mixture(counts.lattice), row_weights(counts), values.table.copy(), values.lift.copy(), report
+    )
+    return weights, Discounts(values.discounts, discounts.fallbacks, fitted=True)
+
+
+def _log_odds(discounts: Discounts) -> Floats:
+    share = np.clip(discounts.values / LIMITS, 0.01, 0.999)
+    odds: Floats = np.log(share / (1 - share))
+    return odds
+
+
+class _Problem:
+    """The mean of -ln P over a sample, and its gradient."""
+
+    def __init__(self, counts: Counts, sample: Sample) -> None:
+        self.sample, self.order = sample, counts.lattice.order
+        self.log_prior = log_weights(counts, sample.statistics[:, :, 1:])
+        self.uniform = 1.0 / (len(counts.vocabulary) - 1)
+        below = {p: counts.lattice.below(p)[:1] for p in counts.lattice.patterns}
+        self.down = np.array([counts.index(below[p][0]) if below.get(p) else 0 for p in counts.patterns])
+
+    def add_gradient(self, values: _Parameters, gradients: _Parameters, begin: int, end: int) -> float:
+        """Sum of -ln P over some positions; adds its gradient by the flat parameters."""
+        part = slice(begin, end)
+        discounts = values.discounts
+        by_discounts = np.zeros_like(discounts)
+        loss = fitting.gradient(
+            self.sample.statistics[part], self.sample.features[part], self.log_prior[part], self.uniform, self.down,
+            values.table, values.lift, discounts, gradients.table, gradients.lift, by_discounts,
+        )  # fmt: skip
+        gradients.odds += by_discounts * discounts * (1 - discounts / LIMITS)
+        return float(loss)
+
+    def mean_loss(self, values: _Parameters) -> float:
+        """The mean of -ln P over the sample."""
+        return self.add_gradient(values, self.zeros(), 0, len(self.sample)) / max(1, len(self.sample))
+
+    def zeros(self) -> _Parameters:
+        """Parameters of the problem's size, all 0."""
+        return _Parameters.zeros(len(self.down), self.order)
+
+    def mean_weights(self, values: _Parameters) -> list[float]:
+        """The mean weight of each pattern."""
+        means = fitting.mean_weights(self.sample.features, self.log_prior, values.table)
+        return [round(float(mean), 6) for mean in means]
+
+
+def _minimise(problem: _Problem, values: _Parameters, shown: bool) -> None:
+    """Adam over the sample several times, in its order, with a rate that falls to nothing."""
+    n = len(problem.sample)
+    if not n:
+        return
+    batch = int(np.clip(n // 100, 32, 1000))
+    epochs = int(np.clip(round(POSITIONS / n), 3, 10))
+    batches = [(begin, min(begin + batch, n)) for _ in range(epochs) for begin in range(0, n, batch)]
+    prior = values.flat.copy()
+    gradients = problem.zeros()
+    means, squares = np.zeros_like(prior), np.zeros_like(prior)
+    with Progress("fitting weights", total=len(batches), unit="batch", shown=shown) as bar:
+        for step, (begin, end) in enumerate(batches, 1):
+            problem.add_gradient(values, gradients, begin, end)
+            gradients.flat /= end - begin
+            gradients.flat += (values.flat - prior) / n
+            rate = RATE * (0.01 + 0.5 + 0.5 * np.cos(np.pi * step / len(batches)))
+            fitting.adam_step(values.flat, gradients.flat, means, squares, rate, step)
+            bar.advance()

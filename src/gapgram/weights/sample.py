@@ -1,0 +1,98 @@
+"""Positions to fit weights on, with the statistics that a model has of them without having seen them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.counts import Counts
+from gapgram.kernels import fitting
+from gapgram.kernels.lookup import availability
+from gapgram.kernels.words import START, UNKNOWN
+
+Ids = npt.NDArray[np.int32]
+
+NUMBERS = 1 << 24  # positions × patterns that a sample holds at most
+_CHUNK = 1 << 14
+_NEVER = 99  # a reach that no position allows
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Statistics [position, pattern, 5] and features [position, feature]; see `kernels.fitting`."""
+
+    statistics: Ids
+    features: Ids
+
+    def __len__(self) -> int:
+        return len(self.statistics)
+
+
+def left_out(
+    counts: Counts, ids: Ids, unique_from: npt.NDArray[np.uint8], *, seed: int, limit: int | None = None
+) -> Sample:
+    """A sample of the training text itself, each position without its own contribution to the counts.
+
+    Sentences are taken in the order of a hash of their words, so the sample does not depend on the order
+    of the text. Words that occur once are left out: without their one occurrence they would be unknown.
+    """
+    begins = np.append(np.flatnonzero(ids == START), ids.size)
+    hashes = fitting.sentence_hashes(ids, begins, seed)
+    order = np.argsort(hashes, kind="stable")
+    once = np.bincount(ids, minlength=len(counts.vocabulary)) == 1
+    return _sample(counts, ids, begins, order, limit, once, unique_from)
+
+
+def held_out(counts: Counts, ids: Ids, *, limit: int | None = None) -> Sample:
+    """A sample of text that the counts have not seen."""
+    begins = np.append(np.flatnonzero(ids == START), ids.size)
+    never = np.zeros(len(counts.vocabulary), bool)
+    return _sample(counts, ids, begins, np.arange(begins.size - 1), limit, never, None)
+
+
+def _sample(
+    counts: Counts,
+    ids: Ids,
+    begins: npt.NDArray[np.int64],
+    order: npt.NDArray[np.int64],
+    limit: int | None,
+    unusable: npt.NDArray[np.bool_],
+    unique_from: npt.NDArray[np.uint8] | None,
+) -> Sample:
+    limit = limit or NUMBERS // len(counts.patterns)
+    reaches = counts.pattern_arrays["reaches"]
+    members = np.array([p in counts.lattice.patterns for p in counts.patterns])
+    contiguous = np.array([p.is_contiguous for p in counts.patterns])
+    parts = []
+    for positions, starts in _chunks(begins, order, limit):
+        words = ids[positions]
+        available = availability(words, starts, counts.lattice.order)
+        statistics = fitting.statistics_of(words, available, counts.tables.rows, counts.lookup_arrays)
+        if unique_from is not None:
+            unique = unique_from[positions]
+            fitting.leave_out(statistics, available, unique, reaches, contiguous, counts.lattice.order)
+        allowed = np.where(members, reaches, _NEVER)
+        features = fitting.features_of(words, available, statistics, allowed, counts.lattice.order)
+        usable = (words != START) & (words != UNKNOWN) & ~unusable[words]
+        parts.append((statistics[usable], features[usable]))
+    return Sample(np.concatenate([s for s, _ in parts]), np.concatenate([f for _, f in parts]))
+
+
+def _chunks(
+    begins: npt.NDArray[np.int64], order: npt.NDArray[np.int64], limit: int
+) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+    """Positions of the sentences in this order up to the limit, a few thousand at a time, with their starts."""
+    lengths = np.diff(begins)[order]
+    ends = np.cumsum(lengths)
+    last = min(int(np.searchsorted(ends, limit)) + 1, order.size)
+    first = 0
+    while first < last:
+        done = int(ends[first - 1]) if first else 0
+        stop = min(max(int(np.searchsorted(ends, done + _CHUNK)), first + 1), last)
+        starts = np.append(0, np.cumsum(lengths[first:stop]))
+        shift = np.repeat(begins[order[first:stop]] - starts[:-1], lengths[first:stop])
+        yield np.arange(starts[-1]) + shift, starts
+        first = stop
