@@ -51,9 +51,7 @@ def explain(model: Model, word: str, context: Sentence = ()) -> Explanation:
     """Take P(word | context) apart."""
     ids = np.append(model.context_ids(context), np.int32(model.vocabulary.id(word)))
     column = ids.size - 1
-    _, counts, rows = lookup.locate_one(ids, model.order, model.arrays)
-    shares = np.empty(len(model.counts.patterns))
-    rest = lookup.share(ids, column, rows, column, column, model.arrays, shares)
+    _, counts, rows, shares, rest = lookup.locate_one(ids, model.order, model.arrays)
     patterns = tuple(
         _pattern_share(model, i, pattern, ids, int(counts[i, column]), int(rows[i, column]), float(shares[i]))
         for i, pattern in enumerate(model.counts.patterns)

@@ -39,28 +39,27 @@ BLOCK = 1024
 
 
 @kernel
-def _find(grams, low, high, word):
-    """The place of a word among the grams low … high-1 of one context; -1 where it does not follow."""
-    target = np.int64(word) << COUNT_BITS
-    size = high - low
-    while size > 8:
-        half = size >> 1
-        if grams[low + half] < target:
-            low += half
-            size -= half
-        else:
-            size = half + 1
-    end = low + size
-    while low < end and grams[low] < target:
-        low += 1
-    if low < high and grams[low] >> COUNT_BITS == word:
-        return low
-    return np.int64(-1)
+def _search(grams, base, low, size, keys, active, n_active):
+    """Of each active search, find the last of the grams low … low+size-1 that is not above its key.
+
+    All searches take a step before any takes its next: their reads do not wait for each other.
+    """
+    while n_active > 0:
+        still = 0
+        for a in range(n_active):
+            i = active[a]
+            half = size[i] >> 1
+            middle = low[i] + half
+            low[i] += half * (grams[base + middle] <= keys[i])
+            size[i] -= half
+            active[still] = i
+            still += size[i] > 1
+        n_active = still
 
 
 @kernel
 def locate(ids, available, begin, end, at, entries, counts, rows, tables):
-    """Look up, for positions begin … end-1, the gram of every pattern and its context.
+    """Look up, for at most BLOCK positions begin … end-1, the gram of every pattern and its context.
 
     Writes column at+i for position begin+i: `entries` the number of the gram (-1: never seen), `counts`
     its count, `rows` the row of its context (the pattern's row 0 where it was never seen, -1 where the
@@ -69,55 +68,69 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
     damaged file says.
     """
     grams, gram_base, contexts, context_base, row_base, tails, nearest, reaches = tables
+    n = end - begin
     n_words = gram_base[1]
-    for i in range(end - begin):
-        word = ids[begin + i] if ids[begin + i] < n_words else 0
+    low = np.empty(n, np.int64)
+    size = np.empty(n, np.int64)
+    keys = np.empty(n, np.int64)
+    active = np.empty(n + 1, np.int64)
+    for i in range(n):
+        word = np.int64(ids[begin + i]) if ids[begin + i] < n_words else np.int64(0)
+        keys[i] = word << COUNT_BITS | COUNT_MASK
         entries[0, at + i] = word
         counts[0, at + i] = grams[word] & COUNT_MASK
         rows[0, at + i] = min(contexts[0] & ROW_MASK, row_base[1] - 1)
     for p in range(1, tails.size):
         tail, distance, reach = tails[p], nearest[p], reaches[p]
         base, n_grams = gram_base[p], gram_base[p + 1] - gram_base[p]
-        context_at = context_base[p]
+        context_at, last_context = context_base[p], context_base[p + 1] - context_base[p] - 2
         row_at, last_row = row_base[p], row_base[p + 1] - 1
-        for i in range(end - begin):
-            entry, count, row = np.int64(-1), np.int64(0), np.int64(-1)
+        n_active = 0
+        for i in range(n):
+            context = np.int64(-1)
             if available[begin + i] >= reach:
-                row = row_at
-                context = entries[tail, at + i - distance]
-                if context >= 0:
-                    this = contexts[context_at + context]
-                    low = this >> ROW_BITS
-                    high = min(contexts[context_at + context + 1] >> ROW_BITS, n_grams)
-                    row = min(row_at + (this & ROW_MASK), last_row)
-                    found = _find(grams, base + low, base + high, ids[begin + i]) if low < high else np.int64(-1)
-                    if found >= 0:
-                        entry = found - base
-                        count = grams[found] & COUNT_MASK
-            entries[p, at + i] = entry
-            counts[p, at + i] = count
-            rows[p, at + i] = row
+                context = min(entries[tail, at + i - distance], last_context)
+                rows[p, at + i] = row_at
+            else:
+                rows[p, at + i] = -1
+            entries[p, at + i] = context  # until the gram is found
+        for i in range(n):
+            context = entries[p, at + i]
+            seen = context >= 0
+            this = contexts[context_at + max(context, 0)]
+            following = contexts[context_at + max(context, 0) + 1]
+            low[i] = min(this >> ROW_BITS, n_grams)
+            size[i] = max(min(following >> ROW_BITS, n_grams) - low[i], 0) * seen
+            rows[p, at + i] += (this & ROW_MASK) * seen
+            active[n_active] = i
+            n_active += size[i] > 1
+        _search(grams, base, low, size, keys, active, n_active)
+        for i in range(n):
+            gram = grams[base + min(low[i], n_grams - 1)] if n_grams > 0 else np.int64(-1)
+            found = (size[i] > 0) & (gram >> COUNT_BITS == keys[i] >> COUNT_BITS)
+            entries[p, at + i] = low[i] if found else np.int64(-1)
+            counts[p, at + i] = (gram & COUNT_MASK) * found
+            rows[p, at + i] = min(rows[p, at + i], last_row)
 
 
 @kernel
-def _gate(ids, t, rows, column, available, model, shares):
+def _gate(ids, t, rows, column, available, reaches, row_values, gate_table, logits, shares):
     """Multiply the weights of all patterns, given in `shares`, by what the gate makes of the context."""
-    reaches, row_values, gate_table = model[7], model[9], model[14]
-    n_patterns = shares.size
-    order = model[12].size - 1
-    logits = gate_table[n_patterns * BUCKETS + available].copy()
+    n_patterns, order = shares.size, reaches[-1] + 1
+    for q in range(n_patterns):
+        logits[q] = gate_table[n_patterns * BUCKETS + available, q]
     for p in range(n_patterns):
         if shares[p] > 0.0:
-            row = gate_table[p * BUCKETS + int(row_values[rows[p, column], BUCKET])]
+            feature = p * BUCKETS + int(row_values[rows[p, column], BUCKET])
             for q in range(n_patterns):
-                logits[q] += row[q]
+                logits[q] += gate_table[feature, q]
     for k in range(1, available + 1):
-        row = gate_table[word_row(n_patterns, order, k, word_bucket(ids[t - k]))]
+        feature = word_row(n_patterns, order, k, word_bucket(ids[t - k]))
         for q in range(n_patterns):
-            logits[q] += row[q]
+            logits[q] += gate_table[feature, q]
     largest = -np.inf
     for p in range(n_patterns):
-        if shares[p] > 0.0 and reaches[p] <= available:
+        if shares[p] > 0.0:
             largest = max(largest, logits[p])
     for p in range(n_patterns):
         if shares[p] > 0.0:
@@ -125,23 +138,26 @@ def _gate(ids, t, rows, column, available, model, shares):
 
 
 @kernel
-def share(ids, t, rows, column, available, model, shares):
+def share(
+    ids, t, rows, column, available,
+    reaches, row_values, edge_base, edge_to, start_base, starts, gate_table, logits, shares,
+):  # fmt: skip
     """Fill `shares[p]` with the share of the prediction at ids[t] that each pattern decides.
 
     The share of pattern p multiplies its discounted counts. Returns the rest, which goes evenly to the
-    vocabulary.
+    vocabulary. `logits` is room for as many numbers as there are patterns.
     """
-    row_values, edge_base, edge_to, start_base, starts, gate_table = model[9:15]
     first, last = start_base[available], start_base[available + 1]
     n_patterns = shares.size
-    shares[:] = 0.0
+    for p in range(n_patterns):
+        shares[p] = 0.0
     if last - first == 1:
         shares[starts[first]] = 1.0
     else:
         for s in range(first, last):
             shares[starts[s]] = row_values[rows[starts[s], column], WEIGHT]
         if gate_table.size > 0:
-            _gate(ids, t, rows, column, available, model, shares)
+            _gate(ids, t, rows, column, available, reaches, row_values, gate_table, logits, shares)
         total = 0.0
         for s in range(first, last):
             total += shares[starts[s]]
@@ -164,17 +180,15 @@ def share(ids, t, rows, column, available, model, shares):
 
 
 @kernel
-def probability(counts, rows, column, shares, rest, model):
+def probability(counts, rows, column, discounts, row_values, shares, rest):
     """The probability of the word that was located in a column, for given shares."""
-    discounts, row_values = model[8], model[9]
-    sum_of_terms = 0.0
+    total = rest
     for p in range(shares.size):
         count = counts[p, column]
         if count > 0 and shares[p] > 0.0:
             left = count - discounts[p, min(count, 3)]
-            if left > 0.0:
-                sum_of_terms += shares[p] * left * row_values[rows[p, column], SCALE]
-    return sum_of_terms + rest
+            total += shares[p] * left * row_values[rows[p, column], SCALE]
+    return total
 
 
 @kernel
@@ -193,12 +207,14 @@ def score_positions(ids, available, uniform, model, out):
 
     `uniform` is the probability of a word under the even distribution over the vocabulary.
     """
-    n_patterns = model[5].size
-    halo = model[12].size - 1  # the order, so that every offset lies in the columns
+    reaches, discounts, row_values, edge_base, edge_to, start_base, starts, gate_table = model[7:15]
+    n_patterns = reaches.size
+    halo = start_base.size - 1  # the order, so that every offset lies in the columns
     entries = np.full((n_patterns, halo + BLOCK), -1, np.int64)
     counts = np.zeros((n_patterns, halo + BLOCK), np.int64)
     rows = np.zeros((n_patterns, halo + BLOCK), np.int64)
     shares = np.empty(n_patterns, np.float64)
+    logits = np.empty(n_patterns, np.float64)
     for begin in range(0, ids.size, BLOCK):
         end = min(begin + BLOCK, ids.size)
         locate(ids, available, begin, end, halo, entries, counts, rows, model[:8])
@@ -207,8 +223,12 @@ def score_positions(ids, available, uniform, model, out):
             if ids[t] == START:
                 out[t] = 0.0
             else:
-                rest = share(ids, t, rows, halo + i, available[t], model, shares) * uniform
-                out[t] = math.log10(probability(counts, rows, halo + i, shares, rest, model))
+                rest = share(
+                    ids, t, rows, halo + i, available[t],
+                    reaches, row_values, edge_base, edge_to, start_base, starts, gate_table, logits, shares,
+                )  # fmt: skip
+                chance = probability(counts, rows, halo + i, discounts, row_values, shares, rest * uniform)
+                out[t] = math.log10(chance)
         if end - begin == BLOCK:
             entries[:, :halo] = entries[:, BLOCK : BLOCK + halo]
 
@@ -225,25 +245,32 @@ def sum_sequences(values, begins):
 
 @kernel
 def locate_one(ids, order, model):
-    """Look up the last of a few words after the others: (entries, counts, rows), a column a word."""
-    n_patterns = model[5].size
+    """Look up the last of a few words after the others: (entries, counts, rows, shares, rest).
+
+    Entries, counts and rows have a column a word; the shares are those of the last word's place.
+    """
+    reaches, _, row_values, edge_base, edge_to, start_base, starts, gate_table = model[7:15]
+    n_patterns = reaches.size
     entries = np.full((n_patterns, ids.size), -1, np.int64)
     counts = np.zeros((n_patterns, ids.size), np.int64)
     rows = np.zeros((n_patterns, ids.size), np.int64)
     begins = np.array([0, ids.size])
-    locate(ids, availability(ids, begins, order), 0, ids.size, 0, entries, counts, rows, model[:8])
-    return entries, counts, rows
+    available = availability(ids, begins, order)
+    locate(ids, available, 0, ids.size, 0, entries, counts, rows, model[:8])
+    shares = np.empty(n_patterns)
+    rest = share(
+        ids, ids.size - 1, rows, ids.size - 1, available[-1],
+        reaches, row_values, edge_base, edge_to, start_base, starts, gate_table, np.empty(n_patterns), shares,
+    )  # fmt: skip
+    return entries, counts, rows, shares, rest
 
 
 @kernel
 def distribution(ids, order, uniform, model):
     """The probability of every word of the vocabulary at the place of the last of `ids`."""
     grams, gram_base, contexts, context_base, _, tails, nearest, _, discounts, row_values = model[:10]
-    entries, _, rows = locate_one(ids, order, model)
+    entries, _, rows, shares, rest = locate_one(ids, order, model)
     column = ids.size - 1
-    available = min(column, order - 1)
-    shares = np.empty(tails.size, np.float64)
-    rest = share(ids, column, rows, column, available, model, shares)
     out = np.full(gram_base[1], rest * uniform)
     for p in range(tails.size):
         if shares[p] > 0.0:
@@ -254,8 +281,8 @@ def distribution(ids, order, uniform, model):
                 scale = shares[p] * row_values[rows[p, column], SCALE]
                 for g in range(gram_base[p] + low, gram_base[p] + high):
                     count = grams[g] & COUNT_MASK
-                    left = count - discounts[p, min(count, 3)]
-                    if left > 0.0:
-                        out[min(grams[g] >> COUNT_BITS, gram_base[1] - 1)] += scale * left
+                    if count > 0:
+                        word = min(grams[g] >> COUNT_BITS, gram_base[1] - 1)
+                        out[word] += scale * (count - discounts[p, min(count, 3)])
     out[START] = 0.0
     return out

@@ -16,7 +16,7 @@ from gapgram.kernels.words import START, UNKNOWN
 Ids = npt.NDArray[np.int32]
 
 NUMBERS = 1 << 24  # positions × patterns that a sample holds at most
-_CHUNK = 1 << 14
+_CHUNK = 1 << 12
 _NEVER = 99  # a reach that no position allows
 
 
