@@ -95,14 +95,24 @@ def _write_section(file: BinaryIO, name: str, array: npt.NDArray[Any]) -> Sectio
     return Section(name, array.dtype.str, array.shape, offset, padded, checksum.intdigest())
 
 
-@contextlib.contextmanager
-def _written_aside(path: Path) -> Iterator[BinaryIO]:
-    """A file that takes its final name only when all went well."""
+def check_place(path: str | Path) -> None:
+    """Refuse a place where no file can be written; worth asking before long work."""
+    path = Path(path)
     if not path.parent.is_dir():
         raise ModelFileError(f"{path}: the folder {path.parent} does not exist; make it first")
     if path.is_dir():
         raise ModelFileError(f"{path}: a folder; name a file to write")
-    aside: Path | None = None
+    if path.exists() and not path.is_file():
+        raise ModelFileError(f"{path}: not a plain file; name a file to write")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise ModelFileError(f"{path}: the folder {path.parent} may not be written to")
+
+
+@contextlib.contextmanager
+def _written_aside(path: Path) -> Iterator[BinaryIO]:
+    """A file that takes its final name only when all went well; where that is a link, what it leads to does."""
+    check_place(path)
+    path, aside = Path(os.path.realpath(path)), None
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".unfinished", dir=path.parent)
         aside = Path(name)

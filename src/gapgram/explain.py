@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from gapgram.errors import UsageError
 from gapgram.kernels import lookup
 from gapgram.model import Model, Sentence
 from gapgram.pattern import Pattern
+from gapgram.vocabulary import START
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ class Explanation:
 
 def explain(model: Model, word: str, context: Sentence = ()) -> Explanation:
     """Take P(word | context) apart."""
+    if word == START:
+        raise UsageError(f"the word {START} starts a sentence and is never predicted")
     ids = np.append(model.context_ids(context), np.int32(model.vocabulary.id(word)))
     column = ids.size - 1
     _, counts, rows, shares, rest = lookup.locate_one(ids, model.order, model.arrays)

@@ -73,7 +73,7 @@ def _checked_weights(model: str, weights: str | None, held_out_texts: text.Paths
         raise UsageError(f"model {model!r}: expected {' or '.join(MODELS)}")
     if model == "mkn":
         if weights not in (None, "none"):
-            raise UsageError(f"weights {weights!r}: modified Kneser-Ney has no weights to choose; they are for --model glm")
+            raise UsageError(f"weights {weights!r}: modified Kneser-Ney has none to choose; they are for model glm")
         kind = "none"
     else:
         kind = weights or "learned"

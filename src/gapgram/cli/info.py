@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from gapgram.cli.options import json_option, model_argument, print_json
@@ -33,18 +35,24 @@ def command(model: str, pattern: str | None, top: int, as_json: bool) -> None:
         return
     for name in ("model", "order", "lattice", "weights", "words", "sentences", "vocabulary", "grams", "bytes"):
         value = info[name]
-        print(f"{name:16}{value:,}" if isinstance(value, int) else f"{name:16}{value}")
-    print(f"{'bytes per gram':16}{info['bytes_per_gram']:.1f}")
-    print()
-    print(_pattern_table(info["patterns"], table))
-    print(f"\nsignature       {info['signature']}")
+        print(f"{name:20}{value:,}" if isinstance(value, int) else f"{name:20}{value}")
+    print(f"{'bytes per gram':20}{info['bytes_per_gram']:.1f}")
+    for name, value in info["learned"].items():
+        print(f"{name.replace('_', ' '):20}{value:,.2f}" if isinstance(value, float) else f"{name:20}{value}")
+    print(f"\n{_pattern_table(info['patterns'])}")
+    print(f"\nsignature           {info['signature']}")
 
 
-def _pattern_table(patterns: list[dict[str, object]], table: object) -> str:
+def _pattern_table(patterns: list[dict[str, Any]]) -> str:
+    from gapgram.report import table
+
     header = ["pattern", "words", "grams", "n1", "n2", "n3", "n4", "D1", "D2", "D3+"]
-    rows = []
-    for p in patterns:
-        counts, discounts = p["counts_of_counts"], p["discounts"]
-        figures = [f"{n:,}" for n in (p["grams"], *counts)]  # type: ignore[misc]
-        rows.append([p["pattern"], p["words"], *figures, *[f"{d:.4f}" for d in discounts]])  # type: ignore[attr-defined]
-    return table(header, rows, left=2)  # type: ignore[operator, no-any-return]
+    rows = [
+        [p["pattern"], p["words"], *[f"{n:,}" for n in (p["grams"], *p["counts_of_counts"])]]
+        + [f"{d:.4f}" for d in p["discounts"]]
+        for p in patterns
+    ]
+    if patterns[0]["mean_weight"] is not None:
+        header.append("mean weight")
+        rows = [[*row, f"{p['mean_weight']:.4f}"] for row, p in zip(rows, patterns, strict=True)]
+    return table(header, rows, left=2)

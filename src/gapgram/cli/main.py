@@ -14,7 +14,7 @@ import click
 from gapgram.errors import GapgramError
 from gapgram.signature import __version__
 
-COMMANDS = ("demo", "train", "score", "perplexity", "compare", "info", "verify")
+COMMANDS = ("demo", "train", "score", "perplexity", "compare", "info", "verify", "prepare", "split", "sample")
 
 
 class LazyGroup(click.Group):

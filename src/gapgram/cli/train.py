@@ -31,6 +31,19 @@ from gapgram.cli.options import (
 @click.option(
     "--lattice", metavar="PATTERNS", help="chain, full, or patterns such as 1,11,101.  [default: the model's own]"
 )
+@click.option(
+    "--weights",
+    type=click.Choice(["learned", "counts", "uniform"]),
+    help="How a glm weighs its patterns.  [default: learned]",
+)
+@click.option(
+    "--held-out",
+    "held_out_texts",
+    multiple=True,
+    metavar="TEXT",
+    help="Learn weights from this text.  [default: the training text, each word left out in turn]",
+)
+@click.option("--seed", default=1, show_default=True, metavar="N", help="Of the sample that weights are learned from.")
 @click.option("--min-count", default=1, show_default=True, metavar="N", help="Rarer words become <unk>.")
 @click.option("--vocab-limit", type=int, metavar="N", help="Keep the N most frequent words.")
 @text_options(training=True)
@@ -38,8 +51,9 @@ from gapgram.cli.options import (
 @json_option
 @quiet_option
 def command(
-    texts: tuple[str, ...], output: str, special: str, invalid: str, as_json: bool, quiet: bool, **options: Any
-) -> None:
+    texts: tuple[str, ...], output: str, held_out_texts: tuple[str, ...], special: str, invalid: str,
+    as_json: bool, quiet: bool, **options: Any,
+) -> None:  # fmt: skip
     """Train a model on text, one sentence a line.
 
     TEXT may be several files, plain or compressed (gzip, bzip2, xz, zstd), or - for standard input.
@@ -52,7 +66,8 @@ def command(
 
     began = time.perf_counter()
     rules = TextRules(special=special, invalid=invalid)
-    model = train(list(texts), output=output, rules=rules, shown=not quiet, **options)
+    held_out = list(held_out_texts) or None
+    model = train(list(texts), output=output, held_out_texts=held_out, rules=rules, shown=not quiet, **options)
     info = model_info(model)
     if as_json:
         print_json({**info, "seconds": round(time.perf_counter() - began, 3)})

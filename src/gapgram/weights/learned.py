@@ -49,7 +49,8 @@ class _Parameters:
     @property
     def discounts(self) -> Floats:
         """D1, D2, D3+ of each pattern: a share of their limits, held as log odds."""
-        return LIMITS / (1 + np.exp(-self.odds))
+        discounts: Floats = LIMITS / (1 + np.exp(-self.odds))
+        return discounts
 
 
 def learned(

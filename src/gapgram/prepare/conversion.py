@@ -1,0 +1,162 @@
+"""What all sources share: documents in, sentences out, counted; malformed ones refused or skipped."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import IO, TypeVar
+
+from gapgram.errors import TextError, UsageError
+from gapgram.prepare.languages import Language
+from gapgram.prepare.output import text_outputs
+from gapgram.prepare.pool import in_order
+from gapgram.prepare.records import Malformed, Record
+from gapgram.prepare.sentences import lines_of, need_sentencex
+from gapgram.progress import Progress
+from gapgram.textfile import open_raw
+
+_BATCH_BYTES = 1 << 19
+_BATCH_DOCUMENTS = 256
+_LIBRARIES = ("sentencex", "mwparserfromhell")
+
+Document = TypeVar("Document", bound=Record)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to prepare text.
+
+    malformed: `error` (stop, keep the documents before it), or `skip` (count it and go on).
+    processes: how many to use; all cores if not given. The text is the same for any number.
+    shown: show a progress bar.
+    """
+
+    malformed: str = "error"
+    processes: int | None = None
+    shown: bool = False
+
+    def __post_init__(self) -> None:
+        if self.malformed not in ("error", "skip"):
+            raise UsageError(f"malformed documents: {self.malformed!r}; expected error or skip")
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What a document became: lines that end in a newline. One that is no article is left out."""
+
+    text: bytes
+    sentences: int
+    words: int
+    left_out: bool = False
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What was read and written; `left_out` are documents of other kinds (redirects, talk pages …)."""
+
+    language: str
+    documents: int
+    left_out: int
+    malformed: int
+    sentences: int
+    words: int
+    first_malformed: str = ""
+
+    def signature(self) -> dict[str, str | int]:
+        """The figures, and the versions of what they depend on."""
+        return asdict(self) | {name: _version(name) for name in _LIBRARIES}
+
+
+Outcome = Converted | Malformed
+NOT_AN_ARTICLE = Converted(b"", 0, 0, left_out=True)
+
+
+def converted(paragraphs: Iterable[str], language: Language) -> Converted:
+    """The sentences of a document."""
+    lines = lines_of(paragraphs, language)
+    text = "".join(f"{line}\n" for line in lines)
+    return Converted(text.encode("utf-8", "replace"), len(lines), sum(line.count(" ") + 1 for line in lines))
+
+
+def prepare(
+    paths: list[str | Path],
+    output: str | Path,
+    language: Language,
+    *,
+    read: Callable[[str | Path, Callable[[int], None]], Iterator[Document | Malformed]],
+    convert: Callable[[Document], Outcome],
+    options: Options,
+) -> Prepared:
+    """Read documents from files in order, convert them on all cores, write their sentences."""
+    need_sentencex()
+    for path in paths:
+        if str(path) != "-":
+            open_raw(path).close()
+    with text_outputs([output], paths) as (target,):
+        with Progress("preparing", total=_size(paths), unit="B", shown=options.shown) as bar:
+            documents = (item for path in paths for item in read(path, bar.advance))
+            results = in_order(partial(_convert_batch, convert), _batches(documents), options.processes)
+            outcomes = (outcome for batch in results for outcome in batch)
+            prepared, failure = _write(outcomes, target, language.code, options)
+        if failure is not None and not prepared.documents:
+            raise TextError(f"{failure}; there is no good document before it (--malformed skip goes on)")
+        if not (prepared.documents or prepared.left_out or prepared.malformed):
+            raise TextError(f"{', '.join(map(str, paths))}: empty, nothing to prepare")
+    if failure is not None:
+        kept = f"the {prepared.documents:,} good documents before it are in {output}"
+        raise TextError(f"{failure}; {kept} (--malformed skip goes on)")
+    return prepared
+
+
+def _write(
+    outcomes: Iterable[Outcome], target: IO[bytes], language: str, options: Options
+) -> tuple[Prepared, Malformed | None]:
+    """Write until the end, or until the first malformed document if that is an error."""
+    documents = left_out = malformed = sentences = words = 0
+    first: Malformed | None = None
+    failure: Malformed | None = None
+    for outcome in outcomes:
+        if isinstance(outcome, Malformed):
+            malformed, first = malformed + 1, first or outcome
+            if options.malformed == "error":
+                failure = outcome
+                break
+        else:
+            target.write(outcome.text)
+            documents, left_out = documents + (not outcome.left_out), left_out + outcome.left_out
+            sentences, words = sentences + outcome.sentences, words + outcome.words
+    said = "" if first is None else str(first)
+    return Prepared(language, documents, left_out, malformed, sentences, words, said), failure
+
+
+def _batches(documents: Iterable[Document | Malformed]) -> Iterator[list[Document | Malformed]]:
+    """Documents in order, about half a megabyte together."""
+    batch: list[Document | Malformed] = []
+    size = 0
+    for document in documents:
+        batch.append(document)
+        size += len(document.data) if isinstance(document, Record) else 0
+        if size >= _BATCH_BYTES or len(batch) >= _BATCH_DOCUMENTS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _convert_batch(convert: Callable[[Document], Outcome], batch: list[Document | Malformed]) -> list[Outcome]:
+    return [item if isinstance(item, Malformed) else convert(item) for item in batch]
+
+
+def _size(paths: Iterable[str | Path]) -> int | None:
+    return sum(os.path.getsize(path) for path in paths if os.path.isfile(path)) or None
+
+
+def _version(library: str) -> str:
+    try:
+        return version(library)
+    except ImportError:
+        return "not installed"

@@ -1,0 +1,102 @@
+"""What a MediaWiki dump says: the names of its namespaces, and what a page holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gapgram.errors import TextError
+from gapgram.prepare.records import Head, Malformed, Record
+from gapgram.prepare.xml import Element, XmlError, elements_of
+
+_FILE, _CATEGORY = "6", "14"
+# For old dumps, which do not mark redirects.
+_REDIRECT = re.compile(
+    r"\s*#\s*(?:redirect|weiterleitung|redirection|rinvia|redirección|redirecionamento|doorverwijzing|"
+    r"patrz|przekieruj|виж|пренасочване|перенаправление|перенаправлення)\b\s*:?\s*\[\[",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Site:
+    """The language of a dump, and the names of its namespaces in lower case."""
+
+    language: str
+    files: frozenset[str]
+    categories: frozenset[str]
+    others: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Page(Record):
+    """One `<page>` of a dump, not parsed yet."""
+
+    site: Site
+
+
+@dataclass(frozen=True)
+class Article:
+    """A page that readers read: its title and its wikitext."""
+
+    title: str
+    wikitext: str
+
+
+def site_of(head: Head) -> Site:
+    """Read the head of a dump; refuse what is no dump."""
+    try:
+        elements = elements_of(head.data, whole=False)
+    except XmlError as error:
+        raise TextError(f"{head.name}:{error.line + 1}: not a MediaWiki dump: {error.reason}") from None
+    if not head.data.strip():
+        raise TextError(f"{head.name}: empty, not a MediaWiki dump")
+    if not elements or elements[0].name != "mediawiki":
+        found = f"<{elements[0].name}>" if elements else "no XML"
+        raise TextError(f"{head.name}:1: not a MediaWiki dump: found {found} where <mediawiki> is expected")
+    names = [e for e in elements if e.name == "namespace" and e.text]
+    return Site(
+        elements[0].attributes.get("xml:lang", ""),
+        frozenset({"file", "image"} | _named(names, _FILE)),
+        frozenset({"category"} | _named(names, _CATEGORY)),
+        frozenset(e.text.lower() for e in names),
+    )
+
+
+def article_of(page: Page) -> Article | Malformed | None:
+    """What a page holds, or nothing if it is a redirect, no wikitext, or of another namespace."""
+    try:
+        elements = elements_of(page.data)
+    except XmlError as error:
+        return Malformed(page.name, page.line + error.line, error.reason)
+    found = _main_slots(elements)
+    title = found["title"].text if "title" in found else ""
+    if "text" not in found or not title:
+        return Malformed(page.name, page.line, "a page without title or text")
+    model = found["model"].text if "model" in found else "wikitext"
+    text = found["text"].text
+    if "redirect" in found or model != "wikitext" or not _in_main_namespace(found, title, page.site):
+        return None
+    return None if _REDIRECT.match(text) else Article(title, text)
+
+
+def _main_slots(elements: Iterable[Element]) -> dict[str, Element]:
+    """The first element of each name, counted anew at every revision, so that the last revision holds."""
+    found: dict[str, Element] = {}
+    for element in elements:
+        if element.name == "revision":
+            found.pop("text", None)
+            found.pop("model", None)
+        found.setdefault(element.name, element)
+    return found
+
+
+def _in_main_namespace(found: dict[str, Element], title: str, site: Site) -> bool:
+    if "ns" in found:
+        return found["ns"].text.strip() == "0"
+    return title.partition(":")[0].lower() not in site.others
+
+
+def _named(namespaces: Iterable[Element], key: str) -> set[str]:
+    return {e.text.lower() for e in namespaces if e.attributes.get("key") == key}

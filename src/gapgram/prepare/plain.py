@@ -1,0 +1,68 @@
+"""Plain text to sentences: blank lines end paragraphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from gapgram.prepare.conversion import Options, Outcome, Prepared, converted, prepare
+from gapgram.prepare.languages import Language, language_of
+from gapgram.prepare.records import Malformed, Record, as_utf8
+from gapgram.textfile import display_name, read_chunks
+
+_LONGEST_PARAGRAPH_BYTES = 1 << 20
+
+
+def prepare_text(
+    texts: Sequence[str | Path],
+    output: str | Path,
+    language: str,
+    options: Options = Options(),  # noqa: B008 - frozen
+) -> Prepared:
+    """Write plain text as one sentence a line.
+
+    Lines belong to one paragraph until a blank line, so a sentence may run over several. Each paragraph
+    counts as a document.
+    """
+    known = language_of(language)
+    convert = partial(convert_paragraph, known)
+    return prepare(list(texts), output, known, read=read_paragraphs, convert=convert, options=options)
+
+
+def read_paragraphs(path: str | Path, on_bytes: Callable[[int], None]) -> Iterator[Record | Malformed]:
+    """The paragraphs of a file; one of more than a megabyte is cut at the end of a line."""
+    name = display_name(path)
+    lines: list[bytes] = []
+    first = size = 0
+    for number, line in enumerate(_lines(as_utf8(name, read_chunks(path, on_bytes))), 1):
+        if line.strip():
+            first = first or number
+            lines.append(line)
+            size += len(line)
+        if lines and (not line.strip() or size > _LONGEST_PARAGRAPH_BYTES):
+            yield Record(name, first, b"".join(lines))
+            lines, first, size = [], 0, 0
+    if lines:
+        yield Record(name, first, b"".join(lines))
+
+
+def convert_paragraph(language: Language, paragraph: Record) -> Outcome:
+    """The sentences of a paragraph."""
+    try:
+        text = paragraph.data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = paragraph.line + paragraph.data.count(b"\n", 0, error.start)
+        found = f"0x{paragraph.data[error.start]:02x}"
+        return Malformed(paragraph.name, line, f"the byte {found} is not valid UTF-8: convert the file first")
+    return converted([text], language)
+
+
+def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """The lines of a stream, with their ends."""
+    rest = b""
+    for chunk in chunks:
+        *lines, rest = (rest + chunk).splitlines(keepends=True) or [b""]
+        yield from lines
+    if rest:
+        yield rest

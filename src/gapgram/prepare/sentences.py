@@ -1,0 +1,101 @@
+"""Paragraphs to sentences, by sentencex and a few rules on top of it.
+
+sentencex would rather split than not after abbreviations that it does not know ("M. Dupont", "vol. 3") and
+inside some that have no space ("a.C."); the rules put such pieces together again.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+from gapgram.errors import UsageError
+from gapgram.prepare.languages import Language
+from gapgram.prepare.tokens import tokens
+
+# Soft hyphens, zero-width and direction marks, control characters: nothing that a reader sees.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ufffc]"
+)
+_QUOTATION_MARK = re.compile("[\"“”„«»‘’‚‹›]|(?<!\\w)'|'(?!\\w)")
+_LONG_CHARACTERS = 250
+_LONGEST_WORD = 100
+_SPACE = re.compile(r"\s+")
+_LAST_WORD = re.compile(r"(?:(\w+)\s+)?[(\[\"“„«'’]*(\S*?)\.\s*$")
+_APOSTROPHE = re.compile("['’]")
+_WORD = re.compile(r"[^\W_]")
+
+
+def need_sentencex() -> None:
+    """Refuse early where the extra is not installed."""
+    try:
+        import sentencex  # noqa: F401
+    except ImportError:
+        raise UsageError("sentencex is not installed: pip install 'gapgram[prepare]'") from None
+
+
+def lines_of(paragraphs: Iterable[str], language: Language) -> list[str]:
+    """The sentences of paragraphs as lines of tokens; a line without a word is left out.
+
+    >>> from gapgram.prepare.languages import language_of
+    >>> lines_of(["It was 5 p.m. in St. Louis. He left!", "***"], language_of("en"))
+    ['It was 5 p.m. in St. Louis .', 'He left !']
+    """
+    found = [
+        tokens(sentence, language) for paragraph in paragraphs for sentence in sentences_of(clean(paragraph), language)
+    ]
+    return [" ".join(words) for words in found if any(_WORD.search(word) for word in words)]
+
+
+def clean(paragraph: str) -> str:
+    """A paragraph on one line, in composed characters (NFC), without what cannot be seen.
+
+    >>> clean("a\\u00adb\\n c ")
+    'ab c'
+    """
+    return _SPACE.sub(" ", _INVISIBLE.sub("", unicodedata.normalize("NFC", paragraph))).strip()
+
+
+def sentences_of(paragraph: str, language: Language) -> list[str]:
+    """The sentences of a paragraph; joined together they are the paragraph.
+
+    >>> from gapgram.prepare.languages import language_of
+    >>> sentences_of("M. Dupont est là. Il vient en 50 av. J.-C. ici.", language_of("fr"))
+    ['M. Dupont est là. ', 'Il vient en 50 av. J.-C. ici.']
+    """
+    sentences: list[str] = []
+    for piece in _pieces(paragraph, language.code):
+        if sentences and _continues(sentences[-1], piece, language):
+            sentences[-1] += piece
+        else:
+            sentences.append(piece)
+    return sentences
+
+
+def _pieces(paragraph: str, code: str) -> Iterator[str]:
+    """The pieces that sentencex finds. It keeps a quotation whole, and all after a quotation mark without
+    its partner; a long piece is split again as if its quotation marks were not there."""
+    import sentencex
+
+    for piece in sentencex.segment(code, paragraph):
+        if len(piece) <= _LONG_CHARACTERS:
+            yield piece
+            continue
+        start = 0
+        for part in sentencex.segment(code, _QUOTATION_MARK.sub("_", piece)):
+            yield piece[start : start + len(part)]
+            start += len(part)
+
+
+def _continues(before: str, after: str, language: Language) -> bool:
+    """Whether a piece goes on with the sentence before it."""
+    if not after.strip() or not before[-1].isspace() or after[0].islower():
+        return True
+    last = _LAST_WORD.search(before[-_LONGEST_WORD:])
+    if last is None:
+        return False
+    earlier, word = (last[1] or "").lower(), _APOSTROPHE.split(last[2])[-1]
+    initial = len(word) == 1 and word.isupper() and word != "I" and bool(earlier or len(before) <= 3)
+    ordinal = word.isdecimal() and len(word) <= 2 and earlier in language.before_ordinals
+    return initial or ordinal or word.lower() in language.abbreviations

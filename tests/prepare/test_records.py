@@ -1,0 +1,86 @@
+"""Cutting XML files at their documents."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gapgram.errors import TextError
+from gapgram.prepare import records
+from gapgram.prepare.records import Head, Malformed, Record, as_utf8, split_records
+from gapgram.prepare.xml import XmlError, elements_of
+
+FILE = b"<all>\n<!-- c -->\n<d x='1'>a\n</d>\n<d>b</d><d>\xc3\xa9</d >\n\n</all>\n"
+
+
+def items(data: bytes, size: int = 7) -> list[records.Item]:
+    return list(split_records("f", (data[i : i + size] for i in range(0, len(data), size)), "d"))
+
+
+@given(st.integers(1, 80))
+def test_the_size_of_chunks_makes_no_difference(size: int) -> None:
+    assert items(FILE, size) == [
+        Head("f", b"<all>\n<!-- c -->\n"),
+        Record("f", 3, b"<d x='1'>a\n</d>"),
+        Record("f", 5, b"<d>b</d>"),
+        Record("f", 5, b"<d>\xc3\xa9</d >"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "messages"),
+    [
+        (b"<all>\n<d>a\n<d>b</d>\n</all>", ["f:2: not closed before the next document starts"]),
+        (b"<all>\n<d>a</d>\n</d>\n</all>", ["f:2: the end of a document that never started"]),
+        (b"<all>\n<d>a</d>\n\nx <d>b</d></all>", ["f:4: something outside of any document"]),
+        (b"<all>\n<d>a</d>\n<d>b", ["f:3: cut off: the file ends inside this document"]),
+        (b"<all>\n<d>a</d>\n", ["f:3: cut off: the file ends without </all>"]),
+    ],
+)
+def test_malformed_files(data: bytes, messages: list[str]) -> None:
+    found = items(data)
+    assert [str(item) for item in found if isinstance(item, Malformed)] == messages
+    assert any(isinstance(item, Record) for item in found)
+
+
+def test_a_document_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "LONGEST_DOCUMENT_BYTES", 1 << 20)
+    found = items(b"<all><d>" + b"x" * (3 << 19) + b"</d><d>b</d></all>", 1 << 18)
+    assert [str(i) for i in found if isinstance(i, Malformed)] == [
+        "f:1: more than 1 MiB without an end",
+        "f:1: the end of a document that never started",
+    ]
+    assert Record("f", 1, b"<d>b</d>") in found
+
+
+@given(st.integers(1, 9), st.sampled_from(["utf-16", "utf-16-le", "utf-16-be", "utf-8"]))
+def test_encodings(size: int, encoding: str) -> None:
+    data = "<é/>\U0001f600".encode(encoding)
+    chunks = (data[i : i + size] for i in range(0, len(data), size))
+    assert b"".join(as_utf8("f", chunks)).decode() == "<é/>\U0001f600"
+
+
+def test_declared_encodings() -> None:
+    data = "<?xml version='1.0' encoding='ISO-8859-1'?><é/>".encode("latin-1")
+    assert b"".join(as_utf8("f", [data])).decode().endswith("<é/>")
+    with pytest.raises(TextError, match=r"^f:1: unknown encoding klingon$"):
+        list(as_utf8("f", [b"<?xml version='1.0' encoding='klingon'?>"]))
+
+
+def test_text_that_breaks_off_keeps_what_came_before() -> None:
+    data = "<all><d>a</d><d>b</d></all>".encode("utf-16")
+    found = items(data + b"x", 16)
+    assert sum(isinstance(item, Record) for item in found) == 2
+    assert str(found[-1]).startswith("f:1: the text is damaged or cut off: ")
+
+
+def test_entities_are_not_followed() -> None:
+    bomb = b'<!DOCTYPE a [<!ENTITY b "bbbb"><!ENTITY c "&b;&b;">]><a>&c;</a>'
+    with pytest.raises(XmlError, match="declares entities, which are not followed"):
+        elements_of(bomb)
+    outside = b'<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><a>&b;</a>'
+    with pytest.raises(XmlError, match="declares entities, which are not followed"):
+        elements_of(outside)
+    with pytest.raises(XmlError, match="undefined entity"):
+        elements_of(b"<a>&b;</a>")
