@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import json
+import signal
 import sys
 import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -13,6 +18,7 @@ sys.path.append(str(Path(__file__).parent))
 
 import gapgram
 from corpora import toy_text
+from gapgram.cli.main import main
 from gapgram.errors import DiscountWarning
 
 # Kernels are compiled in the first example, so that no example may be timed; the same examples every time.
@@ -47,3 +53,38 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, gapgram.Model]
             name: gapgram.train(sentences=lines, order=4, output=folder / f"{name}.model", **options)  # type: ignore[arg-type]
             for name, options in kinds.items()
         }
+
+
+class Ran(NamedTuple):
+    """What a command printed and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The one JSON value on stdout."""
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[..., Ran]]:
+    """Runs `gapgram` with arguments, and bytes as standard input, in this process."""
+
+    def run(*arguments: object, stdin: bytes = b"") -> Ran:
+        monkeypatch.setattr(sys, "argv", ["gapgram", *map(str, arguments)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        capsys.readouterr()
+        try:
+            main()
+            code = 0
+        except SystemExit as done:
+            code = int(done.code or 0)
+        return Ran(code, *capsys.readouterr())
+
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    with warnings.catch_warnings():
+        yield run
+    for number, handler in handlers.items():
+        signal.signal(number, handler)

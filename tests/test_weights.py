@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gapgram
+from corpora import toy_text
 from gapgram.corpus import blocks_of_sentences, read_corpus
 from gapgram.counting import count
 from gapgram.discounts import estimate_discounts
@@ -21,8 +22,6 @@ from gapgram.reference.counts import ReferenceCounts, keep
 from gapgram.reference.model import ReferenceModel
 from gapgram.weights.learned import _Problem
 from gapgram.weights.sample import held_out, left_out
-
-from corpora import toy_text
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 
@@ -43,7 +42,7 @@ def small():
 
 def test_gradient_equals_finite_differences(small):
     counts, sample = small
-    problem = _Problem(counts, sample)
+    problem = _Problem(counts, estimate_discounts(counts), sample)
     values = problem.zeros()
     random = np.random.default_rng(0)
     values.flat[:] = random.normal(0, 0.3, values.flat.size)

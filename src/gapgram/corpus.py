@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -93,7 +93,8 @@ def blocks_of_sentences(sentences: Iterable[str | Sequence[str]]) -> Iterator[Bl
     """Sentences held in memory, as strings or as lists of words, as if they were lines of a file."""
     if isinstance(sentences, str):
         raise UsageError("sentences: expected a list of sentences, found one string; put it into a list")
-    line, lines, size = 1, [], 0
+    line, size = 1, 0
+    lines: list[bytes] = []
     for sentence in sentences:
         lines.append(_line_of(sentence, line + len(lines)))
         size += len(lines[-1])
@@ -232,6 +233,16 @@ def encode(
             if status == kernels.SPECIAL_FOUND:
                 raise _special_word(block, text, stopped, rules)
             yield Encoded(out[:used].copy(), lines if keep_empty else lines - empty, empty)
+
+
+def checked(blocks: Iterable[Block], rules: TextRules) -> Iterator[Block]:
+    """The blocks of a text that the rules allow, bytes that are not UTF-8 replaced where they may be."""
+    nothing = Vocabulary.of([])
+    with _closing(blocks):
+        for block in blocks:
+            text = _text_of(block, rules)
+            list(encode([replace(block, data=text.tobytes())], nothing, rules))
+            yield replace(block, data=text.tobytes())
 
 
 @contextlib.contextmanager

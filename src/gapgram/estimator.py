@@ -21,7 +21,7 @@ def row_values(counts: Counts, discounts: Discounts, weights: Weights) -> Floats
 
     The discounted counts of a context sum to total - taken, taken = D1 N1 + D2 N2 + D3+ N3+. The usual
     backoff probability is g = taken / total; a lift c makes its odds e^c times as large. The scale gives
-    the discounted counts what the backoff leaves.
+    the discounted counts what the backoff leaves; where discounts take everything, g is 1.
     """
     tables = counts.tables
     values = np.empty((len(tables.rows), 4))
@@ -30,13 +30,12 @@ def row_values(counts: Counts, discounts: Discounts, weights: Weights) -> Floats
     for p, (first, last) in enumerate(pairwise(tables.row_base)):
         rows = tables.rows[first:last]
         total = np.maximum(rows[:, 0], 1)
-        taken = rows[:, 1:] @ discounts.values[p]
-        g = taken / total
-        if weights.lift.size:
-            lifted = g * np.exp(weights.lift[p, buckets[first:last]])
-            g = lifted / (1 - taken / total + lifted)
-        values[first:last, SCALE] = (1 - g) / (total - taken)
-        values[first:last, BACKOFF] = np.where(rows[:, 0] > 0, g, 1.0)
+        taken = np.minimum(rows[:, 1:] @ discounts.values[p], total)
+        left = np.maximum(total - taken, 0.0)
+        odds = np.exp(weights.lift[p, buckets[first:last]]) if weights.lift.size else 1.0
+        values[first:last, SCALE] = 1 / (left + odds * taken)
+        values[first:last, BACKOFF] = odds * taken / (left + odds * taken)
+        values[first:last, BACKOFF][rows[:, 0] == 0] = 1.0
     return values
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +135,7 @@ class Model:
 
     def context_ids(self, context: Sentence) -> Ids:
         """The ids of the last words of a context, as many as the order lets a prediction see."""
-        words = context.split() if isinstance(context, str) else list(context)
+        words = [w.decode() for w in context.encode().split()] if isinstance(context, str) else list(context)
         for i, word in enumerate(words):
             if word == END or (word == START and i > 0):
                 raise UsageError(f"context {' '.join(words)!r}: {START} may stand first, {END} nowhere")
@@ -168,9 +169,9 @@ class Model:
 
         Sequence s is ids[begins[s]:begins[s+1]]; it may start with the id of `<s>`, whose own score is 0.
         """
-        stream, bounds = np.asarray(ids, np.int32), np.asarray(begins, np.int64)
+        stream, bounds = np.asarray(ids), np.asarray(begins)
         _check_ids(stream, bounds, len(self.vocabulary))
-        return self._positions(stream, bounds, threads)
+        return self._positions(stream.astype(np.int32, copy=False), bounds.astype(np.int64, copy=False), threads)
 
     def perplexity(
         self,
@@ -189,17 +190,21 @@ class Model:
         else:
             blocks = text.blocks_of_files(texts or [], title="scoring", shown=shown)
         n_words = n_unknown = n_sentences = empty = 0
-        total = known = 0.0
+        total: list[Floats] = []
+        known: list[Floats] = []
         for part in text.encode(blocks, self.vocabulary, rules or text.TextRules(special="unk")):
-            scores = self._positions(part.ids, sentence_begins(part.ids), threads)
+            begins = sentence_begins(part.ids)
+            scores = self._positions(part.ids, begins, threads)
             unknown = part.ids == 0
             n_words += part.ids.size - 2 * part.sentences
             n_unknown += int(unknown.sum())
             n_sentences += part.sentences
             empty += part.empty_lines
-            total += float(scores.sum())
-            known += float(scores[~unknown].sum())
-        return Perplexity(n_words, n_unknown, n_sentences, total, known, str(self.signature), empty)
+            total.append(lookup.sum_sequences(scores, begins))
+            known.append(lookup.sum_sequences(np.where(unknown, 0.0, scores), begins))
+        # Rounded once, so that the sum does not depend on how the text was cut into parts.
+        sums = math.fsum(chain.from_iterable(total)), math.fsum(chain.from_iterable(known))
+        return Perplexity(n_words, n_unknown, n_sentences, *sums, str(self.signature), empty)
 
     def sequences(self, sentences: Iterable[Sentence], bos: bool, eos: bool) -> tuple[Ids, npt.NDArray[np.int64]]:
         """(ids, begins) of sentences, as `score_ids` takes them; a sentence may have no words."""
@@ -249,7 +254,11 @@ def _chunks(begins: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
     return list(pairwise(cuts))
 
 
-def _check_ids(ids: Ids, begins: npt.NDArray[np.int64], n_words: int) -> None:
+def _check_ids(ids: npt.NDArray[Any], begins: npt.NDArray[Any], n_words: int) -> None:
+    if ids.size and not np.issubdtype(ids.dtype, np.integer):
+        raise UsageError(f"word ids: expected whole numbers, found {ids.dtype}")
+    if begins.size and not np.issubdtype(begins.dtype, np.integer):
+        raise UsageError(f"begins: expected whole numbers, found {begins.dtype}")
     if begins.size == 0 or begins[0] != 0 or begins[-1] != ids.size or np.any(np.diff(begins) < 0):
         raise UsageError("begins: expected where each sequence begins, rising from 0, and last the number of ids")
     if ids.size and not (ids.min() >= 0 and ids.max() < n_words):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from gapgram import container
 from gapgram import corpus as text
 from gapgram.counting import Counted, count
 from gapgram.discounts import Discounts, estimate_discounts
@@ -48,11 +49,13 @@ def train(
     seed: of the sample that weights are learned from.
     output: where to write the model file; without it the model stays in memory.
     """
-    kind = _checked_weights(model, weights, held_out_texts)
+    kind = _checked_weights(model, lattice, weights, held_out_texts)
     if (texts is None) == (sentences is None):
         raise UsageError("train: give text files or sentences, one of the two")
     patterns = lattice if isinstance(lattice, Lattice) else Lattice.parse(lattice or MODELS[model], order)
     rules = rules or text.TextRules()
+    if output is not None:
+        container.check_place(output)
     if sentences is not None:
         blocks = text.blocks_of_sentences(sentences)
     else:
@@ -68,10 +71,14 @@ def train(
     return trained
 
 
-def _checked_weights(model: str, weights: str | None, held_out_texts: text.Paths | None) -> str:
+def _checked_weights(
+    model: str, lattice: str | Lattice | None, weights: str | None, held_out_texts: text.Paths | None
+) -> str:
     if model not in MODELS:
         raise UsageError(f"model {model!r}: expected {' or '.join(MODELS)}")
     if model == "mkn":
+        if lattice is not None:
+            raise UsageError("a lattice of your own is for model glm; modified Kneser-Ney has the chain")
         if weights not in (None, "none"):
             raise UsageError(f"weights {weights!r}: modified Kneser-Ney has none to choose; they are for model glm")
         kind = "none"
@@ -108,7 +115,7 @@ def _weights(
     if kind == "uniform":
         return uniform(counts), discounts
     if kind == "counts":
-        return by_counts(counts), discounts
+        return by_counts(counts, discounts), discounts
     if unseen is not None:
         return learned(counts, discounts, held_out(counts, unseen), source="held-out text", shown=shown)
     sample = left_out(counts, ids, counted.unique_from, seed=seed)

@@ -20,7 +20,7 @@ def parse_orders(text: str) -> list[int]:
     orders: list[int] = []
     for part in text.split(","):
         first, _, last = part.partition("-")
-        if not first.strip().isdigit() or (last and not last.strip().isdigit()):
+        if not first.strip().isdecimal() or (last and not last.strip().isdecimal()):
             raise click.UsageError(f"orders {text!r}: expected numbers such as 5, 3-5 or 2,3,5")
         orders += range(int(first), int(last or first) + 1)
     if not orders:
@@ -32,7 +32,7 @@ def parse_orders(text: str) -> list[int]:
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT…")
 @click.option("-n", "--orders", default="3-5", show_default=True, metavar="N-M", help="Orders to compare.")
 @click.option("--train", "share", default=0.8, show_default=True, metavar="SHARE", help="Share of training text.")
-@click.option("--seed", default=1, show_default=True, metavar="N", help="Of the split.")
+@click.option("--seed", default=1, type=click.IntRange(min=0), show_default=True, metavar="N", help="Of the split.")
 @text_options(training=True)
 @threads_option
 @json_option
@@ -48,15 +48,16 @@ def command(
     """
     announce_compilation(quiet)
     from gapgram import TextRules
-    from gapgram.corpus import blocks_of_files
+    from gapgram.corpus import blocks_of_files, checked
     from gapgram.experiments.compare import compare, comparison_table, split_lines
     from gapgram.training import WEIGHTS
 
-    training, test = split_lines(blocks_of_files(texts, shown=not quiet), share, seed)
+    chosen = parse_orders(orders)
     rules = TextRules(special=special, invalid=invalid)
+    training, test = split_lines(checked(blocks_of_files(texts, shown=not quiet), rules), share, seed)
     models = [("mkn", None), *[("glm", weights) for weights in WEIGHTS]]
     rows = compare(
-        training, test, parse_orders(orders), models=models, rules=rules, threads=threads, shown=not quiet
+        training, test, chosen, models=models, rules=rules, threads=threads, shown=not quiet
     )
     if as_json:
         split = {"training": len(training), "test": len(test), "share": share, "seed": seed}

@@ -21,12 +21,12 @@ def command(output: str | None) -> None:
 
     from gapgram.experiments.demo import reference_sentences
 
-    text = reference_sentences()
-    words = sum(len(sentence.split()) for sentence in text)
-    talk(f"Python's language reference: {len(text):,} sentences, {words:,} words\n")
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(output or scratch)
         folder.mkdir(parents=True, exist_ok=True)
+        text = reference_sentences()
+        words = sum(len(sentence.split()) for sentence in text)
+        talk(f"Python's language reference: {len(text):,} sentences, {words:,} words\n")
         _compare(text)
         _look_inside(text, folder)
     _next_steps(output)

@@ -12,7 +12,9 @@ from gapgram.cli.options import json_option, model_argument, print_json
 @click.command()
 @model_argument
 @click.option("--pattern", metavar="PATTERN", help="Show this pattern's most frequent grams, e.g. 101.")
-@click.option("--top", default=10, show_default=True, metavar="K", help="How many grams to show.")
+@click.option(
+    "--top", default=10, type=click.IntRange(min=0), show_default=True, metavar="K", help="How many grams to show."
+)
 @json_option
 def command(model: str, pattern: str | None, top: int, as_json: bool) -> None:
     """Show what is in a model: order, patterns, counts of counts, discounts, sizes."""

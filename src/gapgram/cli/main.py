@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -32,9 +33,14 @@ class LazyGroup(click.Group):
         return command
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="gapgram")
-def group() -> None:
+@click.pass_context
+def group(ctx: click.Context) -> None:
     """n-gram language models that may skip words.
 
     Train a model on text with one sentence a line, then score text with it:
@@ -43,31 +49,64 @@ def group() -> None:
         gapgram train TEXT -o MODEL
         gapgram perplexity MODEL OTHER_TEXT
     """
+    if ctx.invoked_subcommand is None:
+        print(ctx.get_help())
+
+
+class _Stopped(BaseException):
+    """Ctrl-C or another signal that ends the program, its number as argument; what is open is cleaned up."""
 
 
 def main() -> None:
     """Run a command; a user's mistake is one to three lines on stderr and exit code 2."""
-    signal.signal(signal.SIGTERM, _stop)
+    for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+            signal.signal(number, _stop)
     warnings.showwarning = _show_warning
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # words that the terminal cannot show
     try:
-        group(standalone_mode=False)
+        group(prog_name="gapgram", standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(2)
-    except GapgramError as error:
-        _say(str(error))
-        sys.exit(2)
-    except (KeyboardInterrupt, click.Abort):
-        _say("interrupted; nothing half-written was left behind")
-        sys.exit(130)
-    except MemoryError:
-        _say("out of memory: use a smaller text, a lower order or a vocabulary limit")
-        sys.exit(2)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+        sys.exit(1)  # as click does where it meets a closed pipe first
+    except BaseException as error:
+        number, mistake = _signal_behind(error), _mistake(error)
+        if number:
+            _say("interrupted; nothing half-written was left behind")
+            sys.exit(128 + number)
+        if mistake is None:
+            raise
+        _say(mistake)
+        sys.exit(2)
+
+
+def _signal_behind(error: BaseException | None) -> int:
+    """The signal that stopped the program, also where an import has wrapped it into an error of its own."""
+    while error is not None and not isinstance(error, _Stopped):
+        error = error.__cause__ or error.__context__
+    return int(error.args[0]) if error is not None else 0
+
+
+def _mistake(error: BaseException) -> str | None:
+    """What to tell the user; None where the mistake is ours."""
+    if isinstance(error, click.ClickException):
+        return _usage(error)
+    if isinstance(error, GapgramError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "out of memory: use a smaller text, a lower order or a vocabulary limit"
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    return None
+
+
+def _usage(error: click.ClickException) -> str:
+    message, ctx = error.format_message(), getattr(error, "ctx", None)
+    return f"{message[:1].lower()}{message[1:]}\ntry: {ctx.command_path if ctx else 'gapgram'} --help"
 
 
 def _say(message: str) -> None:
@@ -79,4 +118,4 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+    raise _Stopped(number)

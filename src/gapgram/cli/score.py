@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +16,9 @@ from gapgram.cli.options import (
     text_options,
     threads_option,
 )
+
+if TYPE_CHECKING:
+    from gapgram.scoring import LineScore
 
 
 @click.command()
@@ -42,11 +46,13 @@ def command(
         print("reading sentences from the terminal, one a line; end with Ctrl-D", file=sys.stderr)
     rules = TextRules(special=special, invalid=invalid)
     for line in score_lines(opened, text, words=words, rules=rules, threads=threads):
-        if as_json:
-            print(json.dumps(line.as_dict(words=words), ensure_ascii=False))
-        elif words:
-            print("".join(f"{word}\t{score:.6f}\n" for word, score in line.word_scores))
-        elif line.words:
-            print(f"{line.log10_prob:.6f}\t{line.words}\t{line.unknown_words}")
-        else:
-            print()
+        # Whoever writes into our pipe may wait for the answer before writing more.
+        print(_answer(line, words, as_json), flush=text == "-")
+
+
+def _answer(line: LineScore, words: bool, as_json: bool) -> str:
+    if as_json:
+        return json.dumps(line.as_dict(words=words), ensure_ascii=False)
+    if words:
+        return "".join(f"{word}\t{score:.6f}\n" for word, score in line.word_scores)
+    return f"{line.log10_prob:.6f}\t{line.words}\t{line.unknown_words}" if line.words else ""

@@ -35,7 +35,7 @@ def split_lines(blocks: Iterable[Block], train_share: float, seed: int) -> tuple
     """The lines with words, split at random into training and test part; the same for the same seed."""
     if not 0 < train_share < 1:
         raise UsageError(f"share of training text {train_share}: expected a number between 0 and 1")
-    lines = [line for block in blocks for line in block.data.decode("utf-8", "replace").split("\n") if line.strip()]
+    lines = [line.decode() for block in blocks for line in block.data.split(b"\n") if line.strip()]
     chosen = np.random.default_rng(seed).random(len(lines)) < train_share
     parts: tuple[list[str], list[str]] = [], []
     for line, is_training in zip(lines, chosen, strict=True):
@@ -65,7 +65,7 @@ def compare(
                     sentences=training, order=order, model=model, weights=weights, rules=rules,
                     threads=threads, shown=shown,
                 )  # fmt: skip
-            result = trained.perplexity(sentences=test, threads=threads)
+            result = trained.perplexity(sentences=test, rules=rules, threads=threads)
             rows.append(Comparison(order, model, trained.parts.weights.name, result))
     return rows
 

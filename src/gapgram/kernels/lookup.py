@@ -8,14 +8,14 @@ A model is one plain tuple of arrays, `MODEL_ARRAYS` names them in order:
     row_values                  [row, 4]: of a context with these statistics the SCALE that turns a
                                 discounted count into a probability, the BACKOFF probability g, the
                                 WEIGHT among its rivals, and its BUCKET in the gate table
-    edge_base, edge_to          the patterns each pattern falls back on
+    edge_base, edge_to, edge_weight    the patterns each pattern falls back on, and its leaning to each
     start_base, starts          for 0 … n-1 words available: the patterns a prediction starts from
     gate_table                  [feature, pattern]: logits that add up (`kernels.gate`); may be empty
 
 A prediction gives its starting patterns shares in the ratio of their weights, times, where there is a
 gate, the exponential of their logits. A pattern keeps of its share what its discounted counts use and
-passes g of it on to the patterns below it, in the ratio of their weights; what the empty pattern passes
-on is spread evenly over the vocabulary. All of this depends on the context alone, and SCALE and BACKOFF
+passes g of it on to the patterns below it, in the ratio of edge_weight × their weights; what the empty
+pattern passes on is spread evenly over the vocabulary. All of this depends on the context alone, and SCALE and BACKOFF
 belong together, so every distribution sums to one.
 """
 
@@ -32,7 +32,7 @@ from gapgram.kernels.words import START
 
 MODEL_ARRAYS = (
     "grams", "gram_base", "contexts", "context_base", "row_base", "tails", "nearest", "reaches",
-    "discounts", "row_values", "edge_base", "edge_to", "start_base", "starts", "gate_table",
+    "discounts", "row_values", "edge_base", "edge_to", "edge_weight", "start_base", "starts", "gate_table",
 )  # fmt: skip
 SCALE, BACKOFF, WEIGHT, BUCKET = 0, 1, 2, 3
 BLOCK = 1024
@@ -140,7 +140,7 @@ def _gate(ids, t, rows, column, available, reaches, row_values, gate_table, logi
 @kernel
 def share(
     ids, t, rows, column, available,
-    reaches, row_values, edge_base, edge_to, start_base, starts, gate_table, logits, shares,
+    reaches, row_values, edge_base, edge_to, edge_weight, start_base, starts, gate_table, logits, shares,
 ):  # fmt: skip
     """Fill `shares[p]` with the share of the prediction at ids[t] that each pattern decides.
 
@@ -172,10 +172,11 @@ def share(
             else:
                 total = 0.0
                 for e in range(begin, end):
-                    total += row_values[rows[edge_to[e], column], WEIGHT]
+                    total += edge_weight[e] * row_values[rows[edge_to[e], column], WEIGHT]
                 passed /= total
                 for e in range(begin, end):
-                    shares[edge_to[e]] += passed * row_values[rows[edge_to[e], column], WEIGHT]
+                    leaning = edge_weight[e] * row_values[rows[edge_to[e], column], WEIGHT]
+                    shares[edge_to[e]] += passed * leaning
     return shares[0] * row_values[rows[0, column], BACKOFF]
 
 
@@ -207,7 +208,7 @@ def score_positions(ids, available, uniform, model, out):
 
     `uniform` is the probability of a word under the even distribution over the vocabulary.
     """
-    reaches, discounts, row_values, edge_base, edge_to, start_base, starts, gate_table = model[7:15]
+    reaches, discounts, row_values, edge_base, edge_to, edge_weight, start_base, starts, gate_table = model[7:16]
     n_patterns = reaches.size
     halo = start_base.size - 1  # the order, so that every offset lies in the columns
     entries = np.full((n_patterns, halo + BLOCK), -1, np.int64)
@@ -225,7 +226,8 @@ def score_positions(ids, available, uniform, model, out):
             else:
                 rest = share(
                     ids, t, rows, halo + i, available[t],
-                    reaches, row_values, edge_base, edge_to, start_base, starts, gate_table, logits, shares,
+                    reaches, row_values, edge_base, edge_to, edge_weight, start_base, starts, gate_table,
+                    logits, shares,
                 )  # fmt: skip
                 chance = probability(counts, rows, halo + i, discounts, row_values, shares, rest * uniform)
                 out[t] = math.log10(chance)
@@ -249,7 +251,7 @@ def locate_one(ids, order, model):
 
     Entries, counts and rows have a column a word; the shares are those of the last word's place.
     """
-    reaches, _, row_values, edge_base, edge_to, start_base, starts, gate_table = model[7:15]
+    reaches, _, row_values, edge_base, edge_to, edge_weight, start_base, starts, gate_table = model[7:16]
     n_patterns = reaches.size
     entries = np.full((n_patterns, ids.size), -1, np.int64)
     counts = np.zeros((n_patterns, ids.size), np.int64)
@@ -260,7 +262,8 @@ def locate_one(ids, order, model):
     shares = np.empty(n_patterns)
     rest = share(
         ids, ids.size - 1, rows, ids.size - 1, available[-1],
-        reaches, row_values, edge_base, edge_to, start_base, starts, gate_table, np.empty(n_patterns), shares,
+        reaches, row_values, edge_base, edge_to, edge_weight, start_base, starts, gate_table,
+        np.empty(n_patterns), shares,
     )  # fmt: skip
     return entries, counts, rows, shares, rest
 

@@ -1,26 +1,73 @@
-"""Weights from the counts of contexts alone, without any fitting."""
+"""Weights from the counts of contexts alone, without any fitting to the text.
+
+Two formulas with a few constants, found once on several corpora ([docs/weights.md]):
+
+* `by_counts`, the `counts` weights: down the lattice as in the paper, but pattern S passes to S without
+  offset j in the ratio of j² exp(3.4 (1 - g)), g being the probability that the smaller context falls
+  back (1 where it was never seen): far words go first, contexts that know their continuation are
+  preferred. The odds of falling back are 0.6 times the usual.
+* `mixture_logits`, where `learned` weights start from: all patterns at once.
+"""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gapgram.counts import Counts
-from gapgram.weights.form import Weights, mixture
+from gapgram.discounts import Discounts
+from gapgram.kernels.gate import BUCKETS
+from gapgram.weights.form import NO_GATE, Weights, recursive
 
 Floats = npt.NDArray[np.float64]
 
-
-def log_weights(counts: Counts, statistics: npt.NDArray[np.integer]) -> Floats:
-    """log of the weight of contexts with these statistics, [..., pattern, (total, N1, N2, N3+)]."""
-    return np.zeros(statistics.shape[:-1])
+KNOWN = 3.4  # how much a context that never falls back is preferred to one that always does
+FALL_BACK_ODDS = 0.6  # relative to modified Kneser-Ney
 
 
-def by_counts(counts: Counts) -> Weights:
-    """A mixture of all patterns, each weighted by how well its context is known."""
-    return Weights.plain("counts", mixture(counts.lattice), row_weights(counts))
+def by_counts(counts: Counts, discounts: Discounts) -> Weights:
+    """The `counts` weights."""
+    form = recursive(counts.lattice)
+    sources = np.repeat(np.arange(len(counts.patterns)), np.diff(form.edge_base))
+    masks = np.array([p.mask for p in counts.patterns])
+    farthest_dropped = [int(m).bit_length() for m in masks[sources] & ~masks[form.edge_to]]
+    form = replace(form, edge_weight=np.square(np.array(farthest_dropped, float)))
+    g = falling_back(counts.tables.rows, discounts, pattern_of_row(counts))
+    lift = log_odds_of_falling_back(counts, float(np.log(FALL_BACK_ODDS)))
+    return Weights("counts", form, np.exp(KNOWN * (1 - g)), NO_GATE, lift, {})
 
 
-def row_weights(counts: Counts) -> Floats:
-    """The weight of each row of context statistics."""
-    return np.ones(len(counts.tables.rows))
+def log_odds_of_falling_back(counts: Counts, change: float) -> Floats:
+    """The same change of the log odds for all contexts of all patterns but the empty one."""
+    lift = np.full((len(counts.patterns), BUCKETS), change)
+    lift[0] = 0.0
+    return lift
+
+
+def mixture_logits(counts: Counts, g: Floats, patterns: npt.NDArray[np.int64]) -> Floats:
+    """log of the weight in a mixture of contexts that fall back with probability g (1: never seen)."""
+    sizes = np.array([len(p) for p in counts.patterns])
+    reaches = np.array([p.reach for p in counts.patterns])
+    adjacent = np.array([1 in p for p in counts.patterns])
+    base = 1.55 + 2.1 * sizes - 0.45 * reaches + 1.6 * adjacent
+    known = base[patterns] - 1.65 * g + 0.85 * np.log(np.maximum(1 - g, 0.02))
+    logits: Floats = np.where(g < 1, known, 0.0)
+    return logits
+
+
+def pattern_of_row(counts: Counts) -> npt.NDArray[np.int64]:
+    """The number of the pattern that each row of context statistics belongs to."""
+    return np.repeat(np.arange(len(counts.patterns)), np.diff(counts.tables.row_base))
+
+
+def falling_back(
+    statistics: npt.NDArray[np.integer[Any]], discounts: Discounts, patterns: npt.NDArray[np.int64]
+) -> Floats:
+    """g of contexts with statistics [..., (total, N1, N2, N3+)] under patterns; 1 where never seen."""
+    total = statistics[..., 0]
+    taken = (statistics[..., 1:] * discounts.values[patterns]).sum(axis=-1)
+    g: Floats = np.where(total > 0, taken / np.maximum(total, 1), 1.0)
+    return g

@@ -25,6 +25,7 @@ class Form:
 
     edge_base: Integers
     edge_to: Integers
+    edge_weight: Floats
     start_base: Integers
     starts: Integers
 
@@ -34,7 +35,8 @@ class Weights:
     """A form and the numbers that go with it.
 
     row_weights: for each row of context statistics the weight of contexts like it: patterns that a
-        prediction starts from, or that are below another, get shares in the ratio of their weights.
+        prediction starts from get shares in the ratio of their weights, patterns below another in the
+        ratio of edge_weight times their weights.
     gate_table: logits by which the weights of the starting patterns are corrected (`kernels.gate`).
     lift: [pattern, bucket] change of the log odds of falling back.
     report: what `gapgram info` shows of how they were found.
@@ -47,10 +49,9 @@ class Weights:
     lift: Floats
     report: dict[str, Any]
 
-    @classmethod
-    def plain(cls, name: str, form: Form, row_weights: Floats) -> Weights:
-        """Weights without a gate and with the usual probabilities of falling back."""
-        return cls(name, form, row_weights, np.zeros((0, 0)), np.zeros((0, 0)), {})
+
+NO_GATE = np.zeros((0, 0))
+NO_LIFT = np.zeros((0, 0))
 
 
 def recursive(lattice: Lattice) -> Form:
@@ -68,7 +69,7 @@ def _form(lattice: Lattice, below: dict[Pattern, tuple[Pattern, ...]], starts: A
     number = {pattern: i for i, pattern in enumerate(lattice.stored)}
     edge_base, edge_to = _lists([number[q] for q in below.get(p, ())] for p in lattice.stored)
     start_base, start = _lists([number[q] for q in starts(k)] for k in range(lattice.order))
-    return Form(edge_base, edge_to, start_base, start)
+    return Form(edge_base, edge_to, np.ones(edge_to.size), start_base, start)
 
 
 def _lists(lists: Iterable[list[int]]) -> tuple[Integers, Integers]:

@@ -3,8 +3,9 @@ left out of its own counts.
 
 All patterns are mixed; a gate (`kernels.gate`) weighs them by how well each context is known and by the
 nearest words. Discounts and, per bucket of contexts, the odds of falling back are fitted with it. The
-mean of -ln P over a sample is minimised by Adam in small batches, every weight being pulled towards
-`counts` weights as by one observation; nothing depends on the number of threads or the order of lines.
+mean of -ln P over a sample is minimised by Adam in small batches. All parameters are held to where they
+start, a formula of the contexts' counts, as by a few observations, so that a small text changes it little.
+Nothing depends on the number of threads or the order of lines.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ from gapgram.discounts import Discounts
 from gapgram.kernels import fitting
 from gapgram.kernels.gate import BUCKETS, n_gate_rows
 from gapgram.progress import Progress
-from gapgram.weights.by_counts import log_weights, row_weights
+from gapgram.weights.by_counts import falling_back, log_odds_of_falling_back, mixture_logits, pattern_of_row
 from gapgram.weights.form import Weights, mixture
 from gapgram.weights.sample import Sample
 
 Floats = npt.NDArray[np.float64]
 
 RATE = 0.02
+HOLD = 3.0  # observations that the start is worth
+LIFT = -0.7  # of the log odds of falling back, at the start
 POSITIONS = 3_000_000  # that all epochs together visit, about
 LIMITS = np.array([1.0, 2.0, 3.0])  # D1, D2, D3+ stay between 0 and these
 
@@ -57,9 +60,8 @@ def learned(
     counts: Counts, discounts: Discounts, sample: Sample, *, source: str, shown: bool = False
 ) -> tuple[Weights, Discounts]:
     """Fit the gate, the odds of falling back and the discounts."""
-    problem = _Problem(counts, sample)
-    values = problem.zeros()
-    values.odds[:] = _log_odds(discounts)
+    problem = _Problem(counts, discounts, sample)
+    values = problem.start(discounts)
     before = problem.mean_loss(values)
     _minimise(problem, values, shown)
     report = {
@@ -71,9 +73,16 @@ def learned(
         "mean_weights": dict(zip(map(str, counts.patterns), problem.mean_weights(values), strict=True)),
     }
     weights = Weights(
-        "learned", mixture(counts.lattice), row_weights(counts), values.table.copy(), values.lift.copy(), report
-    )
+        "learned", mixture(counts.lattice), _row_weights(counts, discounts), values.table.copy(), values.lift.copy(),
+        report,
+    )  # fmt: skip
     return weights, Discounts(values.discounts, discounts.fallbacks, fitted=True)
+
+
+def _row_weights(counts: Counts, discounts: Discounts) -> Floats:
+    patterns = pattern_of_row(counts)
+    weights: Floats = np.exp(mixture_logits(counts, falling_back(counts.tables.rows, discounts, patterns), patterns))
+    return weights
 
 
 def _log_odds(discounts: Discounts) -> Floats:
@@ -85,9 +94,11 @@ def _log_odds(discounts: Discounts) -> Floats:
 class _Problem:
     """The mean of -ln P over a sample, and its gradient."""
 
-    def __init__(self, counts: Counts, sample: Sample) -> None:
-        self.sample, self.order = sample, counts.lattice.order
-        self.log_prior = log_weights(counts, sample.statistics[:, :, 1:])
+    def __init__(self, counts: Counts, discounts: Discounts, sample: Sample) -> None:
+        self.counts, self.sample = counts, sample
+        patterns = np.arange(len(counts.patterns))
+        g = falling_back(sample.statistics[:, :, 1:], discounts, patterns)
+        self.log_prior = mixture_logits(counts, g, patterns)
         self.uniform = 1.0 / (len(counts.vocabulary) - 1)
         below = {p: counts.lattice.below(p)[:1] for p in counts.lattice.patterns}
         self.down = np.array([counts.index(below[p][0]) if below.get(p) else 0 for p in counts.patterns])
@@ -110,7 +121,14 @@ class _Problem:
 
     def zeros(self) -> _Parameters:
         """Parameters of the problem's size, all 0."""
-        return _Parameters.zeros(len(self.down), self.order)
+        return _Parameters.zeros(len(self.down), self.counts.lattice.order)
+
+    def start(self, discounts: Discounts) -> _Parameters:
+        """Where fitting starts: no gate, the odds of falling back somewhat lowered, these discounts."""
+        values = self.zeros()
+        values.lift[:] = log_odds_of_falling_back(self.counts, LIFT)
+        values.odds[:] = _log_odds(discounts)
+        return values
 
     def mean_weights(self, values: _Parameters) -> list[float]:
         """The mean weight of each pattern."""
@@ -126,14 +144,14 @@ def _minimise(problem: _Problem, values: _Parameters, shown: bool) -> None:
     batch = int(np.clip(n // 100, 32, 1000))
     epochs = int(np.clip(round(POSITIONS / n), 3, 10))
     batches = [(begin, min(begin + batch, n)) for _ in range(epochs) for begin in range(0, n, batch)]
-    prior = values.flat.copy()
+    start = values.flat.copy()
     gradients = problem.zeros()
-    means, squares = np.zeros_like(prior), np.zeros_like(prior)
+    means, squares = np.zeros_like(start), np.zeros_like(start)
     with Progress("fitting weights", total=len(batches), unit="batch", shown=shown) as bar:
         for step, (begin, end) in enumerate(batches, 1):
             problem.add_gradient(values, gradients, begin, end)
             gradients.flat /= end - begin
-            gradients.flat += (values.flat - prior) / n
+            gradients.flat += HOLD / n * (values.flat - start)
             rate = RATE * (0.01 + 0.5 + 0.5 * np.cos(np.pi * step / len(batches)))
             fitting.adam_step(values.flat, gradients.flat, means, squares, rate, step)
             bar.advance()
