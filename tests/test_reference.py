@@ -140,10 +140,12 @@ def test_a_mixture_weighs_all_patterns_at_once() -> None:
 
 
 def test_a_fallback_is_told_with_pattern_and_counts() -> None:
-    # Twice: "<s> a", "a b", "b </s>"; once: "<s> b", "a c", "b a", "c </s>".
+    # The unigrams of order 1 are counted, not continued: "a" and "b" thrice, "c" once, "</s>" thrice.
     with pytest.warns(gapgram.errors.DiscountWarning) as caught:
-        gapgram.train(sentences=TOY, order=2, model="mkn")
+        gapgram.train(sentences=TOY, order=1, model="mkn")
     assert str(caught[-1].message) == (
-        "discounts for pattern 11 (w1 w2): no gram has continuation count 3 (n1=4, n2=3, n3=0, n4=0). The text is "
+        "discounts for pattern 1 (w1): no gram has count 2 (n1=1, n2=0, n3=3, n4=0). The text is "
         "too small or repeats its lines; fallback discounts 0.5, 1.0, 1.5 are used."
     )
+    with pytest.warns(gapgram.errors.DiscountWarning, match=r"continuation count .*are used, also for pattern 11\.$"):
+        gapgram.train(sentences=TOY, order=2, model="mkn")

@@ -34,27 +34,29 @@ class Discounts:
 
 
 def estimate_discounts(counts: Counts) -> Discounts:
-    """Discounts from counts of counts, with a warning where the fallback is used."""
-    values, fallbacks = [], []
+    """Discounts from counts of counts, with one warning where the fallback is used."""
+    values, problems = [], {}
     for pattern in counts.patterns:
         n = counts.counts_of_counts(pattern)
-        discounts, problem = discounts_of(n)
+        top = pattern == Pattern.contiguous(counts.lattice.order - 1)
+        discounts, problem = discounts_of(n, "count" if top else "continuation count")
         values.append(discounts)
         if problem:
-            fallbacks.append(pattern)
-            warnings.warn(_fell_back(pattern, problem, n), DiscountWarning, stacklevel=2)
-    return Discounts(np.array(values), tuple(fallbacks))
+            problems[pattern] = f"{problem} ({', '.join(f'n{k}={v}' for k, v in enumerate(n, 1))})"
+    if problems:
+        warnings.warn(_fell_back(problems), DiscountWarning, stacklevel=2)
+    return Discounts(np.array(values), tuple(problems))
 
 
-def discounts_of(n: tuple[int, ...]) -> tuple[tuple[float, float, float], str]:
+def discounts_of(n: tuple[int, ...], kind: str = "count") -> tuple[tuple[float, float, float], str]:
     """(D1, D2, D3+) from n1 … n4, and what made the fallback necessary, if anything did.
 
     >>> discounts_of((14, 0, 0, 0))
-    ((0.5, 1.0, 1.5), 'no gram has continuation count 2')
+    ((0.5, 1.0, 1.5), 'no gram has count 2')
     """
     for k in (1, 2, 3):
         if n[k - 1] == 0:
-            return FALLBACK, f"no gram has continuation count {k}"
+            return FALLBACK, f"no gram has {kind} {k}"
     y = n[0] / (n[0] + 2 * n[1])
     found = tuple(k - (k + 1) * y * n[k] / n[k - 1] for k in (1, 2, 3))
     for k, discount in enumerate(found, 1):
@@ -63,9 +65,10 @@ def discounts_of(n: tuple[int, ...]) -> tuple[tuple[float, float, float], str]:
     return (found[0], found[1], found[2]), ""
 
 
-def _fell_back(pattern: Pattern, problem: str, n: tuple[int, ...]) -> str:
-    of_counts = ", ".join(f"n{k}={v}" for k, v in enumerate(n, 1))
+def _fell_back(problems: dict[Pattern, str]) -> str:
+    (pattern, problem), *others = problems.items()
+    also = f", also for pattern{'s' * (len(others) > 1)} {' '.join(str(p) for p, _ in others)}" if others else ""
     return (
-        f"discounts for pattern {pattern} ({pattern.describe()}): {problem} ({of_counts}). The text is too small "
-        f"or repeats its lines; fallback discounts {', '.join(map(str, FALLBACK))} are used."
+        f"discounts for pattern {pattern} ({pattern.describe()}): {problem}. The text is too small or repeats its "
+        f"lines; fallback discounts {', '.join(map(str, FALLBACK))} are used{also}."
     )
