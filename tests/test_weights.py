@@ -20,7 +20,7 @@ from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 from gapgram.reference.counts import ReferenceCounts, keep
 from gapgram.reference.model import ReferenceModel
-from gapgram.weights.learned import _Problem
+from gapgram.weights.learned import Problem
 from gapgram.weights.sample import held_out, left_out
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
@@ -42,7 +42,7 @@ def small():
 
 def test_gradient_equals_finite_differences(small):
     counts, sample = small
-    problem = _Problem(counts, estimate_discounts(counts), sample)
+    problem = Problem(counts, estimate_discounts(counts), sample)
     values = problem.zeros()
     random = np.random.default_rng(0)
     values.flat[:] = random.normal(0, 0.3, values.flat.size)

@@ -34,7 +34,7 @@ LIMITS = np.array([1.0, 2.0, 3.0])  # D1, D2, D3+ stay between 0 and these
 
 
 @dataclass
-class _Parameters:
+class Parameters:
     """All parameters in one flat array, with views of its parts."""
 
     flat: Floats
@@ -43,7 +43,7 @@ class _Parameters:
     odds: Floats
 
     @classmethod
-    def zeros(cls, n_patterns: int, order: int) -> _Parameters:
+    def zeros(cls, n_patterns: int, order: int) -> Parameters:
         rows = n_gate_rows(n_patterns, order)
         flat = np.zeros((rows + BUCKETS + 3) * n_patterns)
         table, lift, odds = np.split(flat, [rows * n_patterns, (rows + BUCKETS) * n_patterns])
@@ -60,23 +60,8 @@ def learned(
     counts: Counts, discounts: Discounts, sample: Sample, *, source: str, shown: bool = False
 ) -> tuple[Weights, Discounts]:
     """Fit the gate, the odds of falling back and the discounts."""
-    problem = _Problem(counts, discounts, sample)
-    values = problem.start(discounts)
-    before = problem.mean_loss(values)
-    _minimise(problem, values, shown)
-    report = {
-        "source": source,
-        "positions": len(sample),
-        "parameters": int(values.flat.size),
-        "perplexity_before": float(np.exp(before)),
-        "perplexity_after": float(np.exp(problem.mean_loss(values))),
-        "mean_weights": dict(zip(map(str, counts.patterns), problem.mean_weights(values), strict=True)),
-    }
-    weights = Weights(
-        "learned", mixture(counts.lattice), _row_weights(counts, discounts), values.table.copy(), values.lift.copy(),
-        report,
-    )  # fmt: skip
-    return weights, Discounts(values.discounts, discounts.fallbacks, fitted=True)
+    problem = Problem(counts, discounts, sample)
+    return problem.solution(problem.fit(shown=shown), source)
 
 
 def _row_weights(counts: Counts, discounts: Discounts) -> Floats:
@@ -91,11 +76,11 @@ def _log_odds(discounts: Discounts) -> Floats:
     return odds
 
 
-class _Problem:
+class Problem:
     """The mean of -ln P over a sample, and its gradient."""
 
     def __init__(self, counts: Counts, discounts: Discounts, sample: Sample) -> None:
-        self.counts, self.sample = counts, sample
+        self.counts, self.discounts, self.sample = counts, discounts, sample
         patterns = np.arange(len(counts.patterns))
         g = falling_back(sample.statistics[:, :, 1:], discounts, patterns)
         self.log_prior = mixture_logits(counts, g, patterns)
@@ -103,7 +88,7 @@ class _Problem:
         below = {p: counts.lattice.below(p)[:1] for p in counts.lattice.patterns}
         self.down = np.array([counts.index(below[p][0]) if below.get(p) else 0 for p in counts.patterns])
 
-    def add_gradient(self, values: _Parameters, gradients: _Parameters, begin: int, end: int) -> float:
+    def add_gradient(self, values: Parameters, gradients: Parameters, begin: int, end: int) -> float:
         """Sum of -ln P over some positions; adds its gradient by the flat parameters."""
         part = slice(begin, end)
         discounts = values.discounts
@@ -115,43 +100,58 @@ class _Problem:
         gradients.odds += by_discounts * discounts * (1 - discounts / LIMITS)
         return float(loss)
 
-    def mean_loss(self, values: _Parameters) -> float:
+    def mean_loss(self, values: Parameters) -> float:
         """The mean of -ln P over the sample."""
         return self.add_gradient(values, self.zeros(), 0, len(self.sample)) / max(1, len(self.sample))
 
-    def zeros(self) -> _Parameters:
+    def zeros(self) -> Parameters:
         """Parameters of the problem's size, all 0."""
-        return _Parameters.zeros(len(self.down), self.counts.lattice.order)
+        return Parameters.zeros(len(self.down), self.counts.lattice.order)
 
-    def start(self, discounts: Discounts) -> _Parameters:
-        """Where fitting starts: no gate, the odds of falling back somewhat lowered, these discounts."""
+    def start(self) -> Parameters:
+        """Where fitting starts: no gate, the odds of falling back somewhat lowered, the usual discounts."""
         values = self.zeros()
         values.lift[:] = log_odds_of_falling_back(self.counts, LIFT)
-        values.odds[:] = _log_odds(discounts)
+        values.odds[:] = _log_odds(self.discounts)
         return values
 
-    def mean_weights(self, values: _Parameters) -> list[float]:
+    def mean_weights(self, values: Parameters) -> list[float]:
         """The mean weight of each pattern."""
         means = fitting.mean_weights(self.sample.features, self.log_prior, values.table)
         return [round(float(mean), 6) for mean in means]
 
+    def fit(self, *, shown: bool = False) -> Parameters:
+        """Minimise by Adam over the sample several times, in its order, with a rate that falls to nothing."""
+        values, start, gradients = self.start(), self.start(), self.zeros()
+        means, squares = self.zeros().flat, self.zeros().flat
+        batches = _batches(len(self.sample))
+        with Progress("fitting weights", total=len(batches), unit="batch", shown=shown) as bar:
+            for step, (begin, end) in enumerate(batches, 1):
+                self.add_gradient(values, gradients, begin, end)
+                gradients.flat /= end - begin
+                gradients.flat += HOLD / len(self.sample) * (values.flat - start.flat)
+                rate = RATE * (0.01 + 0.5 + 0.5 * np.cos(np.pi * step / len(batches)))
+                fitting.adam_step(values.flat, gradients.flat, means, squares, rate, step)
+                bar.advance()
+        return values
 
-def _minimise(problem: _Problem, values: _Parameters, shown: bool) -> None:
-    """Adam over the sample several times, in its order, with a rate that falls to nothing."""
-    n = len(problem.sample)
-    if not n:
-        return
-    batch = int(np.clip(n // 100, 32, 1000))
-    epochs = int(np.clip(round(POSITIONS / n), 3, 10))
-    batches = [(begin, min(begin + batch, n)) for _ in range(epochs) for begin in range(0, n, batch)]
-    start = values.flat.copy()
-    gradients = problem.zeros()
-    means, squares = np.zeros_like(start), np.zeros_like(start)
-    with Progress("fitting weights", total=len(batches), unit="batch", shown=shown) as bar:
-        for step, (begin, end) in enumerate(batches, 1):
-            problem.add_gradient(values, gradients, begin, end)
-            gradients.flat /= end - begin
-            gradients.flat += HOLD / n * (values.flat - start)
-            rate = RATE * (0.01 + 0.5 + 0.5 * np.cos(np.pi * step / len(batches)))
-            fitting.adam_step(values.flat, gradients.flat, means, squares, rate, step)
-            bar.advance()
+    def solution(self, values: Parameters, source: str) -> tuple[Weights, Discounts]:
+        """The weights and discounts that fitted parameters stand for, with a report on them."""
+        report = {
+            "source": source,
+            "positions": len(self.sample),
+            "parameters": int(values.flat.size),
+            "perplexity_before": float(np.exp(self.mean_loss(self.start()))),
+            "perplexity_after": float(np.exp(self.mean_loss(values))),
+            "mean_weights": dict(zip(map(str, self.counts.patterns), self.mean_weights(values), strict=True)),
+        }
+        form, rows = mixture(self.counts.lattice), _row_weights(self.counts, self.discounts)
+        weights = Weights("learned", form, rows, values.table.copy(), values.lift.copy(), report)
+        return weights, Discounts(values.discounts, self.discounts.fallbacks, fitted=True)
+
+
+def _batches(n: int) -> list[tuple[int, int]]:
+    """Bounds of small batches, all of the sample several times over."""
+    size = int(np.clip(n // 100, 32, 1000))
+    epochs = int(np.clip(round(POSITIONS / max(n, 1)), 3, 10))
+    return [(begin, min(begin + size, n)) for _ in range(epochs) for begin in range(0, n, size)]
