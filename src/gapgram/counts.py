@@ -122,12 +122,22 @@ class Counts:
 
     @cached_property
     def pattern_arrays(self) -> dict[str, Array]:
-        """For each pattern the number of its tail, its nearest and its farthest offset."""
+        """For each pattern the number of its tail, its nearest and its farthest offset, its parts."""
         return {
             "tails": np.array([self.index(p.tail) for p in self.patterns], np.int64),
             "nearest": np.array([p.nearest for p in self.patterns], np.int64),
             "reaches": np.array([p.reach for p in self.patterns], np.int64),
+            "parts": self._parts(),
         }
+
+    def _parts(self) -> Array:
+        """[pattern, n-1]: the numbers of the stored patterns that skip one word more, 0 where there are none."""
+        number = {pattern: i for i, pattern in enumerate(self.patterns)}
+        parts = np.zeros((len(self.patterns), self.lattice.order - 1), np.int64)
+        for i, pattern in enumerate(self.patterns):
+            for k, part in enumerate(pattern.smaller()):
+                parts[i, k] = number.get(part, 0)
+        return parts
 
     @cached_property
     def lookup_arrays(self) -> tuple[Array, ...]:

@@ -80,5 +80,5 @@ def read(path: str | Path, *, verify: bool | None = None) -> ModelParts:
             tuple(map(Pattern.parse, metadata["discounts"]["fallbacks"])),
             metadata["discounts"]["fitted"],
         )
-        derived = {name: arrays[name] for name in ("tails", "nearest", "reaches", "discounts", "row_values")}
+        derived = {name: arrays[name] for name in ("tails", "nearest", "reaches", "parts", "discounts", "row_values")}
         return ModelParts(metadata["model"], counts, discounts, weights, derived)

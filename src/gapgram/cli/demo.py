@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from gapgram.cli.options import announce_compilation, talk
+from gapgram.cli.options import announce_compilation, json_option, print_json, talk
+
+if TYPE_CHECKING:
+    from gapgram import Model
+    from gapgram.experiments.compare import Comparison
 
 SENTENCE = "The expression is evaluated once ."
 CONTEXT, WORD = ["The", "value", "of", "the"], "expression"
@@ -14,7 +19,8 @@ CONTEXT, WORD = ["The", "value", "of", "the"], "expression"
 
 @click.command()
 @click.option("-o", "--output", metavar="FOLDER", help="Keep the models in this folder.  [default: not kept]")
-def command(output: str | None) -> None:
+@json_option
+def command(output: str | None, as_json: bool) -> None:
     """Compare MKN and GLM on Python's own language reference, and look inside a prediction."""
     announce_compilation(False)
     import tempfile
@@ -27,39 +33,58 @@ def command(output: str | None) -> None:
         text = reference_sentences()
         words = sum(len(sentence.split()) for sentence in text)
         talk(f"Python's language reference: {len(text):,} sentences, {words:,} words\n")
-        _compare(text)
-        _look_inside(text, folder)
+        rows = _compare(text)
+        model = _train(text, folder)
+        if as_json:
+            print_json(_as_dict(rows, model))
+            return
+        _print(rows, model)
     _next_steps(output)
 
 
-def _compare(text: list[str]) -> None:
-    from gapgram.experiments.compare import compare, comparison_table, split_lines
+def _compare(text: list[str]) -> list[Comparison]:
+    from gapgram.experiments.compare import compare, split_lines
     from gapgram.textfile import Block
     from gapgram.training import WEIGHTS
 
     block = Block("demo", 1, "\n".join([*text, ""]).encode())
     training, test = split_lines([block], 0.8, 1)
-    models = [("mkn", None), *[("glm", weights) for weights in WEIGHTS]]
-    rows = compare(training, test, [3, 4, 5], models=models)
-    print("Perplexity of a fifth of it, held out (lower is better):\n")
-    print(comparison_table(rows), end="\n\n")
+    return compare(training, test, [3, 4, 5], models=[("mkn", None), *[("glm", weights) for weights in WEIGHTS]])
 
 
-def _look_inside(text: list[str], folder: Path) -> None:
+def _train(text: list[str], folder: Path) -> Model:
+    """Write the text, an mkn and a glm of it; the glm is the one that is looked into."""
     from gapgram import train
-    from gapgram.explain import explain
-    from gapgram.report import explanation_table, table
 
     lines = folder / "python.txt"
     lines.write_text("\n".join([*text, ""]), encoding="utf-8")
     train(lines, output=folder / "mkn.model", model="mkn")
-    model = train(lines, output=folder / "glm.model", model="glm")
+    return train(lines, output=folder / "glm.model", model="glm")
+
+
+def _as_dict(rows: list[Comparison], model: Model) -> dict[str, Any]:
+    from gapgram.explain import explain
+
+    scores = zip([*SENTENCE.split(), "</s>"], model.scores(SENTENCE).tolist(), strict=True)
+    return {
+        "comparison": [row.as_dict() for row in rows],
+        "explanation": explain(model, WORD, CONTEXT).as_dict(),
+        "scores": [{"word": word, "log10_prob": score} for word, score in scores],
+    }
+
+
+def _print(rows: list[Comparison], model: Model) -> None:
+    from gapgram.experiments.compare import comparison_table
+    from gapgram.explain import explain
+    from gapgram.report import explanation_table, table
+
+    print("Perplexity of a fifth of it, held out (lower is better):\n")
+    print(comparison_table(rows), end="\n\n")
     print(f"Why the GLM expects '{WORD}' after '{' '.join(CONTEXT)}':\n")
     print(explanation_table(explain(model, WORD, CONTEXT)), end="\n\n")
     print("The log10 probability of each word of a sentence:\n")
-    scores = model.scores(SENTENCE)
-    rows = [[word, f"{score:.3f}"] for word, score in zip([*SENTENCE.split(), "</s>"], scores, strict=True)]
-    print(table(["word", "log10"], rows))
+    scores = zip([*SENTENCE.split(), "</s>"], model.scores(SENTENCE), strict=True)
+    print(table(["word", "log10"], [[word, f"{score:.3f}"] for word, score in scores]))
     print(f"\nin all {model.score(SENTENCE):.3f}   ({model.signature})")
 
 

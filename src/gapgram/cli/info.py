@@ -39,10 +39,17 @@ def command(model: str, pattern: str | None, top: int, as_json: bool) -> None:
         value = info[name]
         print(f"{name:20}{value:,}" if isinstance(value, int) else f"{name:20}{value}")
     print(f"{'bytes per gram':20}{info['bytes_per_gram']:.1f}")
-    for name, value in info["learned"].items():
-        print(f"{name.replace('_', ' '):20}{value:,.2f}" if isinstance(value, float) else f"{name:20}{value}")
+    if info["learned"]:
+        _print_learned(info["learned"])
     print(f"\n{_pattern_table(info['patterns'])}")
     print(f"\nsignature           {info['signature']}")
+
+
+def _print_learned(learned: dict[str, Any]) -> None:
+    print(f"{'learned from':20}{learned['source']}: {learned['positions']:,} positions")
+    print(f"{'parameters':20}{learned['parameters']:,}")
+    before, after = learned["perplexity_before"], learned["perplexity_after"]
+    print(f"{'its perplexity':20}{before:.2f} before, {after:.2f} after fitting")
 
 
 def _pattern_table(patterns: list[dict[str, Any]]) -> str:

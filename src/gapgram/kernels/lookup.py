@@ -11,6 +11,7 @@ A model is one plain tuple of arrays, `MODEL_ARRAYS` names them in order:
     edge_base, edge_to, edge_weight    the patterns each pattern falls back on, and its leaning to each
     start_base, starts          for 0 … n-1 words available: the patterns a prediction starts from
     gate_table                  [feature, pattern]: logits that add up (`kernels.gate`); may be empty
+    parts                       [pattern, n-1]: the stored patterns that skip one word more; 0 where none
 
 A prediction gives its starting patterns shares in the ratio of their weights, times, where there is a
 gate, the exponential of their logits. A pattern keeps of its share what its discounted counts use and
@@ -33,6 +34,7 @@ from gapgram.kernels.words import START
 MODEL_ARRAYS = (
     "grams", "gram_base", "contexts", "context_base", "row_base", "tails", "nearest", "reaches",
     "discounts", "row_values", "edge_base", "edge_to", "edge_weight", "start_base", "starts", "gate_table",
+    "parts",
 )  # fmt: skip
 SCALE, BACKOFF, WEIGHT, BUCKET = 0, 1, 2, 3
 BLOCK = 1024
@@ -64,10 +66,10 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
     Writes column at+i for position begin+i: `entries` the number of the gram (-1: never seen), `counts`
     its count, `rows` the row of its context (the pattern's row 0 where it was never seen, -1 where the
     sentence is too short for the pattern). The columns before `at` hold the positions before `begin`.
-    `tables` are the first eight arrays of a model; they are never read outside their bounds, whatever a
-    damaged file says.
+    `tables` are the first eight arrays of a model and `parts`; they are never read outside their bounds,
+    whatever a damaged file says.
     """
-    grams, gram_base, contexts, context_base, row_base, tails, nearest, reaches = tables
+    grams, gram_base, contexts, context_base, row_base, tails, nearest, reaches, parts = tables
     n = end - begin
     n_words = gram_base[1]
     low = np.empty(n, np.int64)
@@ -102,14 +104,25 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
             low[i] = min(this >> ROW_BITS, n_grams)
             size[i] = max(min(following >> ROW_BITS, n_grams) - low[i], 0) * seen
             rows[p, at + i] += (this & ROW_MASK) * seen
+        for k in range(parts.shape[1]):
+            part = parts[p, k]
+            if part > 0:  # a gram was only seen if each of its parts was
+                for i in range(n):
+                    size[i] *= entries[part, at + i] >= 0
+        for i in range(n):
             active[n_active] = i
             n_active += size[i] > 1
         _search(grams, base, low, size, keys, active, n_active)
         for i in range(n):
-            gram = grams[base + min(low[i], n_grams - 1)] if n_grams > 0 else np.int64(-1)
-            found = (size[i] > 0) & (gram >> COUNT_BITS == keys[i] >> COUNT_BITS)
-            entries[p, at + i] = low[i] if found else np.int64(-1)
-            counts[p, at + i] = (gram & COUNT_MASK) * found
+            entry = np.int64(-1)
+            count = np.int64(0)
+            if size[i] > 0:
+                gram = grams[base + low[i]]
+                if gram >> COUNT_BITS == keys[i] >> COUNT_BITS:
+                    entry = low[i]
+                    count = gram & COUNT_MASK
+            entries[p, at + i] = entry
+            counts[p, at + i] = count
             rows[p, at + i] = min(rows[p, at + i], last_row)
 
 
@@ -218,7 +231,7 @@ def score_positions(ids, available, uniform, model, out):
     logits = np.empty(n_patterns, np.float64)
     for begin in range(0, ids.size, BLOCK):
         end = min(begin + BLOCK, ids.size)
-        locate(ids, available, begin, end, halo, entries, counts, rows, model[:8])
+        locate(ids, available, begin, end, halo, entries, counts, rows, model[:8] + model[16:17])
         for i in range(end - begin):
             t = begin + i
             if ids[t] == START:
@@ -258,7 +271,7 @@ def locate_one(ids, order, model):
     rows = np.zeros((n_patterns, ids.size), np.int64)
     begins = np.array([0, ids.size])
     available = availability(ids, begins, order)
-    locate(ids, available, 0, ids.size, 0, entries, counts, rows, model[:8])
+    locate(ids, available, 0, ids.size, 0, entries, counts, rows, model[:8] + model[16:17])
     shares = np.empty(n_patterns)
     rest = share(
         ids, ids.size - 1, rows, ids.size - 1, available[-1],
