@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -52,3 +53,15 @@ def assert_the_lattice_adds_up(printed: str, folder: Path) -> None:
     assert sum(contributions) == pytest.approx(total, abs=17 * 0.5e-6)
     model = gapgram.load(folder / "glm.model", verify=True)
     assert 10 ** model.log10_prob(demo.WORD, demo.CONTEXT) == pytest.approx(total, abs=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
+def test_the_demo_in_json(cli: Cli, shortened: list[str]) -> None:
+    ran = cli("demo", "--json")
+    assert ran.code == 0
+    found = json.loads(ran.out)
+    assert [(row["order"], row["model"]) for row in found["comparison"]][:5:4] == [(3, "mkn"), (4, "mkn")]
+    parts = found["explanation"]["patterns"]
+    total = sum(part["contribution"] for part in parts) + found["explanation"]["uniform_contribution"]
+    assert total == pytest.approx(found["explanation"]["probability"], rel=1e-12)
+    assert found["scores"][-1]["word"] == "</s>"
