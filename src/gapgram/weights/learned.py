@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 RATE = 0.02
 HOLD = 3.0  # observations that the start is worth
 LIFT = -0.7  # of the log odds of falling back, at the start
-POSITIONS = 3_000_000  # that all epochs together visit, about
+EPOCHS = 3
 LIMITS = np.array([1.0, 2.0, 3.0])  # D1, D2, D3+ stay between 0 and these
 
 
@@ -153,5 +153,4 @@ class Problem:
 def _batches(n: int) -> list[tuple[int, int]]:
     """Bounds of small batches, all of the sample several times over."""
     size = int(np.clip(n // 100, 32, 1000))
-    epochs = int(np.clip(round(POSITIONS / max(n, 1)), 3, 10))
-    return [(begin, min(begin + size, n)) for _ in range(epochs) for begin in range(0, n, size)]
+    return [(begin, min(begin + size, n)) for _ in range(EPOCHS) for begin in range(0, n, size)]
