@@ -18,7 +18,8 @@ import numpy as np
 
 from gapgram import Lattice, Model
 from gapgram.corpus import Corpus, blocks_of_files, blocks_of_sentences, encode, read_corpus
-from gapgram.counting import Counted, count
+from gapgram.counting import count
+from gapgram.counts import Counts
 from gapgram.discounts import Discounts, estimate_discounts
 from gapgram.errors import DiscountWarning
 from gapgram.kernels.gate import BUCKETS
@@ -83,8 +84,8 @@ class Bench:
         self.rows: list[list[object]] = []
         self.first = 0.0
 
-    def row(self, name: str, counted: Counted, weights: Weights, discounts: Discounts, seconds: float) -> None:
-        model = Model(ModelParts.of("glm", counted.counts, discounts, weights))
+    def row(self, name: str, counts: Counts, weights: Weights, discounts: Discounts, seconds: float) -> None:
+        model = Model(ModelParts.of("glm", counts, discounts, weights))
         result = model.perplexity(self.scored)
         known, parameters = result.perplexity_known, weights.report.get("parameters", 0)
         self.first = self.first or known
@@ -93,15 +94,14 @@ class Bench:
         print(table(["", "", "", "", "", ""], self.rows[-1:]).splitlines()[1], flush=True)
 
     def fitted(
-        self, name: str, counted: Counted, hold: Callable[[Parameters], None], sample: Sample | None = None
+        self, name: str, counts: Counts, hold: Callable[[Parameters], None], sample: Sample | None = None
     ) -> None:
-        counts = counted.counts
         began = time.process_time()
-        sample = sample or left_out(counts, self.corpus.ids, counted.unique_from, seed=1)
+        sample = sample or left_out(counts, self.corpus.ids, seed=1)
         problem = PartlyFixed(counts, estimate_discounts(counts), sample)
         problem.hold = hold
         weights, discounts = problem.solution(problem.fit(), "")
-        self.row(name, counted, weights, discounts, time.process_time() - began)
+        self.row(name, counts, weights, discounts, time.process_time() - began)
 
     def held_out_tenth(self) -> None:
         """Fit on a tenth of the text that was not counted, then use what was found with all counts."""
@@ -109,12 +109,12 @@ class Bench:
         tenth = [line for i, line in enumerate(self.training) if i % 10 == 0]
         began = time.process_time()
         small: Corpus = read_corpus(blocks_of_sentences(nine))
-        counted = count(small, self.full.counts.lattice)
+        counts = count(small, self.full.lattice)
         ids = np.concatenate([part.ids for part in encode(blocks_of_sentences(tenth), small.vocabulary)])
-        fitting = Problem(counted.counts, estimate_discounts(counted.counts), held_out(counted.counts, ids))
+        fitting = Problem(counts, estimate_discounts(counts), held_out(counts, ids))
         values = fitting.fit()
-        nothing = left_out(self.full.counts, self.corpus.ids, self.full.unique_from, seed=1, limit=1)
-        final = Problem(self.full.counts, estimate_discounts(self.full.counts), nothing)
+        nothing = left_out(self.full, self.corpus.ids, seed=1, limit=1)
+        final = Problem(self.full, estimate_discounts(self.full), nothing)
         weights, discounts = final.solution(values, "")
         self.row("fitted on a tenth held out, then all counted", self.full, weights, discounts,
                  time.process_time() - began)  # fmt: skip
@@ -131,10 +131,10 @@ def main() -> None:
     lines = (line.decode() for block in blocks_of_files(given.train) for line in block.data.splitlines())
     bench = Bench(list(itertools.islice(lines, given.lines)), given.scored, given.order)
     full, chain = bench.full, bench.chain
-    bench.row("mkn", chain, uniform(chain.counts), estimate_discounts(chain.counts), 0)
-    bench.row("glm uniform", full, uniform(full.counts), estimate_discounts(full.counts), 0)
-    plain = estimate_discounts(full.counts)
-    bench.row("glm counts", full, by_counts(full.counts, plain), plain, 0)
+    bench.row("mkn", chain, uniform(chain), estimate_discounts(chain), 0)
+    bench.row("glm uniform", full, uniform(full), estimate_discounts(full), 0)
+    plain = estimate_discounts(full)
+    bench.row("glm counts", full, by_counts(full, plain), plain, 0)
     bench.fitted("glm learned", full, hold_nothing)
     bench.fitted("… contiguous patterns only", chain, hold_nothing)
     bench.fitted("… usual discounts", full, hold_discounts)

@@ -145,7 +145,7 @@ def test_interrupted_while_counting_an_older_model_survives(text: Path, models: 
     older.write_bytes(models["mkn"].path.read_bytes())  # type: ignore[union-attr]
     text.write_text("\n".join([*toy_text(300)] * 400))  # some seconds of counting on two threads
     arguments = ["train", str(text), "-o", str(older), "-n", "6", "--weights", "uniform", "-q", "--threads", "2"]
-    program = STOPPING_AT.format(module="counting.local", name="_chain", seconds=0.05)
+    program = STOPPING_AT.format(module="counting.local", name="Band", seconds=0.05)
     returned, said, _ = interrupt(program, arguments, signal.SIGINT)
     assert (returned, said) == (130, "gapgram: interrupted; nothing half-written was left behind\n")
     assert sorted(p.name for p in text.parent.iterdir()) == ["m", "text"]

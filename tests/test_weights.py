@@ -37,7 +37,7 @@ def counted(sentences: list[str], lattice: Lattice):
 @pytest.fixture(scope="module")
 def small():
     corpus, made = counted(TEXT, Lattice.full(3))
-    return made.counts, left_out(made.counts, corpus.ids, made.unique_from, seed=1)
+    return made, left_out(made, corpus.ids, seed=1)
 
 
 def test_gradient_equals_finite_differences(small):
@@ -152,9 +152,9 @@ def test_leaving_a_position_out_equals_counting_without_it():
     """Take one occurrence away by hand: replace the text after it by a break, and count again."""
     sentences = ["a b c a b", "a b c", "c a b c", "b b a"]
     corpus, made = counted(sentences, Lattice.full(3))
-    counts = made.counts
+    counts = made
     begins = np.append(np.flatnonzero(corpus.ids == 1), corpus.ids.size)
-    sample = left_out(counts, corpus.ids, made.unique_from, seed=1)
+    sample = left_out(counts, corpus.ids, seed=1)
     order = np.argsort(fitting.sentence_hashes(corpus.ids, begins, 1), kind="stable")
     row = 0
     for s in order:
@@ -218,7 +218,7 @@ def test_learning_is_deterministic_and_ignores_the_order_of_lines(tmp_path):
 
 def test_another_seed_takes_another_sample():
     corpus, made = counted(TEXT, Lattice.full(3))
-    samples = [left_out(made.counts, corpus.ids, made.unique_from, seed=s, limit=500) for s in (1, 1, 2)]
+    samples = [left_out(made, corpus.ids, seed=s, limit=500) for s in (1, 1, 2)]
     assert np.array_equal(samples[0].statistics, samples[1].statistics)
     assert not np.array_equal(samples[0].statistics[:400], samples[2].statistics[:400])
 
@@ -239,7 +239,7 @@ def test_held_out_text_is_used(tmp_path):
     assert model.parts.weights.report["source"] == "held-out text"
     assert model.parts.weights.report["perplexity_after"] < model.parts.weights.report["perplexity_before"]
     corpus, made = counted(TEXT, Lattice.full(3))
-    sample = held_out(made.counts, corpus.ids)
+    sample = held_out(made, corpus.ids)
     assert (sample.statistics[:, 0, fitting.COUNT] > 0).all(), "nothing is left out of held-out text"
 
 

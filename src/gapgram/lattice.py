@@ -83,12 +83,12 @@ class Lattice:
 
     @cached_property
     def stored(self) -> tuple[Pattern, ...]:
-        """The patterns whose grams must be kept: the family and all that its contexts are grams of.
+        """The patterns whose grams are kept: the family, all that its contexts are grams of, and the chain.
 
-        >>> [str(p) for p in Lattice.parse("11011", order=5).stored]
-        ['1', '11', '1101', '11011']
+        >>> [str(p) for p in Lattice.parse("1101", order=4).stored]
+        ['1', '11', '111', '1101', '1111']
         """
-        needed = set(self.patterns)
+        needed = {*self.patterns, *(Pattern.contiguous(k) for k in range(self.order))}
         for pattern in self.patterns:
             while pattern.mask:
                 pattern = pattern.tail

@@ -10,7 +10,8 @@ import numpy as np
 
 from gapgram import container
 from gapgram import corpus as text
-from gapgram.counting import Counted, count
+from gapgram.counting import count
+from gapgram.counts import Counts
 from gapgram.discounts import Discounts, estimate_discounts
 from gapgram.errors import TextError, UsageError
 from gapgram.lattice import Lattice
@@ -62,10 +63,10 @@ def train(
         blocks = text.blocks_of_files(texts or [], shown=shown)
     corpus = text.read_corpus(blocks, min_count=min_count, vocab_limit=vocab_limit, rules=rules)
     unseen = _encode(held_out_texts, corpus.vocabulary, rules) if held_out_texts is not None else None
-    counted = count(corpus, patterns, threads=threads, shown=shown)
-    discounts = estimate_discounts(counted.counts)
-    chosen, discounts = _weights(kind, counted, corpus.ids, unseen, discounts, seed=seed, shown=shown)
-    trained = Model(ModelParts.of(model, counted.counts, discounts, chosen))
+    counts = count(corpus, patterns, threads=threads, shown=shown)
+    discounts = estimate_discounts(counts)
+    chosen, discounts = _weights(kind, counts, corpus.ids, unseen, discounts, seed=seed, shown=shown)
+    trained = Model(ModelParts.of(model, counts, discounts, chosen))
     if output is not None:
         trained.save(output)
     return trained
@@ -101,7 +102,7 @@ def _encode(texts: text.Paths, vocabulary: Vocabulary, rules: text.TextRules) ->
 
 def _weights(
     kind: str,
-    counted: Counted,
+    counts: Counts,
     ids: text.Ids,
     unseen: text.Ids | None,
     discounts: Discounts,
@@ -109,7 +110,6 @@ def _weights(
     seed: int,
     shown: bool,
 ) -> tuple[Weights, Discounts]:
-    counts = counted.counts
     if kind == "none":
         return replace(uniform(counts), name="none"), discounts
     if kind == "uniform":
@@ -118,7 +118,7 @@ def _weights(
         return by_counts(counts, discounts), discounts
     if unseen is not None:
         return learned(counts, discounts, held_out(counts, unseen), source="held-out text", shown=shown)
-    sample = left_out(counts, ids, counted.unique_from, seed=seed)
+    sample = left_out(counts, ids, seed=seed)
     return learned(counts, discounts, sample, source=f"training text, left out, seed {seed}", shown=shown)
 
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from gapgram.counts import Tables
 from gapgram.errors import TextError
-from gapgram.kernels.tables import ROW_BITS, ROW_MASK, place_contexts
+from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS, ROW_MASK, build_tables, place_contexts
 from gapgram.pattern import Pattern
 
 Array = npt.NDArray[np.int64]
@@ -17,7 +17,10 @@ Array = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Piece:
-    """The tables of one pattern in one band, as `kernels.tables.build_tables` returns them."""
+    """The tables of one pattern in one band, as `kernels.tables.build_tables` returns them.
+
+    The empty pattern's has grams alone: its one context spans all bands.
+    """
 
     grams: Array
     contexts: Array
@@ -26,6 +29,7 @@ class Piece:
 
 def assemble(patterns: tuple[Pattern, ...], pieces: dict[Pattern, list[Piece]]) -> Tables:
     """The tables of all patterns, the pieces of each in order; empties `pieces` as it goes."""
+    pieces[Pattern(0)] = [_all_words(pieces[Pattern(0)])]
     gram_base = _bases(sum(p.grams.size for p in pieces[q]) for q in patterns)
     context_base = _bases(sum(p.contexts.size for p in pieces[q]) + 1 for q in patterns)
     grams = np.empty(gram_base[-1], np.int64)
@@ -44,6 +48,12 @@ def assemble(patterns: tuple[Pattern, ...], pieces: dict[Pattern, list[Piece]]) 
             context += part.contexts.size
         contexts[context] = gram << ROW_BITS
     return Tables(grams, gram_base, contexts, context_base, np.concatenate(rows), _bases(map(len, rows)))
+
+
+def _all_words(parts: list[Piece]) -> Piece:
+    """The tables of the empty pattern: the words of all bands follow its one context."""
+    grams = np.concatenate([part.grams for part in parts])
+    return Piece(*build_tables(grams >> COUNT_BITS, grams & COUNT_MASK, np.array([0, grams.size], np.int32)))
 
 
 def _bases(sizes: object) -> Array:

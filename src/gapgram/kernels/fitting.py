@@ -76,12 +76,28 @@ def features_of(ids, available, statistics, reaches, order):
 
 
 @kernel
-def leave_out(statistics, available, unique_from, reaches, contiguous, order):
+def unique_from(statistics, available, chain):
+    """For each position the length m of the shortest gram {1 … m} that occurs nowhere else; 255: none.
+
+    `chain` are the numbers of the contiguous patterns. The longest gram is alone if its count, of
+    occurrences, is 1; a shorter one if the one longer is, and no other word stands to its left.
+    """
+    out = np.full(statistics.shape[0], 255, np.uint8)
+    for t in range(statistics.shape[0]):
+        k = available[t]
+        while k >= 0 and statistics[t, chain[k], COUNT] == 1:
+            out[t] = k
+            k -= 1
+    return out
+
+
+@kernel
+def leave_out(statistics, available, unique, reaches, contiguous, order):
     """Take the contribution of each position out of its own statistics, in place.
 
     A position counts for a pattern with gaps of reach m if its gram {1 … m} occurs nowhere else, for the
     contiguous pattern {1 … k} below the top if its gram {1 … k+1} does or the sentence starts there, and
-    for the top always. `unique_from` is the shortest such gram.
+    for the top always. `unique` is what `unique_from` says.
     """
     for t in range(statistics.shape[0]):
         for p in range(reaches.size):
@@ -91,9 +107,9 @@ def leave_out(statistics, available, unique_from, reaches, contiguous, order):
             if contiguous[p] and reach == order - 1:
                 counted = True
             elif contiguous[p]:
-                counted = unique_from[t] <= reach + 1 or available[t] == reach
+                counted = unique[t] <= reach + 1 or available[t] == reach
             else:
-                counted = unique_from[t] <= reach
+                counted = unique[t] <= reach
             if counted:
                 count = statistics[t, p, COUNT]
                 statistics[t, p, COUNT] = count - 1

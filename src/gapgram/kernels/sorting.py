@@ -1,7 +1,7 @@
-"""Positions of a text, sorted into groups of equal grams.
+"""Places of a text, sorted into groups of equal grams.
 
-A text is `ids`, sentences `<s> … </s>` one after the other, and `reach`, for each position the distance
-back to its `<s>`, capped. A node of the tree of patterns holds the positions at which a pattern has a
+A text is `ids`, here windows laid one after the other (`gapgram.counting.windows`), and `reach`, for each
+place how far back its grams may reach. A node of the tree of patterns holds the positions at which a pattern has a
 gram, sorted by the words of the gram, the oldest word first, then by position: `positions`, with group g
 (one distinct gram) being `positions[starts[g]:starts[g+1]]`. The nodes below it append a word at a
 distance, so they only sort inside the groups.
@@ -12,20 +12,42 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.jit import kernel
-
-REPEATED, ONCE = 1, 2  # marks of the first occurrence of a gram
+from gapgram.kernels.words import END, START
 
 
 @kernel
-def distances(ids, start, cap):
-    """For each position the distance back to the `start` word of its sentence, at most `cap`."""
-    reach = np.empty(ids.size, np.uint8)
-    distance = 0
-    for t in range(ids.size):
-        if ids[t] == start:
-            distance = 0
-        reach[t] = min(distance, cap)
-        distance += 1
+def windows_at(ids, positions, order):
+    """[window, order + 1]: the word before each position, its own, and the order - 1 after it.
+
+    -1 stands where there is none: before `<s>`, and after `</s>`.
+    """
+    out = np.full((positions.size, order + 1), -1, np.int32)
+    for i in range(positions.size):
+        t = positions[i]
+        if ids[t] != START:
+            out[i, 0] = ids[t - 1]
+        for d in range(order):
+            out[i, 1 + d] = ids[t + d]
+            if ids[t + d] == END:
+                break
+    return out
+
+
+@kernel
+def window_reach(windows):
+    """For each place of the windows laid one after the other what it reaches back to; 0 where there is no word.
+
+    Place d after the oldest word reaches back d words, and one more where there is a word to their left.
+    """
+    width = windows.shape[1]
+    reach = np.zeros(windows.size, np.uint8)
+    for i in range(windows.shape[0]):
+        left = 1 if windows[i, 0] >= 0 else 0
+        reach[i * width] = left
+        for d in range(width - 1):
+            if windows[i, 1 + d] < 0:
+                break
+            reach[i * width + 1 + d] = d + left
     return reach
 
 
@@ -80,11 +102,11 @@ def _radix_pass(source, n, target, buckets, shift, mask):
 
 @kernel
 def refine(positions, starts, distance, reach_needed, ids, reach, only, marks, word_bits):
-    """Append to every gram of a node the word `distance` places later.
+    """Append to every gram of a node the word `distance` places later, or earlier where it is negative.
 
-    Only positions whose reach is at least `reach_needed` have such a gram. `only`, unless empty, keeps
-    the positions that it marks. `marks`, unless empty, receives for the first position of every new gram
-    whether it is repeated or occurs once. Returns (positions, starts) of the new node, and `begins`: the
+    Only places whose reach is at least `reach_needed` have such a gram; a word is never appended where
+    there is none. `only`, unless empty, keeps the places that it marks. `marks`, unless empty, receives a
+    mark at the first place of every new gram. Returns (positions, starts) of the new node, and `begins`: the
     new grams that extend old gram g are begins[g] to begins[g+1].
     """
     n_groups = starts.size - 1
@@ -104,7 +126,7 @@ def refine(positions, starts, distance, reach_needed, ids, reach, only, marks, w
         n = 0
         for i in range(starts[g], starts[g + 1]):
             t = positions[i] + distance
-            if t < ids.size and reach[t] >= reach_needed and (only.size == 0 or only[t] > 0):
+            if ids[t] >= 0 and reach[t] >= reach_needed and (only.size == 0 or only[t] > 0):
                 keys[n] = np.int64(ids[t]) << 32 | t
                 n += 1
         if n > 1:
@@ -122,6 +144,5 @@ def refine(positions, starts, distance, reach_needed, ids, reach, only, marks, w
     new_starts[grams] = used
     if marks.size:
         for g in range(grams):
-            once = new_starts[g + 1] - new_starts[g] == 1
-            marks[new_positions[new_starts[g]]] = ONCE if once else REPEATED
+            marks[new_positions[new_starts[g]]] = 1
     return new_positions[:used].copy(), new_starts[: grams + 1].copy(), begins

@@ -22,22 +22,12 @@ SMALL = 64  # totals below this, all from one gram, find their row without hashi
 
 
 @kernel
-def weigh(positions, starts, weight, reach, free_at):
-    """The count of each group: how many of its positions have a weight, or a reach of `free_at`.
-
-    With an empty `weight` every position counts.
-    """
-    counts = np.empty(starts.size - 1, np.int64)
+def weigh(positions, starts, marks):
+    """How many positions of each group are marked."""
+    counts = np.zeros(starts.size - 1, np.int64)
     for g in range(starts.size - 1):
-        if weight.size == 0:
-            counts[g] = starts[g + 1] - starts[g]
-        else:
-            count = 0
-            for i in range(starts[g], starts[g + 1]):
-                t = positions[i]
-                if weight[t] > 0 or reach[t] == free_at:
-                    count += 1
-            counts[g] = count
+        for i in range(starts[g], starts[g + 1]):
+            counts[g] += marks[positions[i]] > 0
     return counts
 
 

@@ -12,6 +12,7 @@ from gapgram.counts import Counts
 from gapgram.kernels import fitting
 from gapgram.kernels.lookup import availability
 from gapgram.kernels.words import START, UNKNOWN
+from gapgram.pattern import Pattern
 
 Ids = npt.NDArray[np.int32]
 
@@ -35,9 +36,7 @@ class Sample:
         return len(self.statistics)
 
 
-def left_out(
-    counts: Counts, ids: Ids, unique_from: npt.NDArray[np.uint8], *, seed: int, limit: int | None = None
-) -> Sample:
+def left_out(counts: Counts, ids: Ids, *, seed: int, limit: int | None = None) -> Sample:
     """A sample of the training text itself, each position without its own contribution to the counts.
 
     Sentences are taken in the order of a hash of their words, so the sample does not depend on the order
@@ -46,16 +45,13 @@ def left_out(
     """
     begins = np.append(np.flatnonzero(ids == START), ids.size)
     hashes = fitting.sentence_hashes(ids, begins, seed)
-    order = np.argsort(hashes, kind="stable")
-    once = np.bincount(ids, minlength=len(counts.vocabulary)) == 1
-    return _sample(counts, ids, begins, order, limit, once, unique_from)
+    return _sample(counts, ids, begins, np.argsort(hashes, kind="stable"), limit, seen=True)
 
 
 def held_out(counts: Counts, ids: Ids, *, limit: int | None = None) -> Sample:
     """A sample of text that the counts have not seen."""
     begins = np.append(np.flatnonzero(ids == START), ids.size)
-    never = np.zeros(len(counts.vocabulary), bool)
-    return _sample(counts, ids, begins, np.arange(begins.size - 1), limit, never, None)
+    return _sample(counts, ids, begins, np.arange(begins.size - 1), limit, seen=False)
 
 
 def _sample(
@@ -64,27 +60,35 @@ def _sample(
     begins: npt.NDArray[np.int64],
     order: npt.NDArray[np.int64],
     limit: int | None,
-    losable: npt.NDArray[np.bool_],
-    unique_from: npt.NDArray[np.uint8] | None,
+    *,
+    seen: bool,
 ) -> Sample:
     limit = limit or NUMBERS // len(counts.patterns)
     reaches = counts.pattern_arrays["reaches"]
-    members = np.array([p in counts.lattice.patterns for p in counts.patterns])
-    contiguous = np.array([p.is_contiguous for p in counts.patterns])
+    allowed = np.where([p in counts.lattice.patterns for p in counts.patterns], reaches, _NEVER)
     parts = []
     for positions, starts in _chunks(begins, order, limit):
         words = ids[positions]
         available = availability(words, starts, counts.lattice.order)
         statistics = fitting.statistics_of(words, available, counts.tables.rows, counts.lookup_arrays)
-        if unique_from is not None:
-            unique = unique_from[positions]
-            fitting.leave_out(statistics, available, unique, reaches, contiguous, counts.lattice.order)
-        allowed = np.where(members, reaches, _NEVER)
+        usable = (words != START) & (words != UNKNOWN)
+        if seen:
+            lost = _leave_out(counts, statistics, available) & usable
+            usable &= ~lost | (np.cumsum(lost) % LOST_EVERY == 0)
         features = fitting.features_of(words, available, statistics, allowed, counts.lattice.order)
-        lost = losable[words]
-        usable = (words != START) & (words != UNKNOWN) & (~lost | (np.cumsum(lost) % LOST_EVERY == 0))
         parts.append((statistics[usable], features[usable]))
     return Sample(np.concatenate([s for s, _ in parts]), np.concatenate([f for _, f in parts]))
+
+
+def _leave_out(counts: Counts, statistics: Ids, available: npt.NDArray[np.int16]) -> npt.NDArray[np.bool_]:
+    """Take each position out of its statistics; True where its word occurs nowhere else."""
+    order, reaches = counts.lattice.order, counts.pattern_arrays["reaches"]
+    chain = np.array([counts.index(Pattern.contiguous(k)) for k in range(order)])
+    contiguous = np.array([p.is_contiguous for p in counts.patterns])
+    unique = fitting.unique_from(statistics, available, chain)
+    fitting.leave_out(statistics, available, unique, reaches, contiguous, order)
+    alone: npt.NDArray[np.bool_] = unique == 0
+    return alone
 
 
 def _chunks(

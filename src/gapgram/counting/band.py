@@ -1,0 +1,129 @@
+"""The tables of all patterns, from the windows of a band of oldest words.
+
+The grams of a pattern are those of its tail with one more word, so the patterns form a tree: its root is
+the empty pattern, and appending a word at distance d to pattern S gives (S shifted by d) with offset d.
+Each node sorts the windows inside the groups of the node above (`kernels.sorting`).
+
+Continuation counts need no sets. The first window of every contiguous gram {1 … m} is marked; the
+fillings of a gram's gaps are then the marked windows among its occurrences, m being its reach. The
+different words to the left of a contiguous gram are counted by sorting its windows by that word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.counting.assemble import Piece
+from gapgram.kernels import sorting, tables
+from gapgram.kernels.words import START
+from gapgram.lattice import Lattice
+from gapgram.pattern import Pattern
+
+Ids = npt.NDArray[np.int32]
+Bytes = npt.NDArray[np.uint8]
+NO_MARKS = np.empty(0, np.uint8)
+
+
+@dataclass(frozen=True)
+class _Node:
+    """The sorted places of one pattern's grams; see `kernels.sorting`."""
+
+    pattern: Pattern
+    positions: Ids
+    starts: Ids
+    begins: Ids
+
+
+class Band:
+    """Windows laid out one after the other as a text of their own."""
+
+    def __init__(self, windows: Ids, first_word: int, last_word: int, lattice: Lattice) -> None:
+        self.lattice, self.order = lattice, lattice.order
+        self.first_word, self.last_word = first_word, last_word
+        self.ids = windows.reshape(-1)
+        self.reach: Bytes = sorting.window_reach(windows)
+        self.word_bits = max(1, int(windows.max(initial=1)).bit_length())
+        self.marks = [np.zeros(self.ids.size if m else 0, np.uint8) for m in range(self.order)]
+
+    def pieces(self) -> dict[Pattern, Piece]:
+        """The tables of all stored patterns in this band."""
+        chain = self._chain()
+        pieces = {node.pattern: self._piece(node) for node in chain[1:] if node.pattern in self.lattice.stored}
+        pieces[Pattern(0)] = self._unigrams(chain[0])
+        while chain:
+            for node in self._gapped(chain.pop()):
+                pieces[node.pattern] = self._piece(node)
+        return pieces
+
+    def _chain(self) -> list[_Node]:
+        """The nodes of the contiguous patterns; marks the first place of each of their grams."""
+        width = self.order + 1
+        oldest = np.arange(1, self.ids.size, width, dtype=np.int32)
+        words = np.arange(self.first_word, self.last_word + 1)
+        starts = np.searchsorted(self.ids[oldest], words).astype(np.int32)
+        nodes = [_Node(Pattern(0), oldest, starts, np.empty(0, np.int32))]
+        for m in range(1, self.order):
+            nodes.append(self._extend(nodes[-1], 1, marks=self.marks[m]))
+        return nodes
+
+    def _gapped(self, node: _Node) -> Iterator[_Node]:
+        """The stored nodes with gaps in the tree below a node, each before those below it."""
+        farthest = self.order - 1
+        for distance in range(1, farthest - node.pattern.reach + 1):
+            pattern = _appended(node.pattern, distance)
+            if pattern.is_contiguous or pattern not in self.lattice.stored:
+                continue
+            only = self.marks[farthest] if pattern.reach == farthest else NO_MARKS
+            below = self._extend(node, distance, only=only)
+            yield below
+            yield from self._gapped(below)
+
+    def _extend(self, node: _Node, distance: int, *, only: Bytes = NO_MARKS, marks: Bytes = NO_MARKS) -> _Node:
+        """The node whose grams have one word more, `distance` places later."""
+        pattern = _appended(node.pattern, distance)
+        return _Node(pattern, *self._refine(node, distance, pattern.reach, only, marks))
+
+    def _refine(
+        self, node: _Node, distance: int, reach: int, only: Bytes = NO_MARKS, marks: Bytes = NO_MARKS
+    ) -> tuple[Ids, Ids, Ids]:
+        refined: tuple[Ids, Ids, Ids] = sorting.refine(
+            node.positions, node.starts, distance, reach, self.ids, self.reach, only, marks, self.word_bits
+        )
+        return refined
+
+    def _piece(self, node: _Node) -> Piece:
+        """The tables of a node."""
+        words = self.ids[node.positions[node.starts[:-1]]]
+        return Piece(*tables.build_tables(words, self._gram_counts(node), node.begins))
+
+    def _unigrams(self, root: _Node) -> Piece:
+        """Counts of the band's words alone; what follows no context is put together with the other bands."""
+        counts = self._gram_counts(root)
+        if self.first_word <= START < self.last_word:
+            counts[START - self.first_word] = 0
+        words = np.arange(self.first_word, self.last_word, dtype=np.int64)
+        return Piece(words << tables.COUNT_BITS | counts, np.empty(0, np.int64), np.zeros((1, 4), np.int64))
+
+    def _gram_counts(self, node: _Node) -> npt.NDArray[np.int64]:
+        """The count that is smoothed, for each gram of a node (DESIGN, section 2)."""
+        pattern = node.pattern
+        counts: npt.NDArray[np.int64]
+        if pattern == Pattern.contiguous(self.order - 1):
+            return np.diff(node.starts).astype(np.int64)
+        if pattern.is_contiguous:
+            to_the_left = -(pattern.reach + 1)
+            begins = self._refine(node, to_the_left, 0)[2]
+            counts = np.diff(begins).astype(np.int64)
+            # A gram that starts with <s> has nothing to its left: each occurrence counts.
+            counts[counts == 0] = np.diff(node.starts)[counts == 0]
+            return counts
+        counts = tables.weigh(node.positions, node.starts, self.marks[pattern.reach])
+        return counts
+
+
+def _appended(pattern: Pattern, distance: int) -> Pattern:
+    return Pattern(pattern.mask << distance | 1 << (distance - 1))
