@@ -101,7 +101,7 @@ def test_arguments_that_make_no_sense(
     (lambda data: data[:900] + bytes([data[900] ^ 1]) + data[901:], "m: damaged: its section "),
     (lambda data: data[:8] + b"\x63" + data[9:], "m: written in format 99 by a newer gapgram"),
     (lambda data: b"gapgram?" + data[8:], "m: unfinished: the program that wrote it was stopped; make it again"),
-    (lambda data: b"\\data\\\n", "m: not a file of gapgram"),
+    (lambda data: b"PK\x03\x04", "m: not a file of gapgram"),
 ])  # fmt: skip
 def test_model_files_that_are_not_whole(
     cli: Cli, models: dict[str, Model], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,

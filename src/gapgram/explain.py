@@ -7,20 +7,49 @@ relative frequency is what it contributes, and the contributions add up to the p
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
+from gapgram.counts import Counts
 from gapgram.errors import UsageError
 from gapgram.kernels import lookup
-from gapgram.model import Model, Sentence
+from gapgram.model_file import ModelParts
 from gapgram.pattern import Pattern
-from gapgram.vocabulary import START
+from gapgram.vocabulary import START, Vocabulary
+
+
+class Source(Protocol):
+    """What is needed of a model."""
+
+    @property
+    def order(self) -> int: ...
+    @property
+    def uniform(self) -> float: ...
+    @property
+    def arrays(self) -> tuple[npt.NDArray[Any], ...]: ...
+    @property
+    def counts(self) -> Counts: ...
+    @property
+    def parts(self) -> ModelParts: ...
+    @property
+    def vocabulary(self) -> Vocabulary: ...
+    @property
+    def signature(self) -> object: ...
+    def context_ids(self, context: Any) -> npt.NDArray[np.int32]: ...
 
 
 @dataclass(frozen=True)
 class PatternShare:
-    """What one pattern says about a word: all of its numbers for this context."""
+    """What one pattern says about a word: all of its numbers for this context.
+
+    total: how much was counted after the context; count: how much of it is the word.
+    discounted: the relative frequency of the word once the discount is taken off; backoff: g, the part of
+        the pattern's share that goes on to the patterns below it.
+    share: the weight the pattern received, from being started from and from the patterns above it.
+    contribution: share times discounted. below: the patterns that skip more words, as the lattice has them.
+    """
 
     pattern: str
     context: str
@@ -30,11 +59,21 @@ class PatternShare:
     backoff: float
     share: float
     contribution: float
+    below: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The probability of a word after a context, taken apart."""
+    """The probability of a word after a context, taken apart.
+
+    >>> import gapgram
+    >>> model = gapgram.train(sentences=["the cat sat", "the dog sat", "a cat ran"] * 9, order=3, model="mkn")
+    >>> whole = explain(model, "sat", "the cat")
+    >>> [(p.context, p.count, p.total) for p in whole.patterns]
+    [('', 2, 10), ('cat', 1, 2), ('the cat', 9, 9)]
+    >>> abs(sum(p.contribution for p in whole.patterns) + whole.uniform_contribution - whole.probability) < 1e-15
+    True
+    """
 
     word: str
     context: tuple[str, ...]
@@ -49,7 +88,7 @@ class Explanation:
         return asdict(self)
 
 
-def explain(model: Model, word: str, context: Sentence = ()) -> Explanation:
+def explain(model: Source, word: str, context: Any = ()) -> Explanation:
     """Take P(word | context) apart."""
     if word == START:
         raise UsageError(f"the word {START} starts a sentence and is never predicted")
@@ -74,7 +113,7 @@ def explain(model: Model, word: str, context: Sentence = ()) -> Explanation:
 
 
 def _pattern_share(
-    model: Model, i: int, pattern: Pattern, ids: Any, count: int, row: int, share: float
+    model: Source, i: int, pattern: Pattern, ids: Any, count: int, row: int, share: float
 ) -> PatternShare:
     total = int(model.counts.tables.rows[row, 0])
     left = max(count - float(model.parts.derived["discounts"][i, min(count, 3)]), 0.0)
@@ -82,6 +121,8 @@ def _pattern_share(
     places = range(pattern.reach, 0, -1)
     words = [model.vocabulary[int(ids[-1 - k])] if k in pattern else "_" for k in places]
     backoff = float(model.parts.derived["row_values"][row, lookup.BACKOFF])
+    below = model.counts.lattice.below(pattern) if pattern in model.counts.lattice.patterns else ()
     return PatternShare(
-        str(pattern), " ".join(words), total, count, discounted, backoff, share, share * discounted
-    )
+        str(pattern), " ".join(words), total, count, discounted, backoff, share, share * discounted,
+        tuple(map(str, below)),
+    )  # fmt: skip

@@ -18,8 +18,10 @@ from gapgram import model_file
 from gapgram.counting import checked_threads
 from gapgram.counts import Counts
 from gapgram.errors import ModelFileError, UsageError
+from gapgram.explain import Explanation, explain
 from gapgram.kernels import lookup
 from gapgram.model_file import ModelParts
+from gapgram.predict import Prediction, Predictor
 from gapgram.score import Perplexity
 from gapgram.signature import Signature
 from gapgram.vocabulary import END, SPECIAL, START, Vocabulary
@@ -132,6 +134,23 @@ class Model:
         ids = np.append(self.context_ids(context), np.int32(0))
         out: Floats = lookup.distribution(ids, self.order, self.uniform, self.arrays)
         return out
+
+    @cached_property
+    def _predictor(self) -> Predictor:
+        return Predictor(self)
+
+    def predict(
+        self, context: Sentence = (), k: int = 10, *, prefix: str = "", special: bool = False
+    ) -> list[Prediction]:
+        """The k most probable next words, exactly; only those that start with `prefix`.
+
+        special: `<unk>` and `</s>` may be among them.
+        """
+        return self._predictor.predict(context, k, prefix=prefix, special=special)
+
+    def explain(self, context: Sentence, word: str) -> Explanation:
+        """Where P(word | context) comes from: what each pattern of the lattice contributes."""
+        return explain(self, word, context)
 
     def context_ids(self, context: Sentence) -> Ids:
         """The ids of the last words of a context, as many as the order lets a prediction see."""

@@ -5,11 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from gapgram.corpus import TextRules, blocks_of_files, encode
 from gapgram.kernels.lookup import sum_sequences
-from gapgram.model import Floats, Ids, Model, sentence_begins
+from gapgram.model import Floats, Ids, sentence_begins
+from gapgram.vocabulary import Vocabulary
+
+Begins = npt.NDArray[np.int64]
+
+
+class Scoring(Protocol):
+    """What is needed of a model."""
+
+    @property
+    def vocabulary(self) -> Vocabulary: ...
+    def score_ids(self, ids: Ids, begins: Begins, *, threads: int | None = None) -> Floats: ...
 
 
 @dataclass(frozen=True)
@@ -20,6 +34,16 @@ class LineScore:
     words: int
     unknown_words: int
     word_scores: tuple[tuple[str, float], ...]
+    text: str = ""
+
+    @property
+    def perplexity(self) -> float:
+        """Per word, the end of the line counted as one; so that long and short lines can be compared.
+
+        >>> LineScore(-8.0, 3, 0, ()).perplexity
+        100.0
+        """
+        return float(10.0 ** (-self.log10_prob / (self.words + 1)))
 
     def as_dict(self, *, words: bool) -> dict[str, Any]:
         """The figures by name, for JSON."""
@@ -34,7 +58,7 @@ class LineScore:
 
 
 def score_lines(
-    model: Model,
+    model: Scoring,
     text: str | Path,
     *,
     words: bool = False,
@@ -46,7 +70,9 @@ def score_lines(
     words: fill `word_scores` too. Its words are the model's: one that it does not know is `<unk>`.
     """
     rules = rules or TextRules(special="unk")
-    for part in encode(blocks_of_files(text), model.vocabulary, rules, keep_empty=True):
+    for block in blocks_of_files(text):
+        (part,) = encode([block], model.vocabulary, rules, keep_empty=True)
+        lines = block.data.decode("utf-8", "replace").split("\n")
         begins = sentence_begins(part.ids)
         scores = model.score_ids(part.ids, begins, threads=threads)
         sums = sum_sequences(scores, begins)
@@ -55,9 +81,9 @@ def score_lines(
             if b - a == 2:
                 yield LineScore(0.0, 0, 0, ())
                 continue
-            pairs = _word_scores(model, part.ids[a + 1 : b], scores[a + 1 : b]) if words else ()
-            yield LineScore(float(sums[i]), b - a - 2, int(unknown[i]), pairs)
+            pairs = _word_scores(model.vocabulary, part.ids[a + 1 : b], scores[a + 1 : b]) if words else ()
+            yield LineScore(float(sums[i]), b - a - 2, int(unknown[i]), pairs, lines[i])
 
 
-def _word_scores(model: Model, ids: Ids, scores: Floats) -> tuple[tuple[str, float], ...]:
-    return tuple((model.vocabulary[i], score) for i, score in zip(ids.tolist(), scores.tolist(), strict=True))
+def _word_scores(vocabulary: Vocabulary, ids: Ids, scores: Floats) -> tuple[tuple[str, float], ...]:
+    return tuple((vocabulary[i], score) for i, score in zip(ids.tolist(), scores.tolist(), strict=True))

@@ -15,7 +15,10 @@ import click
 from gapgram.errors import GapgramError
 from gapgram.signature import __version__
 
-COMMANDS = ("demo", "train", "score", "perplexity", "compare", "info", "verify", "prepare", "split", "sample")
+COMMANDS = (
+    "demo", "train", "score", "perplexity", "compare", "predict", "explain", "generate", "info", "verify",
+    "arpa", "mix", "prepare", "split", "sample",
+)  # fmt: skip
 
 
 class LazyGroup(click.Group):

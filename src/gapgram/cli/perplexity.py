@@ -27,11 +27,12 @@ def command(
 ) -> None:
     """Print the perplexity of text under a model, with and without unknown words."""
     announce_compilation(quiet)
-    from gapgram import TextRules, load
+    from gapgram import TextRules
     from gapgram.errors import TextError
+    from gapgram.opening import open_model
 
     rules = TextRules(special=special, invalid=invalid)
-    result = load(model).perplexity(list(texts), rules=rules, threads=threads, shown=not quiet)
+    result = open_model(model, shown=not quiet).perplexity(list(texts), rules=rules, threads=threads, shown=not quiet)
     if not result.sentences:
         raise TextError(f"{', '.join(texts)}: no sentence in it: expected one sentence a line")
     if as_json:

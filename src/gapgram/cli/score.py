@@ -25,32 +25,44 @@ if TYPE_CHECKING:
 @model_argument
 @click.argument("text", default="-")
 @click.option("--words", is_flag=True, help="A line for each word instead: word, log10 probability.")
+@click.option("--per-line", is_flag=True, help="Perplexity, words, unknown words and the line itself, for filtering.")
 @text_options(training=False)
 @threads_option
 @json_option
 @quiet_option
 def command(
-    model: str, text: str, words: bool, special: str, invalid: str, threads: int | None, as_json: bool, quiet: bool
-) -> None:
+    model: str, text: str, words: bool, per_line: bool, special: str, invalid: str, threads: int | None,
+    as_json: bool, quiet: bool,
+) -> None:  # fmt: skip
     """Score each line of TEXT (standard input by default).
 
     Prints for each line, separated by tabs: log10 of its probability, its words, and how many of them the
-    model does not know. An empty line gives an empty line.
+    model does not know; with --per-line its perplexity, its words, how many of them the model does not know,
+    and the line as it is. An empty line gives an empty line.
     """
     announce_compilation(quiet)
-    from gapgram import TextRules, load
+    from gapgram import TextRules
+    from gapgram.errors import UsageError
+    from gapgram.opening import open_model
     from gapgram.scoring import score_lines
 
-    opened = load(model)
+    if words and per_line:
+        raise UsageError("score: --words or --per-line, one of the two")
+    opened = open_model(model, shown=not quiet)
     if sys.stdin.isatty() and text == "-" and not quiet:
         print("reading sentences from the terminal, one a line; end with Ctrl-D", file=sys.stderr)
     rules = TextRules(special=special, invalid=invalid)
     for line in score_lines(opened, text, words=words, rules=rules, threads=threads):
         # Whoever writes into our pipe may wait for the answer before writing more.
-        print(_answer(line, words, as_json), flush=text == "-")
+        print(_answer(line, words, per_line, as_json), flush=text == "-")
 
 
-def _answer(line: LineScore, words: bool, as_json: bool) -> str:
+def _answer(line: LineScore, words: bool, per_line: bool, as_json: bool) -> str:
+    if as_json and per_line:
+        figures = {"perplexity": line.perplexity, **line.as_dict(words=False), "text": line.text}
+        return json.dumps(figures, ensure_ascii=False)
+    if per_line and line.words:
+        return f"{line.perplexity:.4f}\t{line.words}\t{line.unknown_words}\t{line.text}"
     if as_json:
         return json.dumps(line.as_dict(words=words), ensure_ascii=False)
     if words:

@@ -4,7 +4,12 @@
     sorting     positions into groups of equal grams
     tables      groups to gram and context tables
     lookup      grams of a text found in the tables, and their probabilities
+    gate        what learned weights look at
     fitting     weights from text
+    topk        the most probable next words
+    rivals      the rank of a word among all
+    backoff     probabilities of models read from ARPA files
+    stepping    one word after another
 
 Kernels are compiled on first use and cached beside the package (or in the user's cache folder). They
 release the interpreter's lock. With NUMBA_DISABLE_JIT=1 they run as plain Python under a debugger.

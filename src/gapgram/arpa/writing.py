@@ -1,0 +1,132 @@
+"""Modified Kneser-Ney models as ARPA files, exactly.
+
+An interpolated model on the chain is a backoff model: the probability of a gram already holds its part of
+the shorter ones, and the backoff of a context is its g. That is so because every pattern falls back on one
+other. A model with gaps falls back on several at once, and an ARPA file has no place for more than one.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import tempfile
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import IO, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.arpa.tree import contiguous_tree, word_ids
+from gapgram.backoff_model import NEVER, BackoffModel, Grams
+from gapgram.container import check_place
+from gapgram.errors import ModelFileError, UsageError
+from gapgram.kernels import backoff as kernels
+from gapgram.kernels.lookup import BACKOFF, SCALE
+from gapgram.kernels.tables import ROW_MASK
+from gapgram.model import Model
+from gapgram.vocabulary import SPECIAL, START
+
+Array = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_LINES = 1 << 16  # that are put together at a time
+
+
+def as_backoff(model: Model) -> BackoffModel:
+    """The backoff model that gives the same probabilities as a modified Kneser-Ney model."""
+    lattice, weights = model.counts.lattice.name, model.parts.weights.name
+    if lattice != "chain" or weights not in ("none", "uniform"):
+        raise UsageError(
+            f"a model with lattice {lattice} and weights {weights} has no exact ARPA file: ARPA knows one shorter "
+            "context for each context, this model mixes several. Train --model mkn, use the model itself "
+            "through gapgram.kenlm, or write an approximation (--approximate)"
+        )
+    base, words, children, counts = contiguous_tree(model)
+    probs = _probabilities(model, base, words, children, counts)
+    backoffs = np.concatenate([_backoffs(model, k) for k in range(1, model.order + 1)])
+    with np.errstate(divide="ignore"):
+        grams = Grams(base, words, children, np.log10(probs), np.maximum(np.log10(backoffs), NEVER))
+    grams.log10_probs[SPECIAL.index(START)] = NEVER
+    return BackoffModel(model.vocabulary, grams, str(model.signature), model.path)
+
+
+def _probabilities(model: Model, base: Array, words: Array, children: Array, counts: Array) -> Floats:
+    """The probability of each gram, from the shortest to the longest."""
+    tables, values = model.counts.tables, model.parts.derived["row_values"]
+    suffixes = kernels.suffixes_of(base, model.order, words, children)
+    probs = np.empty(len(words))
+    for p, (first, last) in enumerate(pairwise(base)):
+        left = counts[first:last] - model.parts.derived["discounts"][p, np.minimum(counts[first:last], 3)]
+        left = np.where(counts[first:last] > 0, left, 0.0)
+        if p == 0:
+            row = values[tables.contexts[0] & ROW_MASK]
+            probs[first:last] = left * row[SCALE] + row[BACKOFF] * model.uniform
+        else:
+            parents = np.arange(base[p - 1], first)
+            rows = _rows(model, p)[np.repeat(parents - base[p - 1], np.diff(children[base[p - 1] : first + 1]))]
+            probs[first:last] = left * rows[:, SCALE] + rows[:, BACKOFF] * probs[suffixes[first:last]]
+    return probs
+
+
+def _rows(model: Model, p: int) -> Floats:
+    """The values of all contexts of pattern p."""
+    tables = model.counts.tables
+    contexts = tables.contexts[tables.context_base[p] : tables.context_base[p + 1] - 1]
+    values: Floats = model.parts.derived["row_values"][tables.row_base[p] + (contexts & ROW_MASK)]
+    return values
+
+
+def _backoffs(model: Model, length: int) -> Floats:
+    """The backoff of each gram of a length; 1 for the longest."""
+    if length == model.order:
+        return np.ones(int(np.diff(model.counts.tables.gram_base)[-1]))
+    return _rows(model, length)[:, BACKOFF]
+
+
+def write_arpa(model: Model | BackoffModel, path: str | Path) -> None:
+    """Write a model as an ARPA file, aside and renamed; compressed where its name ends in `.gz`."""
+    backoff = as_backoff(model) if isinstance(model, Model) else model
+    target = Path(os.path.realpath(path))
+    check_place(target)
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".unfinished", dir=target.parent)
+    aside = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as raw:
+            stream = gzip.GzipFile("", "wb", 6, raw, 0) if target.suffix == ".gz" else raw
+            for part in arpa_text(backoff):
+                stream.write(part.encode("utf-8", "surrogatepass"))
+            if stream is not raw:
+                cast("IO[bytes]", stream).close()
+        mask = os.umask(0)
+        os.umask(mask)
+        aside.chmod(0o666 & ~mask)
+        aside.replace(target)
+    except OSError as error:
+        raise ModelFileError(f"{target}: cannot be written: {error.strerror}") from None
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def arpa_text(model: BackoffModel) -> Iterator[str]:
+    """An ARPA file, some lines at a time."""
+    grams, words = model.grams, list(model.vocabulary)
+    yield "\\data\\\n" + "".join(f"ngram {k}={n}\n" for k, n in enumerate(grams.sizes(), 1))
+    ids = np.empty((1, 0), np.int64)
+    for length, (first, last) in enumerate(pairwise(grams.base), 1):
+        yield f"\n\\{length}-grams:\n"
+        ids = word_ids(grams.base, grams.words, grams.children, length, ids)
+        for begin in range(first, last, _LINES):
+            part = range(begin, min(begin + _LINES, last))
+            yield _lines(ids[begin - first : part.stop - first], grams, part, words, length < grams.order)
+    yield "\n\\end\\\n"
+
+
+def _lines(ids: Array, grams: Grams, part: range, words: list[str], with_backoff: bool) -> str:
+    probs = grams.log10_probs[part.start : part.stop].tolist()
+    backoffs = grams.log10_backoffs[part.start : part.stop].tolist()
+    texts = (" ".join([words[i] for i in gram]) for gram in ids.tolist())
+    if not with_backoff:
+        return "".join(f"{p:.8g}\t{text}\n" for p, text in zip(probs, texts, strict=True))
+    return "".join(f"{p:.8g}\t{text}\t{b:.8g}\n" for p, text, b in zip(probs, texts, backoffs, strict=True))

@@ -1,0 +1,77 @@
+"""gapgram arpa: a model as an ARPA file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from gapgram.cli.options import (
+    announce_compilation,
+    json_option,
+    model_argument,
+    print_json,
+    quiet_option,
+    talk,
+    threads_option,
+)
+
+if TYPE_CHECKING:
+    from gapgram import Perplexity
+
+
+@click.command()
+@model_argument
+@click.option("-o", "--output", required=True, metavar="FILE", help="Where to write; compressed if it ends in .gz.")
+@click.option("--approximate", "nearly", is_flag=True, help="Write a glm too, as the nearest backoff model.")
+@click.option("--measure", metavar="TEXT", help="Of an approximation: say what it loses on this text.")
+@threads_option
+@json_option
+@quiet_option
+def command(
+    model: str, output: str, nearly: bool, measure: str | None, threads: int | None, as_json: bool, quiet: bool
+) -> None:
+    """Write a modified Kneser-Ney model as an ARPA file, which KenLM and other toolkits read.
+
+    The file gives the same probabilities. A generalized language model mixes several shorter contexts, for
+    which ARPA has no place: it is refused, or, with --approximate, written as the nearest backoff model,
+    which gives back most of what it gains over mkn. An ARPA file is taken as a model too and written anew.
+    """
+    announce_compilation(quiet)
+    from gapgram import Model
+    from gapgram.arpa import approximate, as_backoff, write_arpa
+    from gapgram.container import check_place
+    from gapgram.errors import UsageError
+    from gapgram.mixture import Mixture
+    from gapgram.opening import open_model
+
+    check_place(output)
+    opened = open_model(model, shown=not quiet)
+    if isinstance(opened, Mixture):
+        raise UsageError(f"{model}: a mixture has no ARPA file; use it as it is, through gapgram.kenlm")
+    if measure is not None and not (nearly and isinstance(opened, Model)):
+        raise UsageError("--measure says what an approximation loses: give a glm and --approximate too")
+    if isinstance(opened, Model):
+        written = approximate(opened, threads=threads) if nearly else as_backoff(opened)
+    else:
+        written = opened
+    write_arpa(written, output)
+    talk(f"{output} written: order {written.order}, {sum(written.grams.sizes()):,} grams", quiet)
+    measured = [opened.perplexity(measure, threads=threads), written.perplexity(measure)] if measure else []
+    if as_json:
+        names = ("model", "arpa")
+        perplexities = {name: result.as_dict() for name, result in zip(names, measured, strict=False)}
+        print_json({"output": output, "grams": written.grams.sizes(), "perplexity": perplexities})
+    elif measured:
+        _print_loss(*measured)
+
+
+def _print_loss(exact: Perplexity, written: Perplexity) -> None:
+    from gapgram.report import change, table
+
+    pairs = [
+        ("with unknown words", exact.perplexity, written.perplexity),
+        ("without unknown words", exact.perplexity_known, written.perplexity_known),
+    ]
+    rows = [[name, f"{a:.2f}", f"{b:.2f}", change(b, a)] for name, a, b in pairs]
+    print(table(["perplexity", "model", "ARPA file", "change"], rows))

@@ -1,0 +1,50 @@
+"""gapgram explain: where a probability comes from."""
+
+from __future__ import annotations
+
+import click
+
+from gapgram.cli.options import announce_compilation, json_option, model_argument, print_json, quiet_option, talk
+
+
+@click.command()
+@model_argument
+@click.argument("context")
+@click.argument("word")
+@click.option("--start", is_flag=True, help="The context begins a sentence.")
+@click.option("--svg", "form", flag_value="svg", help="Print a picture of the lattice.")
+@click.option("--dot", "form", flag_value="dot", help="Print the lattice for Graphviz.")
+@json_option
+@quiet_option
+def command(
+    model: str, context: str, word: str, start: bool, form: str | None, as_json: bool, quiet: bool
+) -> None:
+    """Show where the probability of WORD after CONTEXT comes from.
+
+    For every pattern of the lattice: its context, how often the context and the word were counted, the
+    discounted relative frequency, g (what goes on to smaller patterns), the share of the prediction that
+    the pattern received, and what it contributes. The contributions add up to the probability.
+
+    \b
+        gapgram explain MODEL "the end of the" world
+        gapgram explain MODEL "the end of the" world --svg > lattice.svg
+    """
+    announce_compilation(quiet)
+    from gapgram import load
+    from gapgram.drawing import as_dot, as_svg
+    from gapgram.explain import explain
+    from gapgram.report import explanation_table
+
+    opened = load(model)
+    words = [*(["<s>"] if start else []), *context.split()]
+    result = explain(opened, word, words)
+    unknown = [w for w in [*words[max(0, len(words) - opened.order + 1) :], word] if w not in opened.vocabulary]
+    if unknown:
+        talk(f"not in the model's vocabulary, taken as <unk>: {' '.join(unknown)}", quiet)
+    if as_json:
+        print_json(result.as_dict())
+    elif form is not None:
+        print(as_svg(result) if form == "svg" else as_dot(result), end="")
+    else:
+        print(explanation_table(result))
+        talk(f"\nsignature  {result.signature}", quiet)

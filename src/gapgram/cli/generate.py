@@ -1,0 +1,39 @@
+"""gapgram generate: sentences drawn from a model."""
+
+from __future__ import annotations
+
+import click
+
+from gapgram.cli.options import announce_compilation, json_option, model_argument, print_json, quiet_option
+
+
+@click.command()
+@model_argument
+@click.argument("begin", nargs=-1)
+@click.option("-n", "--sentences", "n", default=1, show_default=True, metavar="N", help="How many sentences.")
+@click.option("--temperature", default=1.0, show_default=True, metavar="T", help="Below 1 ordinary, above surprising.")
+@click.option("--top-k", type=int, metavar="K", help="Draw from the K most probable words only.")
+@click.option("--max-words", default=100, show_default=True, metavar="N", help="Cut a sentence off.")
+@click.option("--seed", default=1, show_default=True, metavar="N", help="The same seed, the same sentences.")
+@json_option
+@quiet_option
+def command(
+    model: str, begin: tuple[str, ...], n: int, temperature: float, top_k: int | None, max_words: int, seed: int,
+    as_json: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Draw sentences from a model, each beginning with the words BEGIN if there are any."""
+    announce_compilation(quiet)
+    from gapgram.generate import generate
+    from gapgram.opening import open_model
+
+    opened = open_model(model)
+    drawn = generate(
+        opened, n, begin=" ".join(begin), temperature=temperature, top_k=top_k, max_words=max_words, seed=seed
+    )
+    if as_json:
+        options = {"temperature": temperature, "top_k": top_k, "max_words": max_words, "seed": seed}
+        sentences = [" ".join(words) for words in drawn]
+        print_json({"sentences": sentences, **options, "signature": str(opened.signature)})
+        return
+    for words in drawn:
+        print(" ".join(words))

@@ -1,0 +1,69 @@
+"""gapgram mix: several models as one."""
+
+from __future__ import annotations
+
+import click
+
+from gapgram.cli.options import (
+    announce_compilation,
+    json_option,
+    print_json,
+    quiet_option,
+    talk,
+    text_options,
+    threads_option,
+)
+
+
+@click.command()
+@click.argument("models", nargs=-1, required=True, metavar="MODEL MODEL…")
+@click.option("--tune", "tuning", metavar="TEXT", help="Find the weights that suit this text best.")
+@click.option("--weights", metavar="A,B,…", help="Weights to use, a sum of 1.")
+@click.option("-o", "--output", metavar="FILE", help="Where to write the mixture; it names the models' files.")
+@text_options(training=False)
+@threads_option
+@json_option
+@quiet_option
+def command(
+    models: tuple[str, ...], tuning: str | None, weights: str | None, output: str | None, special: str, invalid: str,
+    threads: int | None, as_json: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Mix models linearly, with weights given or found on held-out text by expectation maximisation.
+
+    \b
+        gapgram mix NEWS_MODEL MAIL_MODEL --tune VALIDATION_TEXT -o BOTH
+        gapgram perplexity BOTH TEXT
+    """
+    announce_compilation(quiet)
+    from gapgram import TextRules
+    from gapgram.container import check_place
+    from gapgram.errors import UsageError
+    from gapgram.mixture import Mixture, tune
+    from gapgram.opening import open_model
+
+    if (tuning is None) == (weights is None):
+        raise UsageError("mix: give --tune TEXT or --weights, one of the two")
+    if output is not None:
+        check_place(output)
+    opened = [open_model(path, shown=not quiet) for path in models]
+    if tuning is not None:
+        mixed = tune(opened, tuning, rules=TextRules(special=special, invalid=invalid), threads=threads)
+    else:
+        mixed = Mixture(opened, _parsed(weights or ""))
+    if output is not None:
+        mixed.save(output)
+    if as_json:
+        entries = [{"model": path, "weight": w} for path, w in zip(models, mixed.weights.tolist(), strict=True)]
+        print_json({"models": entries, "signature": mixed.signature})
+        return
+    for path, weight in zip(models, mixed.weights.tolist(), strict=True):
+        print(f"{weight:.6f}\t{path}")
+    if output is not None:
+        talk(f"{output} written", quiet)
+
+
+def _parsed(weights: str) -> list[float]:
+    try:
+        return [float(w) for w in weights.split(",")]
+    except ValueError:
+        raise click.UsageError(f"weights {weights!r}: expected numbers such as 0.7,0.3") from None

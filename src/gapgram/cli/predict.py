@@ -1,0 +1,168 @@
+"""gapgram predict: the most probable next words, and how good such predictions are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gapgram.cli.options import (
+    announce_compilation,
+    json_option,
+    print_json,
+    quiet_option,
+    talk,
+    text_options,
+    threads_option,
+)
+
+if TYPE_CHECKING:
+    from gapgram.opening import AnyModel
+    from gapgram.predict import Prediction, Predictor
+    from gapgram.prediction_quality import PredictionQuality
+    from gapgram.queries import Queries
+
+
+@click.command()
+@click.argument("model")
+@click.argument("context", nargs=-1)
+@click.option("-k", "--top", "k", default=10, show_default=True, metavar="K", help="How many words.")
+@click.option("--prefix", default="", metavar="LETTERS", help="Only words that start so.")
+@click.option("--start", is_flag=True, help="The context begins a sentence.")
+@click.option("--with-special", is_flag=True, help="Predict <unk> and </s> too.")
+@click.option("-i", "--interactive", is_flag=True, help="Type and see what is predicted.")
+@click.option("--evaluate", metavar="TEXT", help="Predict the words of TEXT; further arguments are models.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Evaluate the first N sentences only.")
+@text_options(training=False)
+@threads_option
+@json_option
+@quiet_option
+def command(
+    model: str, context: tuple[str, ...], k: int, prefix: str, start: bool, with_special: bool, interactive: bool,
+    evaluate: str | None, limit: int | None, special: str, invalid: str, threads: int | None,
+    as_json: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Predict the next word after CONTEXT, exactly: the K most probable words.
+
+    \b
+        gapgram predict MODEL "once upon a" -k 3
+        gapgram predict MODEL "once upon a" --prefix ti
+        gapgram predict MODEL --interactive
+        gapgram predict MKN_MODEL GLM_MODEL --evaluate TEXT
+    """
+    announce_compilation(quiet)
+    if evaluate is not None:
+        from gapgram import TextRules
+
+        rules = TextRules(special=special, invalid=invalid)
+        _evaluate([model, *context], evaluate, limit, rules, threads, as_json, quiet)
+        return
+    from gapgram import Model
+    from gapgram.opening import open_model
+    from gapgram.predict import Predictor
+
+    opened = open_model(model, shown=not quiet)
+    predictor = Predictor(opened) if isinstance(opened, Model) else opened
+    if interactive:
+        _interact(predictor, k)
+        return
+    words = [*(["<s>"] if start else []), *" ".join(context).split()]
+    found = predictor.predict(words, k, prefix=prefix, special=with_special)
+    _tell_unknown(opened, words, prefix, found, quiet)
+    if as_json:
+        print_json(_as_dict(opened, words, prefix, found))
+    else:
+        _print_predictions(found)
+
+
+def _as_dict(model: AnyModel, words: Sequence[str], prefix: str, found: Sequence[Prediction]) -> dict[str, Any]:
+    predictions = [{"word": p.word, "probability": p.probability} for p in found]
+    return {
+        "context": list(words), "prefix": prefix, "predictions": predictions, "signature": str(model.signature),
+    }  # fmt: skip
+
+
+def _print_predictions(found: Sequence[Prediction]) -> None:
+    from gapgram.report import table
+
+    if found:
+        print(table(["word", "probability"], [[p.word, f"{p.probability:.6f}"] for p in found]))
+
+
+def _tell_unknown(
+    model: AnyModel, words: Sequence[str], prefix: str, found: Sequence[Prediction], quiet: bool
+) -> None:
+    unknown = [w for w in words[max(0, len(words) - model.order + 1) :] if w not in model.vocabulary]
+    if unknown:
+        talk(f"not in the model's vocabulary: {' '.join(unknown)}", quiet)
+    if prefix and not found:
+        talk(f"no word of the model starts with {prefix!r}", quiet)
+
+
+def _interact(predictor: Predictor | Queries, k: int) -> None:
+    """Read lines until the end of input; each is the beginning of a sentence."""
+    import contextlib
+
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401 - input() then knows arrow keys and earlier lines
+
+    talk("type the beginning of a sentence; a space at its end asks for the next word, no space for the word")
+    talk("to be completed; end with Ctrl-D")
+    while True:
+        try:
+            line = input("> ")
+        except EOFError:
+            print()
+            return
+        _answer(predictor, line, k)
+
+
+def _answer(predictor: Predictor | Queries, line: str, k: int) -> None:
+    from gapgram.errors import UsageError
+
+    words = line.split()
+    prefix = words.pop() if words and not line[-1].isspace() else ""
+    try:
+        found = predictor.predict(["<s>", *words], k, prefix=prefix)
+    except UsageError as mistake:
+        talk(str(mistake))
+        return
+    if found:
+        _print_predictions(found)
+    else:
+        talk(f"no word of the model starts with {prefix!r}")
+
+
+def _evaluate(
+    models: Sequence[str], text: str, limit: int | None, rules: Any, threads: int | None, as_json: bool, quiet: bool
+) -> None:
+    from gapgram import load
+    from gapgram.prediction_quality import judge
+
+    opened = [load(path) for path in models]
+    results = [judge(m, text, limit=limit, rules=rules, threads=threads, shown=not quiet) for m in opened]
+    if as_json:
+        named = [{"model": path, **result.as_dict()} for path, result in zip(models, results, strict=True)]
+        print_json({"text": text, "limit": limit, "results": named})
+        return
+    print(_quality_table(models, results))
+    for result in results:
+        talk(f"signature  {result.signature}", quiet)
+
+
+def _quality_table(names: Sequence[str], results: Sequence[PredictionQuality]) -> str:
+    """The models beside each other, a column each."""
+    from gapgram.report import table
+
+    rows = [
+        ["words", *[f"{r.words:,}" for r in results]],
+        ["unknown words", *[f"{r.unknown_words:,}" for r in results]],
+        *[
+            [f"among the first {k.removeprefix('top_')}", *[f"{100 * r.accuracy[k]:.2f} %" for r in results]]
+            for k in results[0].accuracy
+        ],
+        ["mean reciprocal rank", *[f"{r.mean_reciprocal_rank:.4f}" for r in results]],
+        ["keystrokes saved", *[f"{100 * r.keystrokes_saved:.2f} %" for r in results]],
+    ]
+    return table(["", *names], rows)

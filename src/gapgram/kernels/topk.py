@@ -1,0 +1,290 @@
+"""The most probable words of a context, found without looking at every word.
+
+After a context every pattern has a list: the words that followed it there, sorted by word id. Pattern p
+gives a word of its list `scale[p] * (count - discount)`, its term, and the probability of a word is the
+`floor` that every word has plus its terms. A word is at least as probable as `floor + budget` only if one
+of its terms reaches its list's cut, where the cuts add up to no more than the budget. So it is enough to
+read from each list the words whose term reaches the cut, and to add up all terms of these alone.
+
+Lists are read in blocks of BLOCK grams of the table. `block_counts` holds the largest count of each block
+of the table, 0 while nobody has looked; it is filled in as blocks are met, and every thread writes the
+same numbers. A block whose largest count gives too small a term is not read again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gapgram.kernels.jit import kernel
+from gapgram.kernels.lookup import SCALE, locate_one
+from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS
+from gapgram.kernels.words import END, START
+
+BLOCK_BITS = 6
+SLACK = 1.0 - 1e-9  # bounds are lowered by this, so that rounding never hides a word
+_SEARCH_COST = 12  # what a step of a binary search costs, in grams read one after the other
+
+
+@kernel
+def most_words(n_words):
+    """How many words a search may bring to light; where there are more, all words are looked at."""
+    return max(n_words >> 3, 1024)
+
+
+@kernel
+def successors(ids, order, uniform, model):
+    """(begin, end, scale, floor): the list of each pattern at the place of the last of `ids`.
+
+    The list of pattern p is grams[begin[p]:end[p]]; it is empty where the pattern has no share.
+    """
+    _, gram_base, contexts, context_base, _, tails, nearest, _, _, row_values = model[:10]
+    entries, _, rows, shares, rest = locate_one(ids, order, model)
+    column = ids.size - 1
+    begin = np.zeros(tails.size, np.int64)
+    end = np.zeros(tails.size, np.int64)
+    scale = np.zeros(tails.size)
+    for p in range(tails.size):
+        context = entries[tails[p], column - nearest[p]] if p > 0 else np.int64(0)
+        if shares[p] > 0.0 and context >= 0:
+            at = context_base[p] + context
+            begin[p] = gram_base[p] + (contexts[at] >> ROW_BITS)
+            end[p] = min(gram_base[p] + (contexts[at + 1] >> ROW_BITS), gram_base[p + 1])
+            scale[p] = shares[p] * row_values[rows[p, column], SCALE]
+    return begin, end, scale, rest * uniform
+
+
+@kernel
+def _most(count, discounts, p):
+    """The most that is left of any count up to this one: discounts may reorder 1, 2 and 3."""
+    most = 0.0
+    for c in range(1, min(count, 3) + 1):
+        most = max(most, c - discounts[p, c])
+    return max(most, count - discounts[p, 3]) if count > 3 else most
+
+
+@kernel
+def _part(begin, end, block):
+    """What a list has in a block of the table: (first, last)."""
+    return max(begin, block << BLOCK_BITS), min(end, (block + 1) << BLOCK_BITS)
+
+
+@kernel
+def _largest_count(grams, first, last, block_counts):
+    """The largest count of grams first … last-1 of one block; remembered where they are the whole block."""
+    block = first >> BLOCK_BITS
+    whole = last - first == 1 << BLOCK_BITS
+    if whole and block_counts[block] > 0:
+        return block_counts[block]
+    largest = np.int64(1)
+    for g in range(first, last):
+        largest = max(largest, grams[g] & COUNT_MASK)
+    if whole:
+        block_counts[block] = largest
+    return largest
+
+
+@kernel
+def _largest_terms(begin, end, scale, grams, discounts, block_counts):
+    """A bound of the terms of each list."""
+    largest = np.zeros(begin.size)
+    for p in range(begin.size):
+        count = np.int64(0)
+        if begin[p] < end[p]:
+            for block in range(begin[p] >> BLOCK_BITS, ((end[p] - 1) >> BLOCK_BITS) + 1):
+                first, last = _part(begin[p], end[p], block)
+                count = max(count, _largest_count(grams, first, last, block_counts))
+        largest[p] = scale[p] * _most(count, discounts, p)
+    return largest
+
+
+@kernel
+def _cuts(largest, budget):
+    """A cut for each list, in all no more than the budget; infinite where the whole list is below it.
+
+    Lists whose largest term is less than an even part of what is left of the budget are passed over, the
+    smallest first; the others share evenly what these leave.
+    """
+    cuts = np.full(largest.size, np.inf)
+    left = budget * SLACK
+    lists = largest.size
+    for p in np.argsort(largest):
+        if largest[p] * lists < left:
+            left -= largest[p]
+            lists -= 1
+        else:
+            cuts[p] = left / lists
+    return cuts
+
+
+@kernel
+def _collect(begin, end, scale, cuts, grams, discounts, block_counts, special, limit):
+    """The words of which some term reaches its list's cut, each once, rising; at most about `limit`."""
+    found = np.empty(1024, np.int64)
+    n = 0
+    for p in range(begin.size):
+        if begin[p] >= end[p] or cuts[p] == np.inf:
+            continue
+        for block in range(begin[p] >> BLOCK_BITS, ((end[p] - 1) >> BLOCK_BITS) + 1):
+            first, last = _part(begin[p], end[p], block)
+            if scale[p] * _most(_largest_count(grams, first, last, block_counts), discounts, p) < cuts[p]:
+                continue
+            if n + last - first > found.size:
+                bigger = np.empty(2 * found.size, np.int64)
+                bigger[:n] = found[:n]
+                found = bigger
+            for g in range(first, last):
+                count = grams[g] & COUNT_MASK
+                word = grams[g] >> COUNT_BITS
+                may = count > 0 and (word > END or (special and word != START))
+                if may and scale[p] * (count - discounts[p, min(count, 3)]) >= cuts[p]:
+                    found[n] = word
+                    n += 1
+            if n > limit:
+                return found[:n]
+    return np.unique(found[:n])
+
+
+@kernel
+def _count_in(grams, begin, end, word):
+    """The count of a word in a list; 0 where it is not there."""
+    key = word << COUNT_BITS
+    low, high = begin, end
+    while low < high:
+        middle = (low + high) >> 1
+        if grams[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    if low < end and grams[low] >> COUNT_BITS == word:
+        return grams[low] & COUNT_MASK
+    return np.int64(0)
+
+
+@kernel
+def probabilities(words, begin, end, scale, floor, grams, discounts):
+    """The probability of each of some words, its terms added in the order that `distribution` adds them."""
+    out = np.full(words.size, floor)
+    for p in range(begin.size):
+        if begin[p] < end[p]:
+            for i in range(words.size):
+                if p == 0:
+                    count = grams[words[i]] & COUNT_MASK
+                else:
+                    count = _count_in(grams, begin[p], end[p], words[i])
+                if count > 0:
+                    out[i] += scale[p] * (count - discounts[p, min(count, 3)])
+    return out
+
+
+@kernel
+def _at_least(least, begin, end, scale, floor, largest, grams, discounts, block_counts, special, limit):
+    """(words, probabilities, whole) of a set that holds every word at least as probable as `least`.
+
+    whole: whether the set could be found; it cannot where it would hold more than `limit` words.
+    """
+    if least <= floor / SLACK:
+        return np.empty(0, np.int64), np.empty(0), False
+    cuts = _cuts(largest, least - floor)
+    words = _collect(begin, end, scale, cuts, grams, discounts, block_counts, special, limit)
+    if words.size > limit:
+        return words, np.empty(0), False
+    return words, probabilities(words, begin, end, scale, floor, grams, discounts), True
+
+
+@kernel
+def at_least(ids, order, uniform, model, block_counts, word, special):
+    """(words, probabilities, whole): every word at least as probable as `word`, and some others."""
+    grams, discounts = model[0], model[8]
+    begin, end, scale, floor = successors(ids, order, uniform, model)
+    largest = _largest_terms(begin, end, scale, grams, discounts, block_counts)
+    one = np.array([word])
+    least = probabilities(one, begin, end, scale, floor, grams, discounts)[0]
+    limit = most_words(model[1][1])
+    return _at_least(
+        least, begin, end, scale, floor, largest, grams, discounts, block_counts, special, limit
+    )
+
+
+@kernel
+def most_probable(ids, order, uniform, model, block_counts, k, special):
+    """(words, probabilities, whole): the k most probable words are among them, if `whole`.
+
+    A guess of the k-th probability is lowered until a set with k words is found; the k-th probability in
+    it is a bound for the second search, unless it already reaches the guess.
+    """
+    grams, discounts = model[0], model[8]
+    limit = most_words(model[1][1])
+    begin, end, scale, floor = successors(ids, order, uniform, model)
+    largest = _largest_terms(begin, end, scale, grams, discounts, block_counts)
+    budget = 0.5 * largest.max()
+    sure = False
+    while True:
+        words, found, whole = _at_least(
+            floor + budget, begin, end, scale, floor, largest, grams, discounts, block_counts, special, limit
+        )
+        if sure or not whole:
+            return words, found, whole
+        if words.size >= k:
+            kth = np.sort(found)[words.size - k]
+            sure = True
+            if kth >= floor + budget:
+                return words, found, True
+            budget = kth - floor
+        else:
+            budget *= 0.25
+
+
+@kernel
+def of_range(ids, order, uniform, model, ranks, by_rank, first, last):
+    """The probabilities of the words by_rank[first:last], `ranks` being the inverse of `by_rank`.
+
+    Each list is read through, or searched for every word, whichever is less work.
+    """
+    grams, discounts = model[0], model[8]
+    begin, end, scale, floor = successors(ids, order, uniform, model)
+    out = np.full(last - first, floor)
+    for p in range(begin.size):
+        size = end[p] - begin[p]
+        if size <= 0:
+            continue
+        steps = 1
+        while size >> steps > 0:
+            steps += 1
+        if p > 0 and size <= (last - first) * steps * _SEARCH_COST:
+            for g in range(begin[p], end[p]):
+                place = ranks[min(grams[g] >> COUNT_BITS, ranks.size - 1)] - first
+                count = grams[g] & COUNT_MASK
+                if 0 <= place < last - first and count > 0:
+                    out[place] += scale[p] * (count - discounts[p, min(count, 3)])
+        else:
+            for i in range(last - first):
+                word = np.int64(by_rank[first + i])
+                count = grams[word] & COUNT_MASK if p == 0 else _count_in(grams, begin[p], end[p], word)
+                if count > 0:
+                    out[i] += scale[p] * (count - discounts[p, min(count, 3)])
+    return out
+
+
+@kernel
+def prefix_range(prefix, by_rank, pool, offsets):
+    """(first, last) ranks of the words that start with these bytes, the words being ranked by their bytes."""
+    bounds = np.zeros(2, np.int64)
+    for side in range(2):
+        low, high = 0, by_rank.size
+        while low < high:
+            middle = (low + high) >> 1
+            begin, end = offsets[by_rank[middle]], offsets[by_rank[middle] + 1]
+            order = 0  # of the word against the prefix; a word that starts with it is equal
+            for i in range(prefix.size):
+                if begin + i >= end or pool[begin + i] < prefix[i]:
+                    order = -1
+                    break
+                if pool[begin + i] > prefix[i]:
+                    order = 1
+                    break
+            if order < 0 or (order == 0 and side == 1):
+                low = middle + 1
+            else:
+                high = middle
+        bounds[side] = low
+    return bounds[0], bounds[1]

@@ -1,0 +1,53 @@
+"""A model of any kind from its file: gapgram's own, a mixture, or ARPA."""
+
+from __future__ import annotations
+
+import json
+from os import PathLike
+from pathlib import Path
+
+from gapgram.arpa import read_arpa
+from gapgram.backoff_model import BackoffModel
+from gapgram.errors import ModelFileError, TextError
+from gapgram.mixture import FORMAT, Mixture
+from gapgram.model import Model
+from gapgram.textfile import read_chunks
+
+AnyModel = Model | BackoffModel | Mixture
+
+_HEAD = 1 << 14  # bytes in which an ARPA file begins, after what its toolkit says about itself
+
+
+def open_model(path: str | PathLike[str], *, shown: bool = False) -> AnyModel:
+    """Open a model by what its file begins with; what is none of the others must be gapgram's own."""
+    path = Path(path)
+    try:
+        head = next(read_chunks(path, size=_HEAD), b"")
+    except TextError:
+        head = b""  # said properly by Model.load
+    if b"\\data\\" in head and not head.startswith(b"gapgram"):
+        return read_arpa(path, shown=shown)
+    if head.startswith(b"{"):
+        return _read_mixture(path)
+    return Model.load(path)
+
+
+def _read_mixture(path: Path) -> Mixture:
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        entries = [(str(e["path"]), float(e["weight"]), str(e["signature"])) for e in found["models"]]
+        fits = found["format"] == FORMAT
+    except (ValueError, KeyError, TypeError):
+        fits = False
+    if not fits:
+        raise ModelFileError(f"{path}: not a mixture as gapgram writes it; make it again with gapgram mix")
+    models = [_part(path, place, signature) for place, _, signature in entries]
+    return Mixture(models, [weight for _, weight, _ in entries], path.resolve())
+
+
+def _part(path: Path, place: str, signature: str) -> AnyModel:
+    """A model of a mixture; it must be the one that was mixed."""
+    model = open_model(path.parent / place)
+    if str(model.signature) != signature:
+        raise ModelFileError(f"{path}: {place} is another model than when the mixture was made; mix again")
+    return model
