@@ -46,12 +46,13 @@ def statistics_of(ids, available, row_statistics, tables):
     rows = np.zeros((n_patterns, ids.size), np.int64)
     locate(ids, available, 0, ids.size, 0, entries, counts, rows, tables)
     out = np.zeros((ids.size, n_patterns, 5), np.int32)
-    for p in range(n_patterns):
-        for t in range(ids.size):
-            if rows[p, t] >= 0:
+    for t in range(ids.size):
+        for p in range(n_patterns):
+            row = rows[p, t]
+            if row >= 0:
                 out[t, p, COUNT] = counts[p, t]
                 for k in range(4):
-                    out[t, p, TOTAL + k] = row_statistics[rows[p, t], k]
+                    out[t, p, TOTAL + k] = row_statistics[row, k]
     return out
 
 
@@ -118,6 +119,20 @@ def leave_out(statistics, available, unique, reaches, contiguous, order):
                     statistics[t, p, TOTAL + count] -= 1
                     if count > 1:
                         statistics[t, p, TOTAL + count - 1] += 1
+
+
+@kernel
+def log_prior_of(statistics, discounts, base, by_g, by_log):
+    """[position, pattern]: base + by_g g + by_log ln(1 - g) for a context that was seen, 0 for one that was not."""
+    out = np.zeros(statistics.shape[:2])
+    for t in range(statistics.shape[0]):
+        for p in range(statistics.shape[1]):
+            s = statistics[t, p]
+            if s[TOTAL] > 0:
+                taken = discounts[p, 0] * s[N1] + discounts[p, 1] * s[N2] + discounts[p, 2] * s[N3]
+                g = taken / s[TOTAL]
+                out[t, p] = base[p] + by_g * g + by_log * math.log(max(1.0 - g, 0.02))
+    return out
 
 
 @kernel

@@ -26,6 +26,7 @@ Floats = npt.NDArray[np.float64]
 
 KNOWN = 3.4  # how much a context that never falls back is preferred to one that always does
 FALL_BACK_ODDS = 0.6  # relative to modified Kneser-Ney
+BY_G, BY_LOG = -1.65, 0.85  # of the logit in a mixture, by g and by ln(1 - g)
 
 
 def by_counts(counts: Counts, discounts: Discounts) -> Weights:
@@ -47,14 +48,21 @@ def log_odds_of_falling_back(counts: Counts, change: float) -> Floats:
     return lift
 
 
-def mixture_logits(counts: Counts, g: Floats, patterns: npt.NDArray[np.int64]) -> Floats:
-    """log of the weight in a mixture of contexts that fall back with probability g (1: never seen)."""
+def mixture_base(counts: Counts) -> Floats:
+    """What the logit of each pattern in a mixture starts from, where its context was seen."""
     sizes = np.array([len(p) for p in counts.patterns])
     reaches = np.array([p.reach for p in counts.patterns])
     adjacent = np.array([1 in p for p in counts.patterns])
-    base = 1.55 + 2.1 * sizes - 0.45 * reaches + 1.6 * adjacent
-    known = base[patterns] - 1.65 * g + 0.85 * np.log(np.maximum(1 - g, 0.02))
-    logits: Floats = np.where(g < 1, known, 0.0)
+    base: Floats = 1.55 + 2.1 * sizes - 0.45 * reaches + 1.6 * adjacent
+    return base
+
+
+def mixture_logits(counts: Counts, discounts: Discounts) -> Floats:
+    """log of the weight in a mixture of contexts like each row of context statistics; 0 where never seen."""
+    patterns = pattern_of_row(counts)
+    g = falling_back(counts.tables.rows, discounts, patterns)
+    known = mixture_base(counts)[patterns] + BY_G * g + BY_LOG * np.log(np.maximum(1 - g, 0.02))
+    logits: Floats = np.where(counts.tables.rows[:, 0] > 0, known, 0.0)
     return logits
 
 

@@ -20,7 +20,7 @@ from gapgram.discounts import Discounts
 from gapgram.kernels import fitting
 from gapgram.kernels.gate import BUCKETS, n_gate_rows
 from gapgram.progress import Progress
-from gapgram.weights.by_counts import falling_back, log_odds_of_falling_back, mixture_logits, pattern_of_row
+from gapgram.weights.by_counts import BY_G, BY_LOG, log_odds_of_falling_back, mixture_base, mixture_logits
 from gapgram.weights.form import Weights, mixture
 from gapgram.weights.sample import Sample
 
@@ -30,6 +30,7 @@ RATE = 0.02
 HOLD = 3.0  # observations that the start is worth
 LIFT = -0.7  # of the log odds of falling back, at the start
 EPOCHS = 3
+REPORTED = 100_000  # positions that the report looks at
 LIMITS = np.array([1.0, 2.0, 3.0])  # D1, D2, D3+ stay between 0 and these
 
 
@@ -64,12 +65,6 @@ def learned(
     return problem.solution(problem.fit(shown=shown), source)
 
 
-def _row_weights(counts: Counts, discounts: Discounts) -> Floats:
-    patterns = pattern_of_row(counts)
-    weights: Floats = np.exp(mixture_logits(counts, falling_back(counts.tables.rows, discounts, patterns), patterns))
-    return weights
-
-
 def _log_odds(discounts: Discounts) -> Floats:
     share = np.clip(discounts.values / LIMITS, 0.01, 0.999)
     odds: Floats = np.log(share / (1 - share))
@@ -81,9 +76,8 @@ class Problem:
 
     def __init__(self, counts: Counts, discounts: Discounts, sample: Sample) -> None:
         self.counts, self.discounts, self.sample = counts, discounts, sample
-        patterns = np.arange(len(counts.patterns))
-        g = falling_back(sample.statistics[:, :, 1:], discounts, patterns)
-        self.log_prior = mixture_logits(counts, g, patterns)
+        base = mixture_base(counts)
+        self.log_prior = fitting.log_prior_of(sample.statistics, discounts.values, base, BY_G, BY_LOG)
         self.uniform = 1.0 / (len(counts.vocabulary) - 1)
         below = {p: counts.lattice.below(p)[:1] for p in counts.lattice.patterns}
         self.down = np.array([counts.index(below[p][0]) if below.get(p) else 0 for p in counts.patterns])
@@ -101,8 +95,9 @@ class Problem:
         return float(loss)
 
     def mean_loss(self, values: Parameters) -> float:
-        """The mean of -ln P over the sample."""
-        return self.add_gradient(values, self.zeros(), 0, len(self.sample)) / max(1, len(self.sample))
+        """The mean of -ln P over the sample, or over its beginning, which is as good a sample, where it is large."""
+        n = min(len(self.sample), REPORTED)
+        return self.add_gradient(values, self.zeros(), 0, n) / max(1, n)
 
     def zeros(self) -> Parameters:
         """Parameters of the problem's size, all 0."""
@@ -117,7 +112,7 @@ class Problem:
 
     def mean_weights(self, values: Parameters) -> list[float]:
         """The mean weight of each pattern."""
-        means = fitting.mean_weights(self.sample.features, self.log_prior, values.table)
+        means = fitting.mean_weights(self.sample.features[:REPORTED], self.log_prior[:REPORTED], values.table)
         return [round(float(mean), 6) for mean in means]
 
     def fit(self, *, shown: bool = False) -> Parameters:
@@ -145,7 +140,7 @@ class Problem:
             "perplexity_after": float(np.exp(self.mean_loss(values))),
             "mean_weights": dict(zip(map(str, self.counts.patterns), self.mean_weights(values), strict=True)),
         }
-        form, rows = mixture(self.counts.lattice), _row_weights(self.counts, self.discounts)
+        form, rows = mixture(self.counts.lattice), np.exp(mixture_logits(self.counts, self.discounts))
         weights = Weights("learned", form, rows, values.table.copy(), values.lift.copy(), report)
         return weights, Discounts(values.discounts, self.discounts.fallbacks, fitted=True)
 

@@ -76,7 +76,8 @@ def _sample(
             lost = _leave_out(counts, statistics, available) & usable
             usable &= ~lost | (np.cumsum(lost) % LOST_EVERY == 0)
         features = fitting.features_of(words, available, statistics, allowed, counts.lattice.order)
-        parts.append((statistics[usable], features[usable]))
+        chosen = np.flatnonzero(usable)
+        parts.append((statistics.take(chosen, axis=0), features.take(chosen, axis=0)))
     return Sample(np.concatenate([s for s, _ in parts]), np.concatenate([f for _, f in parts]))
 
 
