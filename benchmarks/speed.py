@@ -121,7 +121,9 @@ def measure_kenlm(train: Path, test: Path, order: int, folder: Path) -> dict[str
         counts = [line for line in itertools.islice(file, 2 * order + 2) if line.startswith("ngram ")]
     row: dict[str, object] = {
         "name": "KenLM probing", "bytes": binary.stat().st_size, "cpu": scored.cpu, "wall": scored.wall,
-        "train": Run(lmplz.cpu + build.cpu, lmplz.wall + build.wall, max(lmplz.peak_megabytes, build.peak_megabytes), ""),
+        "train": Run(
+            lmplz.cpu + build.cpu, lmplz.wall + build.wall, max(lmplz.peak_megabytes, build.peak_megabytes), ""
+        ),
         "grams": sum(int(line.split("=")[1]) for line in counts),
     }  # fmt: skip
     if importlib.util.find_spec("kenlm"):

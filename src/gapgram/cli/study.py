@@ -1,0 +1,69 @@
+"""gapgram study: the paper's experiments on any corpora, and its published figures recomputed."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import click
+
+from gapgram.cli.options import announce_compilation, json_option, print_json, quiet_option, talk, threads_option
+
+
+@click.command()
+@click.argument("config", required=False, metavar="[CONFIG.toml]")
+@click.option("-o", "--output", metavar="FOLDER", help="The report folder.  [default: the one that CONFIG names]")
+@click.option("--no-plots", "plots", is_flag=True, flag_value=False, default=True, help="Tables only; no matplotlib.")
+@click.option("--published", is_flag=True, help="Recompute the paper's published figures instead.")
+@click.option(
+    "--data", metavar="FOLDER", help="For --published: train.txt and test.5.txt.  [default: ../shared/data/paper]"
+)
+@threads_option
+@json_option
+@quiet_option
+def command(
+    config: str | None, output: str | None, published: bool, data: str | None, plots: bool, threads: int | None,
+    as_json: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Run the paper's experiments on the corpora of CONFIG.toml and write a report.
+
+    The report folder gets report.md, results.json, tables as CSV and LaTeX and plots. A study that was
+    interrupted goes on where it stopped. docs/results/study.toml is an example.
+    """
+    if published == (config is not None):
+        raise click.UsageError("expected CONFIG.toml or --published, one of the two")
+    if published:
+        if output is not None:
+            raise click.UsageError("--output is for CONFIG.toml; --published prints")
+        _published(data, threads, as_json, quiet)
+        return
+    if data is not None:
+        raise click.UsageError("--data is for --published; CONFIG.toml names its own files")
+    _study(str(config), output, plots, threads, as_json, quiet)
+
+
+def _study(
+    config: str, output: str | None, plots: bool, threads: int | None, as_json: bool, quiet: bool
+) -> None:
+    from gapgram.experiments.study import read_config, run_study
+
+    study = read_config(config)
+    announce_compilation(quiet)
+    say = partial(talk, quiet=quiet)
+    results = run_study(study, output=output, plots=plots, threads=threads, say=say, shown=not quiet)
+    if as_json:
+        print_json(results)
+        return
+    print(f"{output or study.output}/report.md")
+    talk(f"{len(results['measurements']):,} perplexities in {results['seconds']:,.1f} s", quiet)
+
+
+def _published(data: str | None, threads: int | None, as_json: bool, quiet: bool) -> None:
+    announce_compilation(quiet)
+    from gapgram.experiments.published_comparison import compare_published, published_table
+
+    found: dict[str, Any] = compare_published(data, threads=threads, say=partial(talk, quiet=quiet))
+    if as_json:
+        print_json(found)
+        return
+    print(published_table(found))

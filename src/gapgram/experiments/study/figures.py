@@ -1,0 +1,167 @@
+"""What a study found, as plots: SVG for print and PNG for the screen. Needs matplotlib (gapgram[plot])."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from functools import partial
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+
+from gapgram.errors import UsageError
+from gapgram.experiments.study.findings import Findings
+from gapgram.experiments.study.tables import TITLES, WHO, perplexity
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Colours that stay apart in grey and for the colour-blind (Okabe and Ito), with marks of their own.
+LOOKS = {
+    "mkn": ("#000000", "s"), "glm uniform": ("#D55E00", "^"), "glm counts": ("#009E73", "D"),
+    "glm learned": ("#0072B2", "o"),
+}  # fmt: skip
+DASHES = ("-", "--", ":", "-.")  # of the highest order, the next …; more than four orders share
+STYLE: dict[str, Any] = {
+    "font.size": 9, "axes.titlesize": 9, "axes.labelsize": 9, "legend.fontsize": 8, "xtick.labelsize": 8,
+    "ytick.labelsize": 8, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True,
+    "grid.color": "#DDDDDD", "grid.linewidth": 0.6, "lines.linewidth": 1.4, "lines.markersize": 4.5,
+    "legend.frameon": False, "svg.fonttype": "none", "svg.hashsalt": "gapgram", "axes.axisbelow": True,
+}  # fmt: skip
+
+
+def require_matplotlib() -> None:
+    """Say what to install where it is missing."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise UsageError(
+            "plots need matplotlib: pip install 'gapgram[plot]', or leave them out (--no-plots)"
+        ) from None
+
+
+def all_figures(findings: Findings) -> dict[str, bytes]:
+    """File names and contents of every plot."""
+    from matplotlib import rc_context
+
+    plots: dict[str, Callable[[], Figure]] = {"once": partial(once_figure, findings)}
+    for protocol in findings.config.protocols:
+        if len(findings.config.models) > 1:
+            plots[f"changes-{protocol}"] = partial(changes_figure, findings, protocol)
+        for sizes in findings.config.sizes:
+            plots[f"sizes-{sizes.corpus}-{protocol}"] = partial(sizes_figure, findings, sizes.corpus, protocol)
+    files: dict[str, bytes] = {}
+    with rc_context(STYLE):
+        for name, draw in plots.items():
+            figure = draw()
+            files |= {f"{name}.svg": _saved(figure, "svg"), f"{name}.png": _saved(figure, "png")}
+    return files
+
+
+def _figure(panels: int, width: float, height: float, **shared: Any) -> tuple[Figure, list[Axes]]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.subplots(1, panels, squeeze=False, **shared)[0]
+    return figure, list(axes)
+
+
+def sizes_figure(findings: Findings, corpus: str, protocol: str) -> Figure:
+    """Perplexity by training size, and its change relative to the first model (the paper's figure 3)."""
+    found = [m for m in findings.select(protocol, sizes=True) if m.text.corpus == corpus]
+    words = {text: values["words"] for text, values in findings.statistics.items()}
+    texts = sorted({m.text for m in found}, key=lambda text: words[text])
+    by_place = {(m.model, m.order, m.text): perplexity(m, True) for m in found}
+    (first, *others), orders = findings.config.models, findings.config.orders
+    figure, (left, right) = _figure(2, 7.0, 3.1)
+    for model in (first, *others):
+        colour, mark = LOOKS[model]
+        values = [by_place[model, orders[-1], text] for text in texts]
+        left.plot([words[t] for t in texts], values, color=colour, marker=mark, label=model)
+    for model in others:
+        colour, mark = LOOKS[model]
+        for order, dash in zip(reversed(orders), cycle(DASHES), strict=False):
+            changes = [100 * (by_place[model, order, t] / by_place[first, order, t] - 1) for t in texts]
+            right.plot([words[t] for t in texts], changes, dash, color=colour, marker=mark)
+    right.axhline(0, color="black", linewidth=1)
+    left.set_ylabel(f"perplexity, n = {orders[-1]}")
+    right.set_ylabel(f"change relative to {first} (%)")
+    for axes in (left, right):
+        _words_axis(axes, [words[t] for t in texts])
+    _sizes_legend(figure, left, orders)
+    figure.suptitle(f"{corpus}, {TITLES[protocol]}, {WHO[True]}", fontsize=9)
+    return figure
+
+
+def _words_axis(axes: Axes, sizes: list[int]) -> None:
+    axes.set_xscale("log")
+    axes.minorticks_off()
+    axes.set_xticks(sizes, [_short(size) for size in sizes])
+    axes.set_xlabel("training words")
+
+
+def _short(number: int) -> str:
+    """`10.6 M`, `131 k`, `950`: three digits."""
+    for unit, name in ((1_000_000, " M"), (1_000, " k")):
+        if number >= unit:
+            return f"{number / unit:.3g}{name}"
+    return str(number)
+
+
+def _sizes_legend(figure: Figure, axes: Axes, orders: tuple[int, ...]) -> None:
+    """Colours are models, dashes are orders."""
+    from matplotlib.lines import Line2D
+
+    handles, labels = axes.get_legend_handles_labels()
+    dashes = [Line2D([], [], color="#777777", linestyle=dash) for _, dash in zip(orders, cycle(DASHES), strict=False)]
+    figure.legend(
+        [*handles, *dashes], [*labels, *(f"n = {order}" for order in reversed(orders))], loc="outside lower center",
+        ncols=len(handles) + len(dashes), columnspacing=1.2, handlelength=2.2,
+    )  # fmt: skip
+
+
+def changes_figure(findings: Findings, protocol: str) -> Figure:
+    """The change relative to the first model, by corpus, a panel an order."""
+    models, orders = findings.config.models, findings.config.orders
+    corpora = [corpus.name for corpus in findings.config.corpora]
+    by_place = {(m.model, m.order, m.text.corpus): perplexity(m, True) for m in findings.select(protocol)}
+    figure, panels = _figure(len(orders), 7.0, 1.1 + 0.26 * len(corpora), sharey=True, sharex=True)
+    for axes, order in zip(panels, orders, strict=True):
+        for model in models[1:]:
+            colour, mark = LOOKS[model]
+            changes = [100 * (by_place[model, order, c] / by_place[models[0], order, c] - 1) for c in corpora]
+            axes.plot(changes, range(len(corpora)), mark, color=colour, label=model)
+        axes.axvline(0, color="black", linewidth=1)
+        axes.set_title(f"n = {order}")
+        axes.set_yticks(range(len(corpora)), corpora)
+    panels[0].set_ylim(len(corpora) - 0.5, -0.5)
+    panels[len(panels) // 2].set_xlabel(f"change of perplexity relative to {models[0]} (%)")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+    figure.suptitle(f"{TITLES[protocol].capitalize()}, {WHO[True]}", fontsize=9)
+    return figure
+
+
+def once_figure(findings: Findings) -> Figure:
+    """The share of different grams that occur once, by pattern."""
+    patterns = sorted(next(iter(findings.once.values())), key=lambda p: (p.count("1"), len(p), p))
+    figure, (axes,) = _figure(1, 7.0, 2.8)
+    colours = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
+    for i, (text, values) in enumerate(findings.once.items()):
+        shares = [100 * values[p]["once"] / values[p]["unique"] for p in patterns]
+        axes.plot(
+            range(len(patterns)), shares, "osD^v<>P"[i % 8], color=colours[i % 8], label=text.corpus, markersize=4,
+            alpha=0.9,
+        )  # fmt: skip
+    axes.set_xticks(range(len(patterns)), [p.replace("0", "_") for p in patterns], rotation=60, family="monospace")
+    axes.set_ylabel("occur once (% of different grams)")
+    axes.set_xlabel("pattern (1 a word kept, _ a word skipped; the predicted word last)")
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure
+
+
+def _saved(figure: Figure, kind: str) -> bytes:
+    out = io.BytesIO()
+    metadata = {"Date": None, "Creator": "gapgram"} if kind == "svg" else {"Software": "gapgram"}
+    figure.savefig(out, format=kind, dpi=200, metadata=metadata)
+    return out.getvalue()
