@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from gapgram.kernels import backoff as kernels
 from gapgram.kernels.lookup import availability
-from gapgram.queries import Floats, Queries, Sentence
+from gapgram.queries import Begins, Floats, Ids, Queries, Sentence
 from gapgram.vocabulary import Vocabulary
 
 Array = npt.NDArray[np.int64]
@@ -74,9 +74,7 @@ class BackoffModel(Queries):
         """What every figure of this model depends on."""
         return self._source
 
-    def score_ids(
-        self, ids: npt.NDArray[np.integer[Any]], begins: npt.NDArray[np.integer[Any]], *, threads: int | None = None
-    ) -> Floats:
+    def positions(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
         """log10 of the probability of each position of sequences of word ids; 0 for `<s>`."""
         return self.located(ids, begins)[0]
 

@@ -10,34 +10,25 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from gapgram.counts import Counts
 from gapgram.errors import UsageError
 from gapgram.kernels import lookup
 from gapgram.model_file import ModelParts
 from gapgram.pattern import Pattern
-from gapgram.vocabulary import START, Vocabulary
+from gapgram.predict import Source as PredictionSource
+from gapgram.vocabulary import START
 
 
-class Source(Protocol):
+class Source(PredictionSource, Protocol):
     """What is needed of a model."""
 
-    @property
-    def order(self) -> int: ...
-    @property
-    def uniform(self) -> float: ...
-    @property
-    def arrays(self) -> tuple[npt.NDArray[Any], ...]: ...
     @property
     def counts(self) -> Counts: ...
     @property
     def parts(self) -> ModelParts: ...
     @property
-    def vocabulary(self) -> Vocabulary: ...
-    @property
     def signature(self) -> object: ...
-    def context_ids(self, context: Any) -> npt.NDArray[np.int32]: ...
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from gapgram import corpus as text
 from gapgram.container import check_place
@@ -110,14 +109,11 @@ class Mixture(Queries):
         """Each model with the ids that it has for these words of the mixture."""
         return [(model, t.ids[ids]) for model, t in zip(self.models, self._translations, strict=True)]
 
-    def score_ids(
-        self, ids: npt.NDArray[np.integer[Any]], begins: npt.NDArray[np.integer[Any]], *, threads: int | None = None
-    ) -> Floats:
+    def positions(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
         """log10 of the probability of each position of sequences of word ids; 0 for `<s>`."""
-        stream = np.asarray(ids, np.int32)
-        scores = self.scores_of_models(stream, np.asarray(begins, np.int64), threads=threads)
+        scores = self.scores_of_models(ids, begins, threads=threads)
         out: Floats = np.log10(np.tensordot(self.weights, 10.0**scores, 1))
-        out[stream == _START] = 0.0
+        out[ids == _START] = 0.0
         return out
 
     def distribution(self, context: Sentence = ()) -> Floats:

@@ -24,8 +24,9 @@ from gapgram.counting import checked_threads
 from gapgram.errors import TextError
 from gapgram.kernels import topk
 from gapgram.kernels.rivals import rivals
-from gapgram.model import Ids, Model, sentence_begins
+from gapgram.model import Model
 from gapgram.progress import Progress
+from gapgram.queries import Ids, sentence_begins
 from gapgram.vocabulary import SPECIAL
 
 SUGGESTIONS = 3

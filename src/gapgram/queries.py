@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,7 @@ _START, _END = SPECIAL.index(START), SPECIAL.index(END)
 
 
 class Queries(ABC):
-    """Scores, probabilities and perplexity, with the meaning they have for `gapgram.Model`."""
+    """Scores, probabilities and perplexity of a model of any kind."""
 
     @property
     @abstractmethod
@@ -43,10 +45,8 @@ class Queries(ABC):
         """What every figure of this model depends on; printed in one line."""
 
     @abstractmethod
-    def score_ids(
-        self, ids: npt.NDArray[np.integer[Any]], begins: npt.NDArray[np.integer[Any]], *, threads: int | None = None
-    ) -> Floats:
-        """log10 of the probability of each position of sequences of word ids; 0 for `<s>`."""
+    def positions(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
+        """As `score_ids`, of ids and begins that are known to make sense."""
 
     @abstractmethod
     def distribution(self, context: Sentence = ()) -> Floats:
@@ -63,39 +63,47 @@ class Queries(ABC):
         if word == START:
             raise UsageError(f"the word {START} starts a sentence and is never predicted")
         ids = np.append(self.context_ids(context), np.int32(self.vocabulary.id(word)))
-        return float(self.score_ids(ids, np.array([0, ids.size]))[-1])
+        return float(self.positions(ids, np.array([0, ids.size]))[-1])
 
     def context_ids(self, context: Sentence) -> Ids:
         """The ids of the last words of a context, as many as the order lets a prediction see."""
-        words = context.split() if isinstance(context, str) else list(context)
+        words = [w.decode() for w in context.encode().split()] if isinstance(context, str) else list(context)
         for i, word in enumerate(words):
             if word == END or (word == START and i > 0):
                 raise UsageError(f"context {' '.join(words)!r}: {START} may stand first, {END} nowhere")
         return self.vocabulary.ids(words[max(0, len(words) - self.order + 1) :])
 
     def score(self, sentence: Sentence, bos: bool = True, eos: bool = True) -> float:
-        """log10 of the probability of a sentence, after `<s>` if `bos`, with its `</s>` if `eos`."""
-        return float(self.scores(sentence, bos, eos).sum())
+        """log10 of the probability of a sentence.
+
+        bos: the sentence starts after `<s>`; otherwise nothing is known before its first word.
+        eos: the end of the sentence, `</s>`, is predicted too.
+        """
+        return float(self.score_many([sentence], bos, eos, threads=1)[0])
 
     def scores(self, sentence: Sentence, bos: bool = True, eos: bool = True) -> Floats:
         """log10 of the probability of each word of a sentence, and of its end if `eos`."""
-        ids = self._ids(sentence, bos, eos)
-        return self.score_ids(ids, np.array([0, ids.size]))[int(bos) :]
+        ids, begins = self.sequences([sentence], bos, eos)
+        return self.positions(ids, begins)[int(bos) :]
 
     def score_many(
         self, sentences: Iterable[Sentence], bos: bool = True, eos: bool = True, *, threads: int | None = None
     ) -> Floats:
-        """The scores of many sentences."""
-        parts = [self._ids(sentence, bos, eos) for sentence in sentences]
-        begins = np.cumsum([0, *map(len, parts)])
-        ids = np.concatenate([np.empty(0, np.int32), *parts])
-        sums: Floats = sum_sequences(self.score_ids(ids, begins, threads=threads), begins)
+        """The scores of many sentences, on all cores."""
+        ids, begins = self.sequences(sentences, bos, eos)
+        sums: Floats = sum_sequences(self.positions(ids, begins, threads), begins)
         return sums
 
-    def _ids(self, sentence: Sentence, bos: bool, eos: bool) -> Ids:
-        blocks = text.blocks_of_sentences([sentence])
-        (part,) = text.encode(blocks, self.vocabulary, keep_empty=True)
-        return part.ids[0 if bos else 1 : None if eos else -1]
+    def score_ids(
+        self, ids: npt.NDArray[np.integer[Any]], begins: npt.NDArray[np.integer[Any]], *, threads: int | None = None
+    ) -> Floats:
+        """log10 of the probability of each position of sequences of word ids.
+
+        Sequence s is ids[begins[s]:begins[s+1]]; it may start with the id of `<s>`, whose own score is 0.
+        """
+        stream, bounds = np.asarray(ids), np.asarray(begins)
+        _check_ids(stream, bounds, len(self.vocabulary))
+        return self.positions(stream.astype(np.int32, copy=False), bounds.astype(np.int64, copy=False), threads)
 
     def perplexity(
         self,
@@ -114,15 +122,50 @@ class Queries(ABC):
         else:
             blocks = text.blocks_of_files(texts or [], title="scoring", shown=shown)
         n_words = n_unknown = n_sentences = empty = 0
-        total = known = 0.0
+        total: list[Floats] = []
+        known: list[Floats] = []
         for part in text.encode(blocks, self.vocabulary, rules or text.TextRules(special="unk")):
-            begins = np.append(np.flatnonzero(part.ids == _START), part.ids.size)
-            scores = self.score_ids(part.ids, begins, threads=threads)
+            begins = sentence_begins(part.ids)
+            scores = self.positions(part.ids, begins, threads)
             unknown = part.ids == 0
             n_words += part.ids.size - 2 * part.sentences
             n_unknown += int(unknown.sum())
             n_sentences += part.sentences
             empty += part.empty_lines
-            total += float(scores.sum())
-            known += float(scores[~unknown].sum())
-        return Perplexity(n_words, n_unknown, n_sentences, total, known, str(self.signature), empty)
+            total.append(sum_sequences(scores, begins))
+            known.append(sum_sequences(np.where(unknown, 0.0, scores), begins))
+        # Rounded once, so that the sum does not depend on how the text was cut into parts.
+        sums = math.fsum(chain.from_iterable(total)), math.fsum(chain.from_iterable(known))
+        return Perplexity(n_words, n_unknown, n_sentences, *sums, str(self.signature), empty)
+
+    def sequences(self, sentences: Iterable[Sentence], bos: bool, eos: bool) -> tuple[Ids, Begins]:
+        """(ids, begins) of sentences, as `score_ids` takes them; a sentence may have no words."""
+        blocks = text.blocks_of_sentences(sentences)
+        parts = [part.ids for part in text.encode(blocks, self.vocabulary, keep_empty=True)]
+        ids = np.concatenate([np.empty(0, np.int32), *parts])
+        begins = sentence_begins(ids)
+        n = np.arange(begins.size)
+        if not bos:
+            ids, begins = ids[ids != _START], begins - n
+        if not eos:
+            ids, begins = ids[ids != _END], begins - n
+        return ids, begins
+
+
+def sentence_begins(ids: Ids) -> Begins:
+    """Where the sentences of an encoded text begin, and its end."""
+    return np.append(np.flatnonzero(ids == _START), ids.size)
+
+
+def _check_ids(ids: npt.NDArray[Any], begins: npt.NDArray[Any], n_words: int) -> None:
+    if ids.size and not np.issubdtype(ids.dtype, np.integer):
+        raise UsageError(f"word ids: expected whole numbers, found {ids.dtype}")
+    if begins.size and not np.issubdtype(begins.dtype, np.integer):
+        raise UsageError(f"begins: expected whole numbers, found {begins.dtype}")
+    if begins.size == 0 or begins[0] != 0 or begins[-1] != ids.size or np.any(np.diff(begins) < 0):
+        raise UsageError("begins: expected where each sequence begins, rising from 0, and last the number of ids")
+    if ids.size and not (ids.min() >= 0 and ids.max() < n_words):
+        raise UsageError(f"word ids: expected 0 to {n_words - 1}, found {ids.min()} to {ids.max()}")
+    starts = np.flatnonzero(ids == _START)
+    if not np.isin(starts, begins[:-1]).all():
+        raise UsageError(f"word ids: {START} (id {_START}) may only begin a sequence")

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gapgram.corpus import TextRules, blocks_of_files, encode
 from gapgram.kernels.lookup import sum_sequences
-from gapgram.model import Floats, Ids, sentence_begins
+from gapgram.queries import Floats, Ids, sentence_begins
 from gapgram.vocabulary import Vocabulary
 
 Begins = npt.NDArray[np.int64]

@@ -15,8 +15,9 @@ from gapgram.counts import Counts
 from gapgram.discounts import Discounts, estimate_discounts
 from gapgram.errors import TextError, UsageError
 from gapgram.lattice import Lattice
-from gapgram.model import Model, Sentence
+from gapgram.model import Model
 from gapgram.model_file import ModelParts
+from gapgram.queries import Sentence
 from gapgram.vocabulary import Vocabulary
 from gapgram.weights import Weights, by_counts, held_out, learned, left_out, uniform
 
