@@ -150,3 +150,15 @@ def test_interrupted_while_counting_an_older_model_survives(text: Path, models: 
     assert (returned, said) == (130, "gapgram: interrupted; nothing half-written was left behind\n")
     assert sorted(p.name for p in text.parent.iterdir()) == ["m", "text"]
     assert gapgram.load(older, verify=True).score("w1 w2") == models["mkn"].score("w1 w2")
+
+
+def test_kernels_run_as_plain_python_too(text: Path) -> None:
+    text.write_text("\n".join([*toy_text(30)]) + "\n")
+    for name, disable in (("plain", "1"), ("compiled", "0")):
+        arguments = [sys.executable, "-m", "gapgram", "train", str(text), "-o", str(text.parent / name), "-n", "3"]
+        ran = subprocess.run(
+            [*arguments, "--model", "mkn", "-q"], env={**os.environ, "NUMBA_DISABLE_JIT": disable}, capture_output=True
+        )
+        assert ran.returncode == 0, ran.stderr
+        assert b"overflow" not in ran.stderr
+    assert (text.parent / "plain").read_bytes() == (text.parent / "compiled").read_bytes()
