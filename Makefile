@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types contract pytest clean
+.PHONY: help demo serve test lint types contract pytest clean
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,7 +16,7 @@ $(BIN)/python:
 
 $(VENV)/.core: pyproject.toml | $(BIN)/python
 	@echo "installing gapgram into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[web]'
 	@touch $@
 
 $(VENV)/.test: pyproject.toml | $(BIN)/python
@@ -26,6 +26,10 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 
 demo: $(VENV)/.core  ## the main job on text that ships with Python
 	@$(BIN)/gapgram demo -o .demo
+
+serve: $(VENV)/.core  ## a page on which the demo's models think, at http://127.0.0.1:8000
+	@test -f .demo/glm.model || $(BIN)/gapgram demo -o .demo
+	@$(BIN)/gapgram serve .demo/mkn.model .demo/glm.model
 
 test: $(VENV)/.test lint types contract pytest  ## everything that must pass: style, types, layers, tests
 

@@ -97,5 +97,7 @@ def _next_steps(output: str | None) -> None:
     talk(f"  gapgram info {folder}/glm.model")
     talk(f"  echo 'The value of the expression is returned .' | gapgram score {folder}/glm.model --words")
     talk(f"  gapgram perplexity {folder}/mkn.model {folder}/python.txt")
+    talk(f"  gapgram predict {folder}/glm.model 'The value of the'")
+    talk(f"  gapgram serve {folder}/mkn.model {folder}/glm.model      (a page, at http://127.0.0.1:8000)")
     talk("  gapgram train YOUR_TEXT -o YOUR_MODEL      (one sentence a line)")
     talk("  gapgram compare YOUR_TEXT                  (MKN beside GLM on your text)")

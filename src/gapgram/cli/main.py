@@ -16,7 +16,7 @@ from gapgram.errors import GapgramError
 from gapgram.signature import __version__
 
 COMMANDS = (
-    "demo", "train", "score", "perplexity", "compare", "predict", "explain", "generate", "info", "verify",
+    "demo", "train", "score", "perplexity", "compare", "predict", "explain", "generate", "serve", "info", "verify",
     "arpa", "mix", "prepare", "split", "sample", "study",
 )  # fmt: skip
 

@@ -1,0 +1,42 @@
+"""gapgram serve: a page and an API on this machine."""
+
+from __future__ import annotations
+
+import click
+
+from gapgram.cli.options import announce_compilation, quiet_option, talk
+
+
+@click.command()
+@click.argument("models", nargs=-1, required=True, metavar="MODEL…")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes any free one.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on: this machine alone.")
+@quiet_option
+def command(models: tuple[str, ...], port: int, host: str, quiet: bool) -> None:
+    """Show what models predict, and why, on a page in the browser.
+
+    The page compares several models side by side. A model is called as its file is, without the ending; NAME=MODEL
+    gives it another name. Programs find a JSON API beside the page, described at /api/openapi.json.
+
+    \b
+        gapgram serve mkn.model glm.model
+        gapgram serve old=2024/glm.model new=glm.model --port 8080
+    """
+    announce_compilation(quiet)
+    from gapgram.errors import UsageError
+
+    try:
+        import fastapi  # noqa: F401 - only to say clearly what is missing
+        import uvicorn  # noqa: F401
+    except ImportError as missing:
+        raise UsageError(f"{missing.name} is not installed: pip install 'gapgram[web]'") from None
+    from gapgram.web.server import application, is_loopback, listen, open_models, run
+
+    with listen(host, port) as listener:
+        app = application(open_models(models), host)
+        address = listener.getsockname()
+        shown = f"[{address[0]}]" if ":" in address[0] else address[0]
+        talk(f"open http://{shown}:{address[1]}/ in a browser; end with Ctrl-C", quiet)
+        if not is_loopback(host):
+            talk(f"listening on {host}: every machine that can reach this one may ask", quiet)
+        run(app, listener)

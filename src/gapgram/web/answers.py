@@ -1,0 +1,157 @@
+"""What is answered. Probabilities are plain; `log10` stands in the name of what is a logarithm."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+
+class Mistake(BaseModel):
+    """Why there is no answer, in a sentence."""
+
+    error: str
+
+
+class Health(BaseModel):
+    """The service answers."""
+
+    status: str
+    version: str
+    models: int
+
+
+class PatternFigures(BaseModel):
+    """A pattern of a model's lattice; `discounts` are D1, D2, D3+."""
+
+    pattern: str
+    words: str
+    grams: int
+    discounts: list[float]
+    mean_weight: float | None
+
+
+class ModelDescription(BaseModel):
+    """A model that is served."""
+
+    name: str
+    estimator: str
+    order: int
+    lattice: str
+    weights: str
+    vocabulary: int
+    trained_words: int
+    trained_sentences: int
+    punctuation_apart: bool
+    patterns: list[PatternFigures]
+    signature: str
+
+
+class Examples(BaseModel):
+    """Texts to begin with, written by the first model."""
+
+    beginning: str
+    next_word: str
+    text: str
+
+
+class Limits(BaseModel):
+    """What a request may ask for."""
+
+    body_bytes: int
+    text_characters: int
+    word_characters: int
+    predictions: int
+    sentences: int
+    sentence_words: int
+    seconds: float
+
+
+class Models(BaseModel):
+    """All models, in the order they were named when the service was started."""
+
+    models: list[ModelDescription]
+    examples: Examples
+    limits: Limits
+
+
+class Predicted(BaseModel):
+    """A word and its probability."""
+
+    word: str
+    probability: float
+
+
+class Predictions(BaseModel):
+    """The most probable words first. `unknown` are words of the context that the model does not know."""
+
+    model: str
+    predictions: list[Predicted]
+    unknown: list[str]
+    signature: str
+
+
+class ScoredSentence(BaseModel):
+    """The words of a line and the end, `</s>`: log10 of the probability of each, and whether it is known."""
+
+    words: list[str]
+    log10_probs: list[float]
+    known: list[bool]
+
+
+class Scores(BaseModel):
+    """A text, word by word and as a whole; a perplexity of nothing is null."""
+
+    model: str
+    sentences: list[ScoredSentence]
+    words: int
+    unknown_words: int
+    log10_prob: float
+    perplexity: float | None
+    perplexity_known: float | None
+    signature: str
+
+
+class PatternShare(BaseModel):
+    """What one pattern says about a word.
+
+    `kept` are its words, null for a gap, the oldest first. `total` counts what followed them, `count` how much of it
+    was the word; `discount` is what is taken off the count, `backoff` is g, `share` the weight the pattern received,
+    `contribution` what it adds to the probability and `part` which part of the probability that is.
+    """
+
+    pattern: str
+    kept: list[str | None]
+    chain: bool
+    total: int
+    count: int
+    discount: float
+    discounts: list[float]
+    discounted: float
+    backoff: float
+    share: float
+    contribution: float
+    part: float
+    below: list[str]
+
+
+class Explanation(BaseModel):
+    """The probability of a word taken apart: the contributions and `uniform_contribution` add up to it."""
+
+    model: str
+    word: str
+    known: bool
+    context: list[str]
+    unknown: list[str]
+    probability: float
+    log10_prob: float
+    patterns: list[PatternShare]
+    uniform_share: float
+    uniform_contribution: float
+    signature: str
+
+
+class Generated(BaseModel):
+    """Sentences, words separated by spaces."""
+
+    model: str
+    sentences: list[str]
+    signature: str

@@ -1,0 +1,16 @@
+"""What a request may ask for: chosen so that the largest one is answered well within the time limit."""
+
+from __future__ import annotations
+
+TEXT_CHARACTERS = 200_000
+BODY_BYTES = 12 * TEXT_CHARACTERS + (1 << 16)  # JSON may write a character as two escapes, twelve bytes
+HEADER_BYTES = 1 << 14
+WORD_CHARACTERS = 1_000
+PREDICTIONS = 100
+SENTENCES = 20
+SENTENCE_WORDS = 200
+SEEDS = 2**53  # whole numbers that every JSON reader keeps exact
+
+SECONDS = 5.0  # from the first byte of a body to its answer
+WAITING = 512  # requests that may wait for a thread
+CONNECTIONS = 900  # below the 1,024 files that most systems let a process open

@@ -1,0 +1,215 @@
+"""A model as the service holds it: opened, warmed up, asked questions. The one place that knows gapgram's queries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gapgram.corpus import blocks_of_sentences, encode
+from gapgram.explain import PatternShare as Share
+from gapgram.explain import explain
+from gapgram.generate import generate
+from gapgram.model import Model
+from gapgram.model_info import model_info
+from gapgram.pattern import Pattern
+from gapgram.predict import Predictor
+from gapgram.queries import Floats, sentence_begins
+from gapgram.score import Perplexity
+from gapgram.vocabulary import END, START, UNKNOWN, Vocabulary
+from gapgram.web import answers, questions
+from gapgram.web.work import Deadline
+
+_BLOCK_LINES = 2_000  # lines scored between two looks at the clock
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text. The model's own words `<s>` and `</s>` are no words of a text: unknown ones.
+
+    >>> words_of("the  cat\\t</s>")
+    ['the', 'cat', '<unk>']
+    """
+    words = [word.decode() for word in text.encode().split()]
+    return [UNKNOWN if word in (START, END) else word for word in words]
+
+
+class ServedModel:
+    """A model under the name it is served by. Safe to share between threads."""
+
+    def __init__(self, name: str, model: Model) -> None:
+        self.name, self.model = name, model
+        self._predictor = Predictor(model)
+        self._signature = str(model.signature)
+
+    def warm_up(self) -> None:
+        """Compile or load every kernel and sort what is sorted once, before anybody waits for it."""
+        later = Deadline.after(3600)
+        self.predict(questions.PredictQuestion(model="", context="a"))
+        self.predict(questions.PredictQuestion(model="", prefix="a"))
+        self.score(questions.ScoreQuestion(model="", text="a"), later)
+        self.explain(questions.ExplainQuestion(model="", word="a"))
+        self.generate(questions.GenerateQuestion(model="", max_words=1), later)
+
+    @cached_property
+    def description(self) -> answers.ModelDescription:
+        """The model's figures."""
+        info = model_info(self.model)
+        patterns = [answers.PatternFigures(**_only(answers.PatternFigures, p)) for p in info["patterns"]]
+        return answers.ModelDescription(
+            name=self.name,
+            estimator=info["model"],
+            order=info["order"],
+            lattice=info["lattice"],
+            weights=info["weights"],
+            vocabulary=info["vocabulary"],
+            trained_words=info["words"],
+            trained_sentences=info["sentences"],
+            punctuation_apart="," in self.model.vocabulary or "." in self.model.vocabulary,
+            patterns=patterns,
+            signature=self._signature,
+        )
+
+    def predict(self, question: questions.PredictQuestion) -> answers.Predictions:
+        """The most probable next words."""
+        context = self._context(question)
+        found = self._predictor.predict(context, question.k, prefix=question.prefix)
+        return answers.Predictions(
+            model=self.name,
+            predictions=[answers.Predicted(word=p.word, probability=p.probability) for p in found],
+            unknown=self._unknown(context),
+            signature=self._signature,
+        )
+
+    def explain(self, question: questions.ExplainQuestion) -> answers.Explanation:
+        """A probability taken apart."""
+        context = self._context(question)
+        found = explain(self.model, question.word, context)
+        return answers.Explanation(
+            model=self.name,
+            word=question.word,
+            known=question.word in self.model.vocabulary,
+            context=context,
+            unknown=self._unknown(context),
+            probability=found.probability,
+            log10_prob=math.log10(found.probability),
+            patterns=[self._pattern(share, found.probability) for share in found.patterns],
+            uniform_share=found.uniform_share,
+            uniform_contribution=found.uniform_contribution,
+            signature=self._signature,
+        )
+
+    def score(self, question: questions.ScoreQuestion, deadline: Deadline) -> answers.Scores:
+        """A text word by word; lines without words are left out."""
+        lines = [words for words in map(words_of, question.text.split("\n")) if words]
+        sentences: list[answers.ScoredSentence] = []
+        for begin in range(0, len(lines), _BLOCK_LINES):
+            deadline.check()
+            sentences += self._score(lines[begin : begin + _BLOCK_LINES])
+        return self._totals(sentences)
+
+    def generate(self, question: questions.GenerateQuestion, deadline: Deadline) -> answers.Generated:
+        """Sentences drawn from the model."""
+        drawn = generate(
+            _Watched(self.model, deadline),
+            question.sentences,
+            begin=words_of(question.begin),
+            temperature=question.temperature,
+            top_k=question.top_k,
+            max_words=question.max_words,
+            seed=question.seed,
+        )
+        return answers.Generated(model=self.name, sentences=list(map(" ".join, drawn)), signature=self._signature)
+
+    def _context(self, question: questions.InContext) -> list[str]:
+        """The words that a prediction can see, `<s>` among them where it is near enough."""
+        words = [*([START] if question.start else []), *words_of(question.context)]
+        return words[max(0, len(words) - self.model.order + 1) :]
+
+    def _unknown(self, words: Iterable[str]) -> list[str]:
+        return [word for word in words if word not in self.model.vocabulary]
+
+    def _pattern(self, share: Share, probability: float) -> answers.PatternShare:
+        discounts = self._discounts[share.pattern]
+        return answers.PatternShare(
+            pattern=share.pattern,
+            kept=_kept(share),
+            chain=Pattern.parse(share.pattern).is_contiguous,
+            total=share.total,
+            count=share.count,
+            discount=discounts[min(share.count, 3) - 1] if share.count else 0.0,
+            discounts=discounts,
+            discounted=share.discounted,
+            backoff=share.backoff,
+            share=share.share,
+            contribution=share.contribution,
+            part=share.contribution / probability,
+            below=list(share.below),
+        )
+
+    @cached_property
+    def _discounts(self) -> dict[str, list[float]]:
+        return {figures.pattern: figures.discounts for figures in self.description.patterns}
+
+    def _score(self, lines: list[list[str]]) -> list[answers.ScoredSentence]:
+        parts = [part.ids for part in encode(blocks_of_sentences(lines), self.model.vocabulary)]
+        ids = np.concatenate(parts)
+        begins = sentence_begins(ids)
+        scores, known = self.model.score_ids(ids, begins, threads=1).tolist(), (ids != 0).tolist()
+        return [
+            answers.ScoredSentence.model_construct(
+                words=[*words, END], log10_probs=scores[a + 1 : b], known=known[a + 1 : b]
+            )
+            for words, a, b in zip(lines, begins.tolist(), begins[1:].tolist(), strict=False)
+        ]
+
+    def _totals(self, sentences: list[answers.ScoredSentence]) -> answers.Scores:
+        pairs = [pair for s in sentences for pair in zip(s.log10_probs, s.known, strict=True)]
+        words, unknown = len(pairs) - len(sentences), sum(not known for _, known in pairs)
+        total = math.fsum(score for score, _ in pairs)
+        of_known = math.fsum(score for score, known in pairs if known)
+        found = Perplexity(words, unknown, len(sentences), total, of_known, self._signature)
+        return answers.Scores.model_construct(
+            model=self.name,
+            sentences=sentences,
+            words=words,
+            unknown_words=unknown,
+            log10_prob=total,
+            perplexity=_finite(found.perplexity),
+            perplexity_known=_finite(found.perplexity_known),
+            signature=self._signature,
+        )
+
+
+class _Watched:
+    """A model that stops giving distributions when nobody waits for them any more."""
+
+    def __init__(self, model: Model, deadline: Deadline) -> None:
+        self._model, self._deadline = model, deadline
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words of the model."""
+        return self._model.vocabulary
+
+    def distribution(self, context: Any = ()) -> Floats:
+        """P(· | context), while there is time."""
+        self._deadline.check()
+        return self._model.distribution(context)
+
+
+def _kept(share: Share) -> list[str | None]:
+    """The words of a pattern's context, None for a gap; a word of the text may itself be written `_`."""
+    words = share.context.split(" ") if share.context else []
+    kept = [place == "1" for place in share.pattern[:-1]]
+    return [word if keep else None for word, keep in zip(words, kept, strict=True)]
+
+
+def _only(answer: type[answers.PatternFigures], values: dict[str, Any]) -> dict[str, Any]:
+    return {name: values[name] for name in answer.model_fields}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,67 @@
+// The page as a whole: the views, and what they share.
+
+import { onReturn, request } from "./api.js";
+import { byId } from "./dom.js";
+import { whole } from "./numbers.js";
+import { startSurprise } from "./surprise.js";
+import { startType } from "./type.js";
+import { startWhy } from "./why.js";
+
+const VIEWS = ["type", "why", "surprise"];
+
+function show(name, focus = false) {
+  for (const view of VIEWS) {
+    const selected = view === name;
+    const tab = byId(`tab-${view}`);
+    tab.setAttribute("aria-selected", selected);
+    tab.tabIndex = selected ? 0 : -1;
+    if (selected && focus) tab.focus();
+    byId(`view-${view}`).hidden = !selected;
+  }
+  history.replaceState(null, "", `#${name}`);
+  byId(`view-${name}`).dispatchEvent(new Event("shown"));
+}
+
+function listenToTabs() {
+  VIEWS.forEach((view, i) => {
+    byId(`tab-${view}`).addEventListener("click", () => show(view));
+    byId(`tab-${view}`).addEventListener("keydown", (event) => {
+      const to = { ArrowRight: i + 1, ArrowLeft: i + 2, Home: 0, End: 2 }[event.key];
+      if (to === undefined) return;
+      event.preventDefault();
+      show(VIEWS[to % 3], true);
+    });
+  });
+}
+
+export const about = (model) =>
+  `${{ mkn: "modified Kneser-Ney", glm: "may skip words" }[model.estimator] ?? model.estimator}, looks ${model.order - 1} words back`;
+
+let started = false;
+
+async function start() {
+  if (started) return;
+  const overview = await request("models");
+  if (overview === null || started) return;
+  started = true;
+  const shared = {
+    models: overview.models.map((model) => ({ ...model, about: about(model) })),
+    examples: overview.examples,
+    limits: overview.limits,
+    apart: overview.models.every((model) => model.punctuation_apart),
+    favourite: (overview.models.find((model) => model.estimator === "glm") ?? overview.models[0]).name,
+  };
+  shared.why = startWhy(shared, () => show("why", true));
+  startType(shared);
+  startSurprise(shared);
+  byId("models-line").textContent = shared.models
+    .map((m) => `${m.name}: ${m.estimator}, order ${m.order}, ${whole(m.trained_words)} words of text, ${whole(m.vocabulary)} known`)
+    .join(" · ");
+  const asked = location.hash.slice(1);
+  show(VIEWS.includes(asked) ? asked : "type");
+  if (!byId("view-type").hidden) byId("type-text").focus();
+}
+
+listenToTabs();
+onReturn(start);
+start();

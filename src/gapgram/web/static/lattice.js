@@ -1,0 +1,167 @@
+// The lattice of one prediction: a drawing whose discs can be walked through, the numbers of one disc, a table of all.
+
+import { draw, make } from "./dom.js";
+import { drawn, LABEL, label, layout, radius, UNIFORM } from "./lattice_layout.js";
+import { bits, oneIn, percent, probability, said, whole } from "./numbers.js";
+
+const context = (p) => (p.kept.length ? `“${p.kept.map((word) => said(word ?? "_")).join(" ")}”` : "no context");
+
+function told(p, word, order) {
+  const unknown = p.kept?.includes("<unk>") ? " <unk> stands for a word that the model does not know." : "";
+  return counted(p, said(word), order) + unknown;
+}
+
+function counted(p, word, order) {
+  if (p.id === UNIFORM) return "What is left over is shared evenly between all words of the vocabulary, unknown ones included.";
+  if (p.total === 0) return "This was never seen, so that all of its weight is passed on to patterns with fewer words.";
+  if (p.kept.length === order - 1 && p.chain) {
+    return `These words were followed by ${whole(p.total)} word${p.total === 1 ? "" : "s"} in the training text, ${whole(p.count)} of them “${word}”.`;
+  }
+  return `Counted as Kneser-Ney does, by different surroundings rather than by occurrences: ${whole(p.count)} of ${whole(p.total)} are “${word}”.`;
+}
+
+function figures(p, explanation) {
+  if (p.id === UNIFORM) {
+    return [["weight received", percent(explanation.uniform_share)], ["adds to the probability", probability(explanation.uniform_contribution)],
+      ["that is of it", percent(p.part)]];
+  }
+  return [
+    ["count of the word", whole(p.count)],
+    ["count of all words", whole(p.total)],
+    ["discount", p.count ? p.discount.toFixed(3) : "none"],
+    ["D1, D2, D3+", p.discounts.map((d) => d.toFixed(2)).join(", ")],
+    ["frequency, discounted", probability(p.discounted)],
+    ["g, passed on", p.backoff.toFixed(3)],
+    ["weight received", percent(p.share)],
+    ["adds to the probability", probability(p.contribution)],
+    ["that is of it", percent(p.part)],
+  ];
+}
+
+function table(explanation) {
+  const head = ["pattern", "count", "of", "discount", "g", "weight", "adds", "part"];
+  const rows = [...explanation.patterns].sort((a, b) => b.part - a.part).slice(0, 200).map((p) =>
+    [context(p), whole(p.count), whole(p.total), p.discount.toFixed(3), p.backoff.toFixed(3), percent(p.share), probability(p.contribution), percent(p.part)]);
+  return make("details", {}, make("summary", {}, "All numbers as a table"),
+    make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "All numbers" },
+      make("table", {},
+        make("thead", {}, make("tr", {}, ...head.map((name) => make("th", { scope: "col" }, name)))),
+        make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((cell) => make("td", { dir: "auto" }, cell))))))));
+}
+
+// A ground for the words of a disc, so that edges do not run through them.
+function fitPlate(plate) {
+  const box = plate.nextElementSibling.getBBox();
+  for (const [name, value] of Object.entries({ x: box.x - 3, y: box.y, width: box.width + 6, height: box.height + 13 })) {
+    plate.setAttribute(name, value);
+  }
+}
+
+export class LatticeView {
+  #answer = make("p", { class: "answer", role: "status" });
+  #picture = make("div", { class: "picture" });
+  #details = make("div", { class: "details", "aria-live": "polite" });
+  #table = make("div");
+  #explanation = null;
+  #chosen = null;
+  #width = 0;
+  #shape = null;
+
+  constructor(container) {
+    container.append(this.#answer, make("div", { class: "lattice" }, this.#picture, this.#details), this.#table);
+    container.hidden = true;
+    this.container = container;
+    new ResizeObserver(() => this.#resized()).observe(this.#picture);
+  }
+
+  show(explanation) {
+    this.container.hidden = false;
+    this.#explanation = explanation;
+    this.#answer.replaceChildren(`“${said(explanation.word)}” has a probability of `, make("strong", {}, percent(explanation.probability)),
+      make("small", {}, `  ${oneIn(explanation.probability)}, ${bits(explanation.log10_prob).toFixed(1)} bits${explanation.known ? "" : "; the model does not know the word"}`));
+    this.#draw();
+    const open = this.#table.querySelector("details")?.open ?? false;
+    this.#table.replaceChildren(table(explanation));
+    this.#table.querySelector("details").open = open;
+  }
+
+  #resized() {
+    if (this.#explanation && this.#picture.clientWidth && Math.abs(this.#picture.clientWidth - this.#width) > 1) this.#draw();
+  }
+
+  #draw() {
+    this.#width = this.#picture.clientWidth;
+    if (!this.#width) return;
+    const focused = this.#picture.contains(document.activeElement);
+    const shape = (this.#shape = layout(this.#explanation, this.#width));
+    if (!shape.nodes.some((node) => node.id === this.#chosen)) this.#chosen = null;
+    const first = shape.nodes.reduce((best, node) => (node.part > best.part ? node : best));
+    const svg = draw("svg", { viewBox: `0 0 ${this.#width} ${shape.height}`, role: "group", "data-patterns": this.#explanation.patterns.length,
+      "aria-label": `The lattice: ${this.#explanation.patterns.length} patterns; arrow keys walk through them` });
+    svg.append(...shape.edges.map((edge) => this.#edge(edge)), ...shape.nodes.map((node) => this.#node(node, shape.cell)));
+    this.#picture.replaceChildren(svg);
+    for (const plate of svg.querySelectorAll(".plate")) fitPlate(plate);
+    this.#choose(this.#chosen ?? first.id, focused, this.#chosen !== null);
+    if (drawn(this.#explanation.patterns).length < this.#explanation.patterns.length) {
+      this.#picture.append(make("p", { class: "note" }, `Drawn are the classical chain and the patterns that give most, of ${whole(this.#explanation.patterns.length)}.`));
+    }
+  }
+
+  #edge({ from, to, chain, rest }) {
+    return draw("line", { x1: from.x, y1: from.y + radius(from.part) + LABEL, x2: to.x, y2: to.y - radius(to.part), class: `edge${chain ? " chain" : ""}${rest ? " rest" : ""}`,
+      "data-from": from.id, "data-to": to.id });
+  }
+
+  #node(node, cell) {
+    const r = radius(node.part);
+    const words = node.id === UNIFORM ? "all words alike" : context(node);
+    const group = draw("g", { class: `node${node.part < 0.005 ? " idle" : ""}`, "data-pattern": node.id, "data-part": node.part, role: "button",
+      tabindex: "-1", "aria-label": `${words}: ${percent(node.part)} of the probability`,
+      onmouseenter: () => this.#choose(node.id), onfocus: () => this.#choose(node.id), onclick: () => this.#choose(node.id, true),
+      onkeydown: (event) => this.#walk(event, node) });
+    group.append(
+      draw("circle", { class: "ring", cx: node.x, cy: node.y, r: r + 4 }),
+      draw("circle", { class: "paper", cx: node.x, cy: node.y, r }),
+      draw("circle", { class: "disc", cx: node.x, cy: node.y, r, "fill-opacity": (0.08 + 0.92 * Math.sqrt(node.part)).toFixed(3) }),
+      draw("rect", { class: "plate", rx: 3 }),
+      draw("text", { class: "kept", x: node.x, y: node.y + r + 15 }, label(node, cell)),
+      draw("text", { class: "part", x: node.x, y: node.y + r + 29 }, percent(node.part)));
+    return group;
+  }
+
+  #choose(id, focus = false, chosen = true) {
+    if (chosen) this.#chosen = id;
+    for (const group of this.#picture.querySelectorAll(".node")) {
+      const selected = group.dataset.pattern === id;
+      group.classList.toggle("chosen", selected && chosen);
+      group.setAttribute("tabindex", selected ? "0" : "-1");
+      if (selected && focus && document.activeElement !== group) group.focus({ preventScroll: true });
+    }
+    for (const line of this.#picture.querySelectorAll(".edge")) {
+      line.classList.toggle("near", chosen && (line.dataset.from === id || line.dataset.to === id));
+    }
+    this.#tell(this.#shape.nodes.find((node) => node.id === id));
+  }
+
+  #tell(node) {
+    const { word, order } = this.#explanation;
+    const heading = node.id === UNIFORM ? "All words alike" : `After ${context(node)}`;
+    if (this.#details.dataset.told === node.id + heading + node.part + word) return;
+    this.#details.dataset.told = node.id + heading + node.part + word;
+    this.#details.replaceChildren(
+      make("h3", { dir: "auto" }, heading), make("p", { dir: "auto" }, told(node, word, order)),
+      make("dl", {}, ...figures(node, this.#explanation).map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)))));
+  }
+
+  #walk(event, node) {
+    const nodes = this.#shape.nodes;
+    const at = nodes.indexOf(node);
+    const beside = { ArrowRight: nodes[at + 1], ArrowLeft: nodes[at - 1] }[event.key];
+    const row = { ArrowDown: node.row + 1, ArrowUp: node.row - 1 }[event.key];
+    const near = nodes.filter((other) => other.row === row).sort((a, b) => Math.abs(a.x - node.x) - Math.abs(b.x - node.x))[0];
+    const to = beside ?? near;
+    if (!event.key.startsWith("Arrow")) return;
+    event.preventDefault();
+    if (to) this.#choose(to.id, true);
+  }
+}

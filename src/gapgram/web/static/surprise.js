@@ -1,0 +1,124 @@
+// Surprise: a text whose words are the darker the less a model saw them coming.
+
+import { Line, Mistake, onReturn } from "./api.js";
+import { busy, byId, debounced, make, modelChoice, note } from "./dom.js";
+import { bits, oneIn, whole } from "./numbers.js";
+import { Explainer } from "./why.js";
+import { sentences } from "./words.js";
+
+const DEBOUNCE_MS = 250;
+const DARK_BITS = 18; // at and above which a word is as dark as words get
+const DARKEST = 0.62;
+const MOST_WORDS = 20000; // shown; all are scored
+
+const figure = (x) => (x === null ? "–" : x.toLocaleString("en", { maximumFractionDigits: 1 }));
+
+export function startSurprise(shared) {
+  const field = byId("surprise-text");
+  const shaded = byId("surprise-shaded");
+  const explainer = new Explainer(shared, byId("surprise-lattice"), byId("surprise-note"));
+  const lines = shared.models.map(() => new Line());
+  let model = shared.favourite;
+  let answers = [];
+  let parts = []; // sentences as pieces of the text
+  let text = "";
+  let spans = [];
+  let current = 0;
+
+  async function refresh() {
+    const asked = field.value;
+    const cut = sentences(asked, shared.apart);
+    const question = { text: cut.map((sentence) => sentence.map((piece) => piece.word).join(" ")).join("\n") };
+    try {
+      const found = await Promise.all(shared.models.map((m, i) => lines[i].ask("score", { model: m.name, ...question })));
+      if (found.includes(null)) return;
+      [answers, parts, text, current] = [found, cut, asked, 0];
+      note(byId("surprise-note"), "");
+      shade();
+    } catch (error) {
+      if (!(error instanceof Mistake)) throw error;
+      note(byId("surprise-note"), error.message, true);
+    }
+    busy(shaded, false);
+  }
+
+  function shade() {
+    const scored = answers[shared.models.findIndex((m) => m.name === model)].sentences;
+    const content = [];
+    let at = 0;
+    spans = [];
+    for (const [i, sentence] of parts.entries()) {
+      for (const [j, piece] of sentence.entries()) {
+        content.push(text.slice(at, piece.begin), mark(text.slice(piece.begin, piece.end), scored[i], i, j));
+        at = piece.end;
+      }
+      content.push(mark("¶", scored[i], i, sentence.length));
+      if (spans.length > MOST_WORDS) break;
+    }
+    const rest = text.slice(at);
+    if (spans.length > MOST_WORDS) note(byId("surprise-note"), `Shaded are the first ${whole(spans.length)} words; the figures are of all.`);
+    shaded.replaceChildren(...content, rest);
+    if (spans.length) spans[Math.min(current, spans.length - 1)].tabIndex = 0;
+    figures();
+  }
+
+  function mark(shown, scores, i, j) {
+    const log10 = scores.log10_probs[j];
+    const end = j === scores.words.length - 1;
+    const said = `${end ? "end of the sentence" : shown}: ${bits(log10).toFixed(1)} bits, ${oneIn(10 ** log10)}${scores.known[j] ? "" : ", unknown word"}`;
+    const span = make("span", { class: `word${scores.known[j] ? "" : " unknown"}${end ? " end" : ""}`, role: "button", tabindex: "-1",
+      "data-bits": bits(log10).toFixed(3), title: said.slice(0, 300), "aria-label": said.slice(0, 300) }, shown);
+    span.style.backgroundColor = `rgba(var(--warm), ${(DARKEST * Math.min(1, bits(log10) / DARK_BITS) ** 1.4).toFixed(3)})`;
+    span.place = { i, j, n: spans.length };
+    spans.push(span);
+    return span;
+  }
+
+  function figures() {
+    const cells = (tag, values) => values.map((value, i) => make(tag, tag === "th" || i === 0 ? { scope: tag === "th" ? "col" : "row" } : {}, value));
+    byId("surprise-figures").replaceChildren(
+      make("thead", {}, make("tr", {}, ...cells("th", ["perplexity", "with unknown words", "without them", "words", "unknown"]))),
+      make("tbody", {}, ...answers.map((answer) =>
+        make("tr", { class: answer.model === model ? "chosen" : "" },
+          ...cells("td", [answer.model, figure(answer.perplexity), figure(answer.perplexity_known), whole(answer.words), whole(answer.unknown_words)])))));
+  }
+
+  function open(span) {
+    const { i, j } = span.place;
+    const words = parts[i].map((piece) => piece.word);
+    for (const other of shaded.querySelectorAll(".chosen")) other.classList.remove("chosen");
+    span.classList.add("chosen");
+    focusOn(span.place.n);
+    const context = words.slice(Math.max(0, j - 20), j).join(" ");
+    const word = (words[j] ?? "</s>").slice(0, shared.limits.word_characters);
+    explainer.explain({ model, context, start: j <= 20, word });
+  }
+
+  function focusOn(n) {
+    spans[current]?.setAttribute("tabindex", "-1");
+    current = Math.max(0, Math.min(n, spans.length - 1));
+    spans[current].tabIndex = 0;
+    spans[current].focus({ preventScroll: false });
+  }
+
+  shaded.addEventListener("click", (event) => event.target.place && open(event.target));
+  shaded.addEventListener("keydown", (event) => {
+    if (!event.target.place) return;
+    const to = { ArrowRight: current + 1, ArrowDown: current + 1, ArrowLeft: current - 1, ArrowUp: current - 1, Home: 0, End: spans.length - 1 }[event.key];
+    if (to !== undefined) focusOn(to);
+    else if (event.key === "Enter" || event.key === " ") open(event.target);
+    else return;
+    event.preventDefault();
+  });
+  const soon = debounced(refresh, DEBOUNCE_MS);
+  field.addEventListener("input", () => { busy(shaded, true); soon(); });
+  onReturn(refresh);
+  modelChoice(byId("surprise-models"), shared.models, model, (name) => {
+    model = name;
+    const chosen = shaded.querySelector(".chosen")?.place.n;
+    shade();
+    if (chosen !== undefined) open(spans[chosen]);
+  });
+  field.value = shared.examples.text;
+  refresh();
+}
