@@ -25,8 +25,27 @@ export function debounced(act, milliseconds) {
   };
 }
 
-// Whether what an element shows is about to change; screen readers wait for that.
-export const busy = (element, is) => element.setAttribute("aria-busy", is);
+// Whether what an element shows is about to change; screen readers wait for that. An answer ends it only if
+// nothing was changed since its question: `asked()` before, `answered(…)` with what it gave after.
+export class Busy {
+  constructor(element) {
+    this.element = element;
+    this.changes = 0;
+  }
+
+  changed() {
+    this.changes += 1;
+    this.element.setAttribute("aria-busy", true);
+  }
+
+  asked() {
+    return this.changes;
+  }
+
+  answered(asked) {
+    if (asked === this.changes) this.element.setAttribute("aria-busy", false);
+  }
+}
 
 // A note under a field; a mistake is told apart from news.
 export function note(element, sentence, mistake = false) {

@@ -1,7 +1,7 @@
 // Surprise: a text whose words are the darker the less a model saw them coming.
 
 import { Line, Mistake, onReturn } from "./api.js";
-import { busy, byId, debounced, make, modelChoice, note } from "./dom.js";
+import { Busy, byId, debounced, make, modelChoice, note } from "./dom.js";
 import { bits, oneIn, whole } from "./numbers.js";
 import { Explainer } from "./why.js";
 import { sentences } from "./words.js";
@@ -25,7 +25,10 @@ export function startSurprise(shared) {
   let spans = [];
   let current = 0;
 
+  const busy = new Busy(shaded);
+
   async function refresh() {
+    const changes = busy.asked();
     const asked = field.value;
     const cut = sentences(asked, shared.apart);
     const question = { text: cut.map((sentence) => sentence.map((piece) => piece.word).join(" ")).join("\n") };
@@ -39,7 +42,7 @@ export function startSurprise(shared) {
       if (!(error instanceof Mistake)) throw error;
       note(byId("surprise-note"), error.message, true);
     }
-    busy(shaded, false);
+    busy.answered(changes);
   }
 
   function shade() {
@@ -111,7 +114,7 @@ export function startSurprise(shared) {
     event.preventDefault();
   });
   const soon = debounced(refresh, DEBOUNCE_MS);
-  field.addEventListener("input", () => { busy(shaded, true); soon(); });
+  field.addEventListener("input", () => { busy.changed(); soon(); });
   onReturn(refresh);
   modelChoice(byId("surprise-models"), shared.models, model, (name) => {
     model = name;

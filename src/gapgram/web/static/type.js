@@ -1,7 +1,7 @@
 // Type: guesses while one writes, a list for each model.
 
 import { Line, Mistake, onReturn, request } from "./api.js";
-import { busy, byId, debounced, make, note } from "./dom.js";
+import { Busy, byId, debounced, make, note } from "./dom.js";
 import { percent } from "./numbers.js";
 import { beforeCaret, plain } from "./words.js";
 
@@ -15,10 +15,12 @@ export function startType(shared) {
   let lists = []; // of options, one list a model
   let active = null; // {list, place}
   let seed = 1;
+  const busy = new Busy(byId("type-lists"));
 
   const typed = () => beforeCaret(field.value.slice(0, field.selectionStart), shared.apart);
 
   async function refresh() {
+    const asked = busy.asked();
     const { words, start, prefix } = typed();
     const question = { context: words.join(" "), start, prefix: prefix.slice(0, shared.limits.word_characters), k };
     try {
@@ -31,7 +33,7 @@ export function startType(shared) {
       if (!(error instanceof Mistake)) throw error;
       note(byId("type-note"), error.message, true);
     }
-    busy(byId("type-lists"), false);
+    busy.answered(asked);
   }
 
   function showGuesses(found, prefix) {
@@ -159,7 +161,7 @@ export function startType(shared) {
     act();
   });
   const soon = debounced(refresh, DEBOUNCE_MS);
-  const changed = () => { busy(byId("type-lists"), true); soon(); };
+  const changed = () => { busy.changed(); soon(); };
   field.addEventListener("input", changed);
   field.addEventListener("click", changed);
   onReturn(refresh);

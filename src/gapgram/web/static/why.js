@@ -1,7 +1,7 @@
 // Why: a word, the words before it, and the lattice behind its probability.
 
 import { Line, Mistake, onReturn } from "./api.js";
-import { busy, byId, debounced, make, modelChoice, note } from "./dom.js";
+import { Busy, byId, debounced, make, modelChoice, note } from "./dom.js";
 import { LatticeView } from "./lattice.js";
 import { percent } from "./numbers.js";
 import { plain } from "./words.js";
@@ -39,6 +39,7 @@ export function startWhy(shared, show) {
   const word = byId("why-word");
   const explainer = new Explainer(shared, byId("why-lattice"), byId("why-note"));
   const likely = new Line();
+  const busy = new Busy(byId("why-lattice"));
   let model = shared.favourite;
   let start = true;
 
@@ -48,6 +49,7 @@ export function startWhy(shared, show) {
   }
 
   async function refresh() {
+    const changes = busy.asked();
     const asked = question();
     const chosen = plain(word.value, false)[0];
     await Promise.all([
@@ -56,7 +58,7 @@ export function startWhy(shared, show) {
         : note(byId("why-note"), "Write a word, or take one of these."),
       suggest(asked),
     ]);
-    busy(byId("why-lattice"), false);
+    busy.answered(changes);
   }
 
   async function suggest(asked) {
@@ -68,7 +70,7 @@ export function startWhy(shared, show) {
   }
 
   const soon = debounced(refresh, DEBOUNCE_MS);
-  const changed = () => { busy(byId("why-lattice"), true); soon(); };
+  const changed = () => { busy.changed(); soon(); };
   before.addEventListener("input", () => { start = true; changed(); });
   word.addEventListener("input", changed);
   byId("view-why").addEventListener("shown", refresh);
