@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from corpora import lattices
 from gapgram import GapgramError, Lattice, Pattern
+from gapgram.errors import UsageError
 from gapgram.pattern import MAX_ORDER
 
 families = st.integers(1, 6).flatmap(lattices)
@@ -123,3 +124,11 @@ def test_numbers_of_numpy_are_orders_too() -> None:
     import numpy as np
 
     assert type(Lattice.full(np.int64(3)).order) is int  # type: ignore[arg-type]
+
+
+def test_a_full_lattice_has_its_limit() -> None:
+    assert len(Lattice.full(11).patterns) == 1024
+    with pytest.raises(UsageError, match="order 12: the full lattice has 2,048 patterns, at most 1,024 are kept"):
+        Lattice.full(12)
+    assert Lattice.chain(16).name == "chain"
+    assert Lattice.parse("1100000000000011", order=16).name == "custom"

@@ -24,6 +24,8 @@ from typing import SupportsIndex
 from gapgram.errors import UsageError
 from gapgram.pattern import MAX_ORDER, Pattern
 
+MAX_PATTERNS = 1024
+
 
 @dataclass(frozen=True)
 class Lattice:
@@ -53,6 +55,11 @@ class Lattice:
     @classmethod
     def full(cls, order: int) -> Lattice:
         """All 2^(n-1) patterns: the generalized language model."""
+        if 1 << (check_order(order) - 1) > MAX_PATTERNS:
+            raise UsageError(
+                f"order {order}: the full lattice has {1 << (order - 1):,} patterns, at most {MAX_PATTERNS:,} are kept; "
+                "lower the order, or name a lattice of your own"
+            )
         return cls.of(order, (Pattern(mask) for mask in range(1 << (check_order(order) - 1))))
 
     @classmethod
@@ -75,7 +82,7 @@ class Lattice:
         """``chain``, ``full`` or ``custom``."""
         if self == Lattice.chain(self.order):
             return "chain"
-        return "full" if self == Lattice.full(self.order) else "custom"
+        return "full" if len(self.patterns) == 1 << (self.order - 1) else "custom"
 
     @cached_property
     def _members(self) -> frozenset[Pattern]:
