@@ -57,8 +57,8 @@ class Lattice:
         """All 2^(n-1) patterns: the generalized language model."""
         if 1 << (check_order(order) - 1) > MAX_PATTERNS:
             raise UsageError(
-                f"order {order}: the full lattice has {1 << (order - 1):,} patterns, at most {MAX_PATTERNS:,} are kept; "
-                "lower the order, or name a lattice of your own"
+                f"order {order}: the full lattice has {1 << (order - 1):,} patterns, at most {MAX_PATTERNS:,} are "
+                "kept: lower the order, or name a lattice of your own"
             )
         return cls.of(order, (Pattern(mask) for mask in range(1 << (check_order(order) - 1))))
 
