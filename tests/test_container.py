@@ -97,11 +97,18 @@ def test_a_small_file_is_checked_whenever_it_is_opened(saved: Path, path: Path) 
 def test_a_large_file_is_checked_in_full_on_request(
     saved: Path, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(container, "_VERIFIED_ON_OPENING", 100)
+    monkeypatch.setattr(container, "_VERIFIED_FILE", 100)
+    contents = container.read(saved, container.MODEL)
+    small, large = (next(s for s in contents.sections if s.name == name) for name in ("row_values", "grams"))
+    monkeypatch.setattr(container, "_VERIFIED_SECTION", large.padded - 1)
+    for section in (small, large):
+        data = bytearray(saved.read_bytes())
+        data[section.offset] ^= 4
+        assert message(path, bytes(data), verify=True).startswith(f"damaged: its section {section.name} ")
+    gapgram.load(path)  # its large table is damaged
     data = bytearray(saved.read_bytes())
-    data[200] ^= 4
-    assert message(path, bytes(data), verify=True).startswith("damaged: its section ")
-    gapgram.load(path)
+    data[small.offset] ^= 4
+    assert message(path, bytes(data)).startswith("damaged: its section row_values ")
 
 
 def test_a_file_cut_off_anywhere(saved: Path, path: Path) -> None:
