@@ -99,7 +99,7 @@ def test_a_large_file_is_checked_in_full_on_request(
 ) -> None:
     monkeypatch.setattr(container, "_VERIFIED_FILE", 100)
     contents = container.read(saved, container.MODEL)
-    small, large = (next(s for s in contents.sections if s.name == name) for name in ("row_values", "grams"))
+    small, large = (next(s for s in contents.sections if s.name == name) for name in ("discounts", "grams"))
     monkeypatch.setattr(container, "_VERIFIED_SECTION", large.padded - 1)
     for section in (small, large):
         data = bytearray(saved.read_bytes())
@@ -108,7 +108,7 @@ def test_a_large_file_is_checked_in_full_on_request(
     gapgram.load(path)  # its large table is damaged
     data = bytearray(saved.read_bytes())
     data[small.offset] ^= 4
-    assert message(path, bytes(data)).startswith("damaged: its section row_values ")
+    assert message(path, bytes(data)).startswith("damaged: its section discounts ")
 
 
 def test_a_file_cut_off_anywhere(saved: Path, path: Path) -> None:
