@@ -18,7 +18,7 @@ import json
 import os
 import struct
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -68,7 +68,7 @@ class Contents:
 
 def write(path: str | Path, kind: int, metadata: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
     """Write a file aside, sync it and rename it; nothing is left behind if that fails."""
-    with _written_aside(Path(path)) as file:
+    with written_aside(Path(path)) as file:
         file.write(_HEADER.pack(_UNFINISHED, VERSION, kind, 0, 0, 0, 0, 0))
         sections = [_write_section(file, name, np.ascontiguousarray(array)) for name, array in arrays.items()]
         table = json.dumps(
@@ -98,9 +98,11 @@ def _write_section(file: BinaryIO, name: str, array: npt.NDArray[Any]) -> Sectio
     return Section(name, array.dtype.str, array.shape, offset, padded, checksum.intdigest())
 
 
-def check_place(path: str | Path) -> None:
-    """Refuse a place where no file can be written; worth asking before long work."""
+def check_place(path: str | Path, inputs: Iterable[str | Path] = ()) -> None:
+    """Refuse a place where no file can be written, or that holds what is read; worth asking before long work."""
     path = Path(path)
+    if path.is_file() and any(os.path.exists(i) and os.path.samefile(i, path) for i in inputs):
+        raise ModelFileError(f"{path}: is read and would be replaced; name another file to write")
     if not path.parent.is_dir():
         raise ModelFileError(f"{path}: the folder {path.parent} does not exist; make it first")
     if path.is_dir():
@@ -112,7 +114,7 @@ def check_place(path: str | Path) -> None:
 
 
 @contextlib.contextmanager
-def _written_aside(path: Path) -> Iterator[BinaryIO]:
+def written_aside(path: Path) -> Iterator[BinaryIO]:
     """A file that takes its final name only when all went well; where that is a link, what it leads to does."""
     check_place(path)
     path, aside = Path(os.path.realpath(path)), None

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gapgram import corpus as text
-from gapgram.container import check_place
+from gapgram.container import check_place, written_aside
 from gapgram.errors import ModelFileError, TextError, UsageError
 from gapgram.queries import Begins, Floats, Ids, Queries, Sentence
 from gapgram.vocabulary import SPECIAL, START, Vocabulary
@@ -125,14 +125,15 @@ class Mixture(Queries):
 
     def save(self, path: str | Path) -> None:
         """Write a file that names the models' files, relative to its own place, and their weights."""
-        check_place(path)
+        check_place(path, [model.path for model in self.models if model.path is not None])
         entries = []
         for model, weight in zip(self.models, self.weights.tolist(), strict=True):
             if model.path is None:
                 raise ModelFileError("a mixture names the files of its models: save them first")
             place = os.path.relpath(model.path, Path(path).resolve().parent)
             entries.append({"path": place, "weight": weight, "signature": str(model.signature)})
-        Path(path).write_text(json.dumps({"format": FORMAT, "models": entries}, indent=2) + "\n", encoding="utf-8")
+        with written_aside(Path(path)) as file:
+            file.write(json.dumps({"format": FORMAT, "models": entries}, indent=2).encode() + b"\n")
         self._path = Path(path).resolve()
 
     def __repr__(self) -> str:

@@ -20,7 +20,11 @@ _HEAD = 1 << 14  # bytes in which an ARPA file begins, after what its toolkit sa
 
 def open_model(path: str | PathLike[str], *, shown: bool = False) -> AnyModel:
     """Open a model by what its file begins with; what is none of the others must be gapgram's own."""
-    path = Path(path)
+    return _open(Path(path), shown, ())
+
+
+def _open(path: Path, shown: bool, outer: tuple[Path, ...]) -> AnyModel:
+    """As `open_model`, of a part of the mixtures `outer`."""
     try:
         head = next(read_chunks(path, size=_HEAD), b"")
     except TextError:
@@ -28,11 +32,13 @@ def open_model(path: str | PathLike[str], *, shown: bool = False) -> AnyModel:
     if b"\\data\\" in head and not head.startswith(b"gapgram"):
         return read_arpa(path, shown=shown)
     if head.startswith(b"{"):
-        return _read_mixture(path)
+        return _read_mixture(path, (*outer, path.resolve()))
     return Model.load(path)
 
 
-def _read_mixture(path: Path) -> Mixture:
+def _read_mixture(path: Path, outer: tuple[Path, ...]) -> Mixture:
+    if path.resolve() in outer[:-1]:
+        raise ModelFileError(f"{path}: a mixture that is a part of itself; make it again with gapgram mix")
     try:
         found = json.loads(path.read_text("utf-8"))
         entries = [(str(e["path"]), float(e["weight"]), str(e["signature"])) for e in found["models"]]
@@ -41,13 +47,13 @@ def _read_mixture(path: Path) -> Mixture:
         fits = False
     if not fits:
         raise ModelFileError(f"{path}: not a mixture as gapgram writes it; make it again with gapgram mix")
-    models = [_part(path, place, signature) for place, _, signature in entries]
+    models = [_part(path, place, signature, outer) for place, _, signature in entries]
     return Mixture(models, [weight for _, weight, _ in entries], path.resolve())
 
 
-def _part(path: Path, place: str, signature: str) -> AnyModel:
+def _part(path: Path, place: str, signature: str, outer: tuple[Path, ...]) -> AnyModel:
     """A model of a mixture; it must be the one that was mixed."""
-    model = open_model(path.parent / place)
+    model = _open(path.parent / place, False, outer)
     if str(model.signature) != signature:
         raise ModelFileError(f"{path}: {place} is another model than when the mixture was made; mix again")
     return model

@@ -57,7 +57,8 @@ def train(
     patterns = lattice if isinstance(lattice, Lattice) else Lattice.parse(lattice or MODELS[model], order)
     rules = rules or text.TextRules()
     if output is not None:
-        container.check_place(output)
+        read = [path for paths in (texts, held_out_texts) if paths is not None for path in text.as_paths(paths)]
+        container.check_place(output, read)
     if sentences is not None:
         blocks = text.blocks_of_sentences(sentences)
     else:

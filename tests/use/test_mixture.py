@@ -103,3 +103,22 @@ def test_the_command(pair: list[Model], tmp_path: Path) -> None:
     assert sum(weights) == pytest.approx(1)
     assert open_model(tmp_path / "m").order == 4
     assert CliRunner().invoke(command, [*paths, "--weights", "0.25,0.75"]).stdout.startswith("0.250000\t")
+
+
+def test_a_mixture_never_replaces_what_it_is_made_of(made: dict[str, Model], tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    shutil.copy(str(made["mkn"].path), one)
+    shutil.copy(str(made["uniform"].path), two)
+    before = one.read_bytes()
+    with pytest.raises(ModelFileError, match="one: is read and would be replaced; name another file to write"):
+        Mixture([Model.load(one), Model.load(two)], [0.5, 0.5]).save(one)
+    assert one.read_bytes() == before
+
+
+def test_a_mixture_that_is_a_part_of_itself_is_refused(made: dict[str, Model], tmp_path: Path) -> None:
+    shutil.copy(str(made["mkn"].path), tmp_path / "one")
+    Mixture([Model.load(tmp_path / "one")] * 2, [0.5, 0.5]).save(tmp_path / "mixed")
+    circle = (tmp_path / "mixed").read_text().replace('"one"', '"mixed"')
+    (tmp_path / "mixed").write_text(circle)
+    with pytest.raises(ModelFileError, match="mixed: a mixture that is a part of itself"):
+        open_model(tmp_path / "mixed")

@@ -8,8 +8,6 @@ other. A model with gaps falls back on several at once, and an ARPA file has no 
 from __future__ import annotations
 
 import gzip
-import os
-import tempfile
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -20,8 +18,8 @@ import numpy.typing as npt
 
 from gapgram.arpa.tree import contiguous_tree, word_ids
 from gapgram.backoff_model import NEVER, BackoffModel, Grams
-from gapgram.container import check_place
-from gapgram.errors import ModelFileError, UsageError
+from gapgram.container import written_aside
+from gapgram.errors import UsageError
 from gapgram.kernels import backoff as kernels
 from gapgram.kernels.lookup import BACKOFF, SCALE
 from gapgram.kernels.tables import ROW_MASK
@@ -88,25 +86,13 @@ def _backoffs(model: Model, length: int) -> Floats:
 def write_arpa(model: Model | BackoffModel, path: str | Path) -> None:
     """Write a model as an ARPA file, aside and renamed; compressed where its name ends in `.gz`."""
     backoff = as_backoff(model) if isinstance(model, Model) else model
-    target = Path(os.path.realpath(path))
-    check_place(target)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".unfinished", dir=target.parent)
-    aside = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as raw:
-            stream = gzip.GzipFile("", "wb", 6, raw, 0) if target.suffix == ".gz" else raw
-            for part in arpa_text(backoff):
-                stream.write(part.encode("utf-8", "surrogatepass"))
-            if stream is not raw:
-                cast("IO[bytes]", stream).close()
-        mask = os.umask(0)
-        os.umask(mask)
-        aside.chmod(0o666 & ~mask)
-        aside.replace(target)
-    except OSError as error:
-        raise ModelFileError(f"{target}: cannot be written: {error.strerror}") from None
-    finally:
-        aside.unlink(missing_ok=True)
+    target = Path(path)
+    with written_aside(target) as raw:
+        stream = gzip.GzipFile("", "wb", 6, raw, 0) if target.suffix == ".gz" else raw
+        for part in arpa_text(backoff):
+            stream.write(part.encode("utf-8", "surrogatepass"))
+        if stream is not raw:
+            cast("IO[bytes]", stream).close()
 
 
 def arpa_text(model: BackoffModel) -> Iterator[str]:

@@ -45,7 +45,7 @@ def command(
     from gapgram.mixture import Mixture
     from gapgram.opening import open_model
 
-    check_place(output)
+    check_place(output, [model, *([measure] if measure else [])])
     opened = open_model(model, shown=not quiet)
     if isinstance(opened, Mixture):
         raise UsageError(f"{model}: a mixture has no ARPA file; use it as it is, through gapgram.kenlm")

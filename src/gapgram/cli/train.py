@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import click
@@ -65,7 +64,6 @@ def command(
     from gapgram import TextRules, train
     from gapgram.model_info import model_info
 
-    _check_output(output, (*texts, *held_out_texts))
     began = time.perf_counter()
     rules = TextRules(special=special, invalid=invalid)
     held_out = list(held_out_texts) or None
@@ -80,13 +78,3 @@ def command(
         f"in {time.perf_counter() - began:.1f} s",
         quiet,
     )
-
-
-def _check_output(output: str, texts: tuple[str, ...]) -> None:
-    """Refuse a place that cannot be written, or that a text would be lost from, before the work and not after."""
-    from gapgram.container import check_place
-    from gapgram.errors import UsageError
-
-    check_place(output)
-    if any(os.path.exists(t) and os.path.exists(output) and os.path.samefile(t, output) for t in texts):
-        raise UsageError(f"{output}: is the text itself, which the model would replace; name another file with -o")
