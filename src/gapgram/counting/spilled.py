@@ -83,7 +83,7 @@ class SpilledPieces:
     """The tables of all bands, in files."""
 
     def __init__(self, folder: Path, jobs: Sequence[Job], unigrams: dict[int, int]) -> None:
-        self._bands: dict[int, list[Job]] = {}
+        self._bands: dict[int, list[Job]] = {band: [] for band in unigrams}
         for job in jobs:
             self._bands.setdefault(job.band, []).append(job)
         self._files = {job.name: _PieceFile(folder / job.name) for job in jobs}
