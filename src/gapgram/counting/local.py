@@ -10,10 +10,10 @@ from typing import TypeVar
 import numpy as np
 
 from gapgram.corpus import Corpus
-from gapgram.counting.assemble import Piece, assemble
+from gapgram.counting.assemble import assemble
 from gapgram.counting.band import Band
 from gapgram.counting.windows import Bands
-from gapgram.counts import Counts, TextInfo
+from gapgram.counts import Counts, Piece, TextInfo
 from gapgram.errors import TextError, UsageError
 from gapgram.kernels.words import START
 from gapgram.lattice import Lattice

@@ -64,13 +64,13 @@ def _sample(
     seen: bool,
 ) -> Sample:
     limit = limit or NUMBERS // len(counts.patterns)
-    reaches = counts.pattern_arrays["reaches"]
+    reaches = counts.reaches
     allowed = np.where([p in counts.lattice.patterns for p in counts.patterns], reaches, _NEVER)
     parts = []
     for positions, starts in _chunks(begins, order, limit):
         words = ids[positions]
         available = availability(words, starts, counts.lattice.order)
-        statistics = fitting.statistics_of(words, available, counts.tables.rows, counts.lookup_arrays)
+        statistics = fitting.statistics_of(words, available, counts.tables)
         usable = (words != START) & (words != UNKNOWN)
         if seen:
             lost = _leave_out(counts, statistics, available) & usable
@@ -83,7 +83,7 @@ def _sample(
 
 def _leave_out(counts: Counts, statistics: Ids, available: npt.NDArray[np.int16]) -> npt.NDArray[np.bool_]:
     """Take each position out of its statistics; True where its word occurs nowhere else."""
-    order, reaches = counts.lattice.order, counts.pattern_arrays["reaches"]
+    order, reaches = counts.lattice.order, np.ascontiguousarray(counts.reaches)
     chain = np.array([counts.index(Pattern.contiguous(k)) for k in range(order)])
     contiguous = np.array([p.is_contiguous for p in counts.patterns])
     unique = fitting.unique_from(statistics, available, chain)
