@@ -58,6 +58,11 @@ class Piece:
     contexts: Array
     rows: Array
 
+    @property
+    def n_grams(self) -> int:
+        """How many grams there are."""
+        return self.grams.size
+
 
 @dataclass(frozen=True)
 class Counts:

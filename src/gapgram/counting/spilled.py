@@ -24,9 +24,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gapgram.counting.assemble import Piece
+from gapgram.counts import Piece
 from gapgram.counting.band import Band
 from gapgram.counting.local import BAND_POSITIONS, check_length, checked_threads, in_threads
+from gapgram.counting.streaming import StoredPiece
 from gapgram.errors import UsageError
 from gapgram.kernels import sorting
 from gapgram.kernels.tables import COUNT_BITS, ROW_MASK
@@ -89,16 +90,16 @@ class SpilledPieces:
         self._files = {job.name: _PieceFile(folder / job.name) for job in jobs}
         self._unigrams = unigrams  # of the words that are cut further, by band
 
-    def of(self, pattern: Pattern) -> Iterator[Piece]:
+    def of(self, pattern: Pattern) -> Iterator[StoredPiece]:
         """The pieces of a pattern, in the order of the bands."""
         second = _second(pattern)
         for band, jobs in sorted(self._bands.items()):
             if band not in self._unigrams:
-                yield self._files[jobs[0].name].read(pattern)
+                yield self._files[jobs[0].name].piece(pattern)
             elif not pattern.mask:
                 yield Piece(np.array([self._unigrams[band]]), np.empty(0, np.int64), np.zeros((1, 4), np.int64))
             else:
-                parts = (self._files[job.name].read(pattern) for job in jobs if job.second == second)
+                parts = (self._files[job.name].piece(pattern) for job in jobs if job.second == second)
                 if len(pattern) == 1:
                     yield _merged(list(parts))
                 else:
@@ -111,7 +112,7 @@ def _second(pattern: Pattern) -> int:
     return offsets[-1] - offsets[-2] if len(pattern) else 0
 
 
-def _merged(parts: list[Piece]) -> Piece:
+def _merged(parts: list[_PieceInFile]) -> Piece:
     """The piece of a pattern of two words whose one context, the oldest word, spans several parts."""
     rows = np.zeros((2, 4), np.int64)
     for part in parts:
@@ -142,12 +143,34 @@ class _PieceFile:
             index = json.dumps(places).encode()
             file.write(index + len(index).to_bytes(8, "little"))
 
-    def read(self, pattern: Pattern) -> Piece:
-        at, n_grams, n_contexts, n_rows = self._places[str(pattern)]
-        with self._path.open("rb") as file:
-            file.seek(at)
-            grams, contexts, rows = (np.fromfile(file, np.int64, n) for n in (n_grams, n_contexts, 4 * n_rows))
-        return Piece(grams, contexts, rows.reshape(-1, 4))
+    def piece(self, pattern: Pattern) -> _PieceInFile:
+        return _PieceInFile(self._path, *self._places[str(pattern)])
+
+
+@dataclass(frozen=True)
+class _PieceInFile:
+    """A piece whose arrays are read when they are asked for."""
+
+    path: Path
+    at: int
+    n_grams: int
+    n_contexts: int
+    n_rows: int
+
+    @property
+    def grams(self) -> Integers:
+        return self._read(0, self.n_grams)
+
+    @property
+    def contexts(self) -> Integers:
+        return self._read(self.n_grams, self.n_contexts)
+
+    @property
+    def rows(self) -> Integers:
+        return self._read(self.n_grams + self.n_contexts, 4 * self.n_rows).reshape(-1, 4)
+
+    def _read(self, skipped: int, n: int) -> Integers:
+        return np.fromfile(self.path, np.int64, n, offset=self.at + 8 * skipped)
 
 
 class _Room:
