@@ -177,7 +177,7 @@ class Unfinished:
             with self.aside.open("ab") as file:
                 self.sections.append(_write_section(file, stream.name, stream))
         except OSError as error:
-            raise _cannot_write(self.path, error) from None
+            raise _cannot_write(self.path, error, "") from None
 
     def mapped(self) -> Mapped:
         """The sections so far."""
@@ -194,7 +194,7 @@ class Unfinished:
             _give_usual_permissions(self.aside)
             self.aside.replace(self.path)
         except OSError as error:
-            raise _cannot_write(self.path, error) from None
+            raise _cannot_write(self.path, error, "") from None
 
     def discard(self) -> None:
         """Remove what was written."""
@@ -259,9 +259,9 @@ def _give_usual_permissions(path: Path) -> None:
     path.chmod(0o666 & ~mask)
 
 
-def _cannot_write(path: Path, error: OSError) -> ModelFileError:
+def _cannot_write(path: Path, error: OSError, outcome: str = "; nothing was kept") -> ModelFileError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return ModelFileError(f"{path}: no room left while writing ({error.strerror}); nothing was kept")
+        return ModelFileError(f"{path}: no room left while writing ({error.strerror}){outcome}")
     return ModelFileError(f"{path}: cannot be written: {error.strerror}")
 
 

@@ -174,10 +174,12 @@ class Counts:
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """All arrays by name, as they go into a file."""
-        words = self.vocabulary
-        return {
-            "words": words.pool, "word_offsets": words.offsets, "word_slots": words.slots, **self.tables._asdict(),
-        }  # fmt: skip
+        return {**self.word_arrays(self.vocabulary), **self.tables._asdict()}
+
+    @staticmethod
+    def word_arrays(words: Vocabulary) -> dict[str, npt.NDArray[Any]]:
+        """The arrays of a vocabulary by name, as they go into a file."""
+        return {"words": words.pool, "word_offsets": words.offsets, "word_slots": words.slots}
 
     @classmethod
     def from_parts(cls, metadata: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Counts:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -90,7 +91,7 @@ def _store(pieces: Iterable[Ids], reader: Reader, folder: WorkFolder) -> StoredT
             counts += np.bincount(ids, minlength=counts.size)
             target.write(ids.data)
     first.unlink()
-    arrays = (vocabulary.pool, vocabulary.offsets, vocabulary.slots, counts)
+    arrays: list[npt.NDArray[Any]] = [vocabulary.pool, vocabulary.offsets, vocabulary.slots, counts]
     for name, array in zip(_ARRAYS, arrays, strict=True):
         with folder.written(f"{name}.npy") as file:
             np.save(file, array)

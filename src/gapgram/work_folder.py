@@ -35,9 +35,12 @@ class WorkFolder:
     def begin(cls, path: Path, identity: Mapping[str, Any]) -> WorkFolder:
         """A new folder; what an earlier run left there is removed."""
         lock = _locked(path)
-        for entry in path.iterdir():
-            if entry.name != _LOCK:
-                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+        others = [entry for entry in path.iterdir() if entry.name != _LOCK]
+        if others and not (path / _NOTES).is_file():
+            lock.close()
+            raise UsageError(f"{path}: holds other files; name another folder for temporary files (--tmp)")
+        for entry in others:
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
         folder = cls(path, {"identity": _plain(identity), "stages": {}}, lock)
         folder._write_notes()
         return folder
@@ -63,6 +66,28 @@ class WorkFolder:
             )
         return cls(path, notes, lock)
 
+    @classmethod
+    def leftover(cls, path: Path) -> WorkFolder | None:
+        """The folder of an interrupted run, whatever it had for input, to be removed; None where there is none."""
+        if not (path / _NOTES).is_file():
+            return None
+        lock = _locked(path)
+        try:
+            notes = json.loads((path / _NOTES).read_text())
+        except ValueError:
+            notes = {}
+        return cls(path, notes if "stages" in notes else {"stages": {}}, lock)
+
+    @property
+    def any_done(self) -> bool:
+        """Whether a stage is done, so that another run could go on."""
+        return bool(self._notes["stages"])
+
+    @property
+    def bytes(self) -> int:
+        """The disk that its files take."""
+        return sum(entry.stat().st_size for entry in self.path.iterdir())
+
     def done(self, stage: str) -> Any:
         """What was noted of a stage; None while it is not done."""
         return self._notes["stages"].get(stage)
@@ -70,6 +95,12 @@ class WorkFolder:
     def note(self, stage: str, values: Any) -> None:
         """Note that a stage is done."""
         self._notes["stages"][stage] = values
+        self._write_notes()
+
+    def forget(self, stages: str) -> None:
+        """Forget the stages whose names begin so."""
+        for stage in [stage for stage in self._notes["stages"] if stage.startswith(stages)]:
+            del self._notes["stages"][stage]
         self._write_notes()
 
     def _write_notes(self) -> None:

@@ -18,7 +18,7 @@ GRAM_WIDTH = 32
 
 def assemble(patterns: tuple[Pattern, ...], pieces: dict[Pattern, list[Piece]]) -> Tables:
     """The tables of all patterns, the pieces of each in order; empties `pieces` as it goes."""
-    pieces[Pattern(0)] = [all_words(pieces[Pattern(0)])]
+    pieces[Pattern(0)] = [all_words([part.grams for part in pieces[Pattern(0)]])]
     sizes = [sum(p.grams.size for p in pieces[q]) for q in patterns]
     rows, numbers = zip(*[_distinct_rows([p.rows for p in pieces[q]]) for q in patterns], strict=True)
     places = places_of(patterns, sizes, [len(r) for r in rows])
@@ -96,9 +96,9 @@ def parts_of(patterns: tuple[Pattern, ...]) -> Array:
     return parts
 
 
-def all_words(parts: list[Piece]) -> Piece:
-    """The tables of the empty pattern: the words of all bands follow its one context."""
-    grams = np.concatenate([part.grams for part in parts])
+def all_words(parts: list[Array]) -> Piece:
+    """The tables of the empty pattern, from its grams in each band: all words follow its one context."""
+    grams = np.concatenate(parts)
     return Piece(*kernels.build_tables(grams >> COUNT_BITS, grams & COUNT_MASK, np.array([0, grams.size], np.int32)))
 
 

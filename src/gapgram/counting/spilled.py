@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gapgram.counts import Piece
 from gapgram.counting.band import Band
 from gapgram.counting.local import BAND_POSITIONS, check_length, checked_threads, in_threads
 from gapgram.counting.streaming import StoredPiece
+from gapgram.counts import Piece
 from gapgram.errors import UsageError
 from gapgram.kernels import sorting
 from gapgram.kernels.tables import COUNT_BITS, ROW_MASK
@@ -206,17 +206,13 @@ class SpilledCount:
 
     def pieces(self, *, shown: bool = False) -> SpilledPieces:
         """Count all bands that are not counted yet."""
-        cuts = self.folder.done("windows") or self._scatter(shown)
-        bands = [Job(k, 0, 0, a, b, *self._place(a, b)) for k, (a, b) in enumerate(pairwise(cuts))]
-        unigrams: dict[int, int] = {}
-        jobs: list[Job] = []
-        for band in bands:
-            # Not so where an earlier run, with less memory, has begun to cut it.
-            if self._fits(band.windows) and self.folder.done(f"split-{band.band}") is None:
-                jobs.append(band)
-            else:
-                parts, unigrams[band.band] = self._parts(band)
-                jobs += parts
+        jobs, unigrams = self._jobs(shown)
+        if not all(self._fits(job.windows) for job in jobs):  # an earlier run had more memory: cut them anew
+            self.folder.forget("windows")
+            self.folder.forget("split")
+            for path in self.folder.path.glob("pieces*"):
+                path.unlink()
+            jobs, unigrams = self._jobs(shown)
         room = _Room(self.memory)
 
         def work(job: Job) -> None:
@@ -229,6 +225,21 @@ class SpilledCount:
         for path in self.folder.path.glob("windows*"):
             path.unlink()
         return SpilledPieces(self.folder.path, jobs, unigrams)
+
+    def _jobs(self, shown: bool) -> tuple[list[Job], dict[int, int]]:
+        """What is to be counted, and the grams of the empty pattern of words that are cut further, by band."""
+        cuts = self.folder.done("windows") or self._scatter(shown)
+        unigrams: dict[int, int] = {}
+        jobs: list[Job] = []
+        for k, (first, last) in enumerate(pairwise(cuts)):
+            band = Job(k, 0, 0, first, last, *self._place(first, last))
+            is_split = self.folder.done(f"split-{k}") is not None
+            if is_split or (last - first == 1 and not self._fits(band.windows)):
+                parts, unigrams[k] = self._parts(band)
+                jobs += parts
+            else:
+                jobs.append(band)
+        return jobs, unigrams
 
     @property
     def _goal(self) -> int:
@@ -317,7 +328,7 @@ class SpilledCount:
         with _Scattered(self.folder.path / f"windows-{band.band}-{second}", begins, self.width, 1) as target:
             for windows in self._windows_of(band, second):
                 order, starts = sorting.positions_by_word(numbers[windows[:, 1 + second]], sizes.size)
-                target.add(partial(windows.take, order, 0), starts)
+                target.add(partial(_rows, windows, order), starts)
         kept: list[int] = sizes[sizes > 0].tolist()
         return kept
 
@@ -339,8 +350,8 @@ class SpilledCount:
             gram = " ".join([words[band.first], *["_"] * (second - 1), words[word]])
             needed = int(counts[word]) * window_bytes(self.order)
             raise UsageError(
-                f"{show_size(self.memory)} of memory are left for counting: {gram!r} occurs {int(counts[word]):,} times, "
-                f"which takes {show_size(needed)} at once: allow {show_size(1.1 * (needed - self.memory))} more "
+                f"{show_size(self.memory)} of memory are left for counting: {gram!r} occurs {int(counts[word]):,} "
+                f"times, which takes {show_size(needed)} at once: allow {show_size(1.1 * (needed - self.memory))} more "
                 "(--memory), or lower the order"
             )
 
@@ -399,8 +410,12 @@ class _Scattered:
             self._file.close()
 
 
+def _rows(windows: Ids, order: Ids) -> Ids:
+    return windows[order]
+
+
 def _write_at(handle: int, array: Ids, offset: int) -> None:
-    data = memoryview(np.ascontiguousarray(array)).cast("B")
+    data = np.ascontiguousarray(array).data.cast("B")
     while data.nbytes:
         written = os.pwrite(handle, data, offset)
         data, offset = data[written:], offset + written

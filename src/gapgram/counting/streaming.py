@@ -67,7 +67,7 @@ class _Streamed:
 
     def __init__(self, patterns: tuple[Pattern, ...], pieces: Pieces) -> None:
         self.patterns, self.pieces = patterns, pieces
-        self.words = all_words(list(pieces.of(Pattern(0))))
+        self.words = all_words([piece.grams for piece in pieces.of(Pattern(0))])
         self.large: list[tuple[Array, Array]] = []
         self.sizes: list[int] = []
         self.rows: list[Array] = []
