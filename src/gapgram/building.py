@@ -81,11 +81,12 @@ def _tables(
             file.add(section, array)
         for stream in table_streams(lattice.stored, counted):
             file.add_stream(stream)
-        if folder is not None:
-            folder.note(_STAGE, file.state)
+        state = file.state
     except BaseException:
         file.discard()
         raise
+    if folder is not None:
+        folder.note(_STAGE, state)
     return file
 
 
