@@ -101,7 +101,7 @@ def test_the_same_file_whatever_the_memory(text: Path, whole: bytes, memory: int
         {"weights": "counts", "order": 2},
         {"weights": "uniform", "order": 8, "memory": 300_000},
         {"lattice": "11,1001,1011", "min_count": 3},
-        {"vocab_limit": 20, "seed": 5},
+        {"vocab_limit": 20, "seed": 5, "memory": 100_000},
     ],
     ids=str,
 )
