@@ -28,6 +28,7 @@ from gapgram.kernels.tables import (
     ROW_BITS,
     STRIDE,
     Tables,
+    counts_of_counts,
     unpack_grams,
 )
 from gapgram.lattice import Lattice
@@ -35,8 +36,6 @@ from gapgram.pattern import Pattern
 from gapgram.vocabulary import Vocabulary
 
 Array = npt.NDArray[np.int64]
-
-_CHUNK = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -121,12 +120,7 @@ class Counts:
 
     def counts_of_counts(self, pattern: Pattern, upto: int = 4) -> tuple[int, ...]:
         """How many grams have count 1 … `upto`."""
-        p, found = self.index(pattern), np.zeros(upto + 2, np.int64)
-        size = int(self.tables.places[p, N_GRAMS])
-        for begin in range(0, size, _CHUNK):  # never all at once: tables may be larger than the memory
-            counts = unpack_grams(self.tables, p, begin, min(begin + _CHUNK, size)) & COUNT_MASK
-            found += np.bincount(np.minimum(counts, upto + 1), minlength=upto + 2)
-        return tuple(found[1 : upto + 1].tolist())
+        return tuple(counts_of_counts(self.tables, self.index(pattern), upto)[1 : upto + 1].tolist())
 
     def most_frequent(self, pattern: Pattern, k: int = 10) -> list[tuple[tuple[str | None, ...], int]]:
         """The k grams with the largest counts, each as its words (None for a gap) and its count.

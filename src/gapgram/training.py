@@ -13,7 +13,7 @@ from gapgram import container
 from gapgram import corpus as text
 from gapgram.bounded import Limits, Work, guessed_positions, identity
 from gapgram.building import build_model_file
-from gapgram.counting import count
+from gapgram.counting import checked_threads, count
 from gapgram.counting.spilled import SpilledCount, SpilledPieces
 from gapgram.counts import Counts, TextInfo
 from gapgram.discounts import Discounts, estimate_discounts
@@ -191,10 +191,11 @@ class _Run:
             return uniform(counts), discounts
         if self.weights == "counts":
             return by_counts(counts, discounts), discounts
+        threads = checked_threads(self.threads)
         if unseen is not None:
-            sample, source = held_out(counts, unseen, folder=sample_folder), "held-out text"
+            sample, source = held_out(counts, unseen, folder=sample_folder, threads=threads), "held-out text"
         else:
-            sample = left_out(counts, ids, seed=self.seed, folder=sample_folder)
+            sample = left_out(counts, ids, seed=self.seed, folder=sample_folder, threads=threads)
             source = f"training text, left out, seed {self.seed}"
         return learned(counts, discounts, sample, source=source, shown=self.shown)
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from gapgram.ahead import ahead
 from gapgram.container import Stream
 from gapgram.counting.assemble import GRAM_WIDTH, all_words, check_rows, n_contexts, parts_of, places_of
 from gapgram.kernels import tables as kernels
@@ -49,10 +50,10 @@ class Pieces(Protocol):
 def table_streams(patterns: tuple[Pattern, ...], pieces: Pieces) -> Iterator[Stream]:
     """The arrays of `Tables`, in its order; each is to be read to its end before the next is asked for."""
     streamed = _Streamed(patterns, pieces)
-    yield Stream("grams", np.uint64, (-(-sum(streamed.sizes) * GRAM_WIDTH // 64),), streamed.grams())
+    yield Stream("grams", np.uint64, (-(-sum(streamed.sizes) * GRAM_WIDTH // 64),), ahead(streamed.grams()))
     for i, name in enumerate(("large_at", "large_counts")):
         yield _whole(name, np.concatenate([part[i] for part in streamed.large]))
-    yield Stream("contexts", np.int64, (n_contexts(streamed.places),), streamed.contexts())
+    yield Stream("contexts", np.int64, (n_contexts(streamed.places),), ahead(streamed.contexts()))
     yield _whole("places", streamed.places)
     yield _whole("parts", parts_of(patterns))
     yield _whole("rows", np.concatenate(streamed.rows))

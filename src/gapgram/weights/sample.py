@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from gapgram.ahead import in_order
 from gapgram.counts import Counts
 from gapgram.kernels import fitting
 from gapgram.kernels.lookup import availability
@@ -148,7 +149,13 @@ def _sentences(ids: Ids, begins: Begins, order: Begins) -> tuple[Ids, Begins]:
 
 
 def left_out(
-    counts: Counts, text: Ids | Iterable[Ids], *, seed: int, limit: int | None = None, folder: Path | None = None
+    counts: Counts,
+    text: Ids | Iterable[Ids],
+    *,
+    seed: int,
+    limit: int | None = None,
+    folder: Path | None = None,
+    threads: int = 1,
 ) -> Sample:
     """A sample of the training text itself, each position without its own contribution to the counts.
 
@@ -158,15 +165,17 @@ def left_out(
     """
     limit = limit or sample_positions(len(counts.patterns))
     ids = chosen([text] if isinstance(text, np.ndarray) else text, seed=seed, limit=limit)
-    return _sample(counts, ids, limit, folder, seen=True)
+    return _sample(counts, ids, limit, folder, threads, seen=True)
 
 
-def held_out(counts: Counts, ids: Ids, *, limit: int | None = None, folder: Path | None = None) -> Sample:
+def held_out(
+    counts: Counts, ids: Ids, *, limit: int | None = None, folder: Path | None = None, threads: int = 1
+) -> Sample:
     """A sample of text that the counts have not seen."""
-    return _sample(counts, ids, limit or sample_positions(len(counts.patterns)), folder, seen=False)
+    return _sample(counts, ids, limit or sample_positions(len(counts.patterns)), folder, threads, seen=False)
 
 
-def _sample(counts: Counts, ids: Ids, limit: int, folder: Path | None, *, seen: bool) -> Sample:
+def _sample(counts: Counts, ids: Ids, limit: int, folder: Path | None, threads: int, *, seen: bool) -> Sample:
     """The first sentences of a text, up to the limit."""
     reaches = counts.reaches
     n_patterns, order = len(counts.patterns), counts.lattice.order
@@ -174,7 +183,9 @@ def _sample(counts: Counts, ids: Ids, limit: int, folder: Path | None, *, seen: 
     begins = np.append(np.flatnonzero(ids == START), ids.size)
     all_statistics = _new_rows(folder, "statistics", ids.size, (n_patterns, 5), np.int32)
     all_features = _new_rows(folder, "features", ids.size, (n_patterns + order,), np.int32)
-    for words, starts in _chunks(ids, begins, limit):
+
+    def work(chunk: tuple[Ids, Begins]) -> tuple[Ids, Ids]:
+        words, starts = chunk
         available = availability(words, starts, order)
         statistics = fitting.statistics_of(words, available, counts.tables)
         usable = (words != START) & (words != UNKNOWN)
@@ -183,8 +194,11 @@ def _sample(counts: Counts, ids: Ids, limit: int, folder: Path | None, *, seen: 
             usable &= ~lost | (np.cumsum(lost) % LOST_EVERY == 0)
         features = fitting.features_of(words, available, statistics, allowed, order)
         kept = np.flatnonzero(usable)
-        all_statistics.append(statistics.take(kept, axis=0))
-        all_features.append(features.take(kept, axis=0))
+        return statistics.take(kept, axis=0), features.take(kept, axis=0)
+
+    for statistics, features in in_order(work, _chunks(ids, begins, limit), threads):
+        all_statistics.append(statistics)
+        all_features.append(features)
     return Sample(all_statistics, all_features, folder)
 
 
