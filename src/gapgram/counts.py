@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,8 @@ from gapgram.pattern import Pattern
 from gapgram.vocabulary import Vocabulary
 
 Array = npt.NDArray[np.int64]
+
+_CHUNK = 1 << 22  # grams read at a time
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,19 @@ class Piece:
         return self.grams.size
 
 
+class Pages(Protocol):
+    """Pages of mapped tables that must not all be in memory at once."""
+
+    @property
+    def positions(self) -> int:
+        """How many positions may be looked up before `give_back` is called."""
+        ...
+
+    def give_back(self) -> None:
+        """Called between one part of a long reading and the next."""
+        ...
+
+
 @dataclass(frozen=True)
 class Counts:
     """The counts of the patterns `lattice.stored`; immutable."""
@@ -73,6 +88,7 @@ class Counts:
     vocabulary: Vocabulary
     text: TextInfo
     tables: Tables
+    pages: Pages | None = None
 
     @cached_property
     def patterns(self) -> tuple[Pattern, ...]:
@@ -120,7 +136,13 @@ class Counts:
 
     def counts_of_counts(self, pattern: Pattern, upto: int = 4) -> tuple[int, ...]:
         """How many grams have count 1 … `upto`."""
-        return tuple(counts_of_counts(self.tables, self.index(pattern), upto)[1 : upto + 1].tolist())
+        p, found = self.index(pattern), np.zeros(upto + 2, np.int64)
+        size = int(self.tables.places[p, N_GRAMS])
+        for begin in range(0, size, _CHUNK):
+            found += counts_of_counts(self.tables, p, begin, min(begin + _CHUNK, size), upto)
+            if self.pages is not None:
+                self.pages.give_back()
+        return tuple(found[1 : upto + 1].tolist())
 
     def most_frequent(self, pattern: Pattern, k: int = 10) -> list[tuple[tuple[str | None, ...], int]]:
         """The k grams with the largest counts, each as its words (None for a gap) and its count.

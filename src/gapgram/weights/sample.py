@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -187,7 +188,7 @@ def _sample(counts: Counts, ids: Ids, limit: int, folder: Path | None, threads: 
     def work(chunk: tuple[Ids, Begins]) -> tuple[Ids, Ids]:
         words, starts = chunk
         available = availability(words, starts, order)
-        statistics = fitting.statistics_of(words, available, counts.tables)
+        statistics = _statistics(counts, words, available, starts)
         usable = (words != START) & (words != UNKNOWN)
         if seen:
             lost = _leave_out(counts, statistics, available) & usable
@@ -200,6 +201,19 @@ def _sample(counts: Counts, ids: Ids, limit: int, folder: Path | None, threads: 
         all_statistics.append(statistics)
         all_features.append(features)
     return Sample(all_statistics, all_features, folder)
+
+
+def _statistics(counts: Counts, words: Ids, available: npt.NDArray[np.int16], starts: Begins) -> Ids:
+    """What the tables say of all positions; where pages are few, of some sentences at a time."""
+    if counts.pages is None:
+        whole: Ids = fitting.statistics_of(words, available, counts.tables)
+        return whole
+    parts = []
+    goals = np.arange(counts.pages.positions, starts[-1], counts.pages.positions)
+    for begin, end in pairwise(np.unique([0, *starts[np.searchsorted(starts, goals)], starts[-1]]).tolist()):
+        parts.append(fitting.statistics_of(words[begin:end], available[begin:end], counts.tables))
+        counts.pages.give_back()
+    return np.concatenate(parts)
 
 
 def _leave_out(counts: Counts, statistics: Ids, available: npt.NDArray[np.int16]) -> npt.NDArray[np.bool_]:
