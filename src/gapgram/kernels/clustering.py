@@ -9,11 +9,12 @@ from both ends. What is known of a side:
     cells[s, g, c]                      pairs of a word of class c whose neighbour on side s is of class g
     sums[s, c]                          the same for all g: pairs of a word of class c
 
-The log likelihood of a class bigram model is, up to what no exchange changes, the objective
+The objective: with f_p(x) = ln Gamma(x + p) - ln Gamma(p), the sum over the cells of one side of each pair of f_a(cell)
+minus the sum over all sides and classes of f_ka(sum). For a tending to nothing f is x ln x but for constants, and this
+the log likelihood of class bigrams; `a`, the prior, is what a cell is believed to hold before any pair was seen, so that
+a class must be worth its k unknown cells. `priors` holds a and k a, `tables` f of both for small numbers.
 
-    sum over the cells of one side of each pair of f(cell), minus the sum over both sides of f(sum),    f(x) = x ln x
-
-`gain[s, g, c]` is f(x + 1) - f(x) of the cell, so that a neighbour met once costs one addition a class.
+`gain[s, g, c]` is f(x + 1) - f(x) = ln(x + a) of the cell, so that a neighbour met once costs one addition a class.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from gapgram.kernels.words import END
 
 SPECIAL = 3  # classes of <unk>, <s>, </s>, which never move
 TABLE = 1 << 14
-SOFT = 0.4  # f(x + n) - f(x) is about n (1 + ln(x + SOFT n)): exact ends would be 1/e at x = 0 and 1/2 far away
+SOFT = 0.4  # f_p(x + n) - f_p(x) is about n ln(x + p + SOFT (n - 1)): from 1/e where x is small to 1/2 where it is large
+LEAST = 1e-6  # that a move must bring
+CELL, SUM = 0, 1
 
 
 @kernel
@@ -128,24 +131,21 @@ def take_out_itself(starts, others, times):
 
 
 @kernel
-def f_table():
-    """x ln x of small whole numbers."""
-    out = np.zeros(TABLE)
-    for x in range(2, TABLE):
-        out[x] = x * math.log(x)
+def f_tables(priors):
+    """f of small whole numbers, for the prior of a cell and of a sum."""
+    out = np.empty((2, TABLE))
+    for p in range(2):
+        least = math.lgamma(priors[p])
+        for x in range(TABLE):
+            out[p, x] = math.lgamma(x + priors[p]) - least
     return out
 
 
 @kernel
-def _f(x, table):
+def _f(x, p, tables, priors):
     if x < TABLE:
-        return table[x]
-    return x * math.log(x)
-
-
-@kernel
-def _gain_of_one(x, table):
-    return np.float32(_f(x + 1, table) - _f(x, table))
+        return tables[p, x]
+    return math.lgamma(x + priors[p]) - math.lgamma(priors[p])
 
 
 @kernel
@@ -163,23 +163,23 @@ def fill_cells(class_of, starts, others, times, itself, cells, sums):
 
 
 @kernel
-def fill_gain(cells, gain, table):
+def fill_gain(cells, gain, prior):
     """The gain of one more, for every cell of one side."""
     for g in range(cells.shape[0]):
         for c in range(cells.shape[1]):
-            gain[g, c] = _gain_of_one(cells[g, c], table)
+            gain[g, c] = math.log(cells[g, c] + prior)
 
 
 @kernel
-def objective(cells, sums, table):
+def objective(cells, sums, tables, priors):
     """What exchanges increase."""
     total = 0.0
     for s in range(0, cells.shape[0], 2):
         for g in range(cells.shape[1]):
             for c in range(cells.shape[2]):
-                total += _f(cells[s, g, c], table)
+                total += _f(cells[s, g, c], CELL, tables, priors)
         for c in range(cells.shape[2]):
-            total -= _f(sums[s, c], table) + _f(sums[s + 1, c], table)
+            total -= _f(sums[s, c], SUM, tables, priors) + _f(sums[s + 1, c], SUM, tables, priors)
     return total
 
 
@@ -197,18 +197,18 @@ def _gather(w, side, class_of, starts, others, times, met, found):
 
 
 @kernel
-def _add_logs(scores, row, n, first, bits, spread, spread_bits):
-    """scores[c] += n ln(row[c] + SOFT n), with an error of about 1e-4 in the logarithm.
+def _add_logs(scores, row, plus, factor, first, bits, spread, spread_bits):
+    """scores[c] += factor ln(row[c] + plus), with an error of about 1e-5 in the logarithm.
 
     A float's bits hold the whole part of its base-2 logarithm; a polynomial gives the rest. Loops without
     branches, so that the compiler works on several classes at once.
     """
-    plus = np.float32(SOFT * n)
+    base_2 = np.float32(factor * math.log(2.0))
+    more = np.float32(plus)
     for c in range(row.size):
-        first[c] = np.float32(row[c]) + plus
+        first[c] = np.float32(row[c]) + more
     for c in range(row.size):
         spread_bits[c] = (bits[c] & np.int32(0x007FFFFF)) | np.int32(0x3F800000)
-    factor = np.float32(n * math.log(2.0))
     for c in range(row.size):
         m = spread[c]
         whole = np.float32((bits[c] >> np.int32(23)) - np.int32(127))
@@ -217,18 +217,37 @@ def _add_logs(scores, row, n, first, bits, spread, spread_bits):
                 np.float32(-3.48987855) + m * (
                     np.float32(1.58947429) + m * (
                         np.float32(-0.40251339) + m * np.float32(0.04300496)))))  # fmt: skip
-        scores[c] += factor * (whole + rest)
+        scores[c] += base_2 * (whole + rest)
 
 
 @kernel
-def _soft(x, n):
-    """n ln(x + SOFT n)"""
-    return n * math.log(x + SOFT * n)
+def _add_rows(scores, rows, which, n):
+    """Add rows to the scores, four at a time, in order."""
+    i = 0
+    while i + 4 <= n:
+        r0, r1, r2, r3 = rows[which[i]], rows[which[i + 1]], rows[which[i + 2]], rows[which[i + 3]]
+        for c in range(scores.size):
+            scores[c] = scores[c] + r0[c] + r1[c] + r2[c] + r3[c]
+        i += 4
+    while i < n:
+        row = rows[which[i]]
+        for c in range(scores.size):
+            scores[c] += row[c]
+        i += 1
 
 
 @kernel
-def propose(begin, end, class_of, starts, others, times, itself, cells, gain, sums, table, best):
-    """For words begin to end, the class that each would like best where all others stay; written to `best`."""
+def _soft(x, n, prior):
+    """About f(x + n) - f(x)."""
+    return n * math.log(max(0, x) + prior + SOFT * (n - 1))
+
+
+@kernel
+def propose(words, best, class_of, starts, others, times, itself, cells, gain, sums, tables, priors):
+    """For some words the class that each would like best where all others stay; written to `best`.
+
+    Approximate, for speed: `exchange` looks again.
+    """
     sides, k = cells.shape[0], cells.shape[2]
     met = np.zeros(k, np.int32)
     found = np.empty(k, np.int32)
@@ -237,12 +256,14 @@ def propose(begin, end, class_of, starts, others, times, itself, cells, gain, su
     bits = first.view(np.int32)
     spread = np.empty(k, np.float32)
     spread_bits = spread.view(np.int32)
-    for w in range(begin, end):
+    for w in words:
         own = class_of[w]
         stay = 0.0
         scores[:] = 0
         for s in range(sides):
-            total = itself[s, w]
+            twice = itself[s, w]
+            total = twice
+            ones = 0
             n_found = _gather(w, s, class_of, starts, others, times, met, found)
             for i in range(n_found):
                 g = found[i]
@@ -251,24 +272,19 @@ def propose(begin, end, class_of, starts, others, times, itself, cells, gain, su
                 total += n
                 row = cells[s, g]
                 if n == 1:
-                    gains = gain[s, g]
-                    for c in range(k):
-                        scores[c] += gains[c]
-                    stay += _gain_of_one(row[own] - 1, table)
+                    found[ones] = g
+                    ones += 1
                 else:
-                    _add_logs(scores, row, n, first, bits, spread, spread_bits)
-                    left = row[own] - n
-                    if g == own:
-                        left = max(0, left - n - itself[s, w])
-                    stay += _soft(left, n)
+                    _add_logs(scores, row, priors[CELL] + SOFT * (n - 1), n, first, bits, spread, spread_bits)
+                stay += _soft(row[own] - n - (twice if g == own else 0), n, priors[CELL])
+            _add_rows(scores, gain[s], found, ones)
             if total > 0:
-                _add_logs(scores, sums[s], -total, first, bits, spread, spread_bits)
-                stay -= _soft(sums[s, own] - total, total)
-            if itself[s, w] > 0 and s % 2 == 0:
-                n = itself[s, w]
+                _add_logs(scores, sums[s], priors[SUM] + SOFT * (total - 1), -total, first, bits, spread, spread_bits)
+                stay -= _soft(sums[s, own] - total, total, priors[SUM])
+            if twice > 0 and s % 2 == 0:
                 for c in range(k):
-                    scores[c] += np.float32(_soft(cells[s, c, c], n))
-                stay += _soft(cells[s, own, own] - n, n) - _soft(cells[s, own, own], n)
+                    scores[c] += np.float32(_soft(cells[s, c, c], twice, priors[CELL]))
+                stay += _soft(cells[s, own, own] - twice, twice, priors[CELL])
         scores[own] = stay
         top = own
         for c in range(SPECIAL, k):
@@ -278,20 +294,20 @@ def propose(begin, end, class_of, starts, others, times, itself, cells, gain, su
 
 
 @kernel
-def _change(s, g, c, n, cells, gain, table):
+def _change(s, g, c, n, cells, gain, tables, priors):
     """Add n pairs to a cell and to the same cell seen from the other side; returns by how much f rises."""
     old = cells[s, g, c]
     new = old + n
     cells[s, g, c] = new
     cells[s ^ 1, c, g] = new
-    one = _gain_of_one(new, table)
+    one = np.float32(math.log(new + priors[CELL]))
     gain[s, g, c] = one
     gain[s ^ 1, c, g] = one
-    return _f(new, table) - _f(old, table)
+    return _f(new, CELL, tables, priors) - _f(old, CELL, tables, priors)
 
 
 @kernel
-def move(w, to, sign, itself, neighbours, counts, n_found, cells, gain, sums, table):
+def move(w, to, sign, itself, neighbours, counts, n_found, cells, gain, sums, tables, priors):
     """Put a word into a class (sign 1) or take it out (-1); returns by how much the objective rises.
 
     neighbours[s, :n_found[s]] and counts[s] are its neighbours by class.
@@ -300,18 +316,19 @@ def move(w, to, sign, itself, neighbours, counts, n_found, cells, gain, sums, ta
     for s in range(cells.shape[0]):
         total = itself[s, w]
         for i in range(n_found[s]):
-            rise += _change(s, neighbours[s, i], to, sign * counts[s, i], cells, gain, table)
+            rise += _change(s, neighbours[s, i], to, sign * counts[s, i], cells, gain, tables, priors)
             total += counts[s, i]
         if s % 2 == 0 and itself[s, w] > 0:
-            rise += _change(s, to, to, sign * itself[s, w], cells, gain, table)
-        rise -= _f(sums[s, to] + sign * total, table) - _f(sums[s, to], table)
-        sums[s, to] += sign * total
+            rise += _change(s, to, to, sign * itself[s, w], cells, gain, tables, priors)
+        old = sums[s, to]
+        rise -= _f(old + sign * total, SUM, tables, priors) - _f(old, SUM, tables, priors)
+        sums[s, to] = old + sign * total
     return rise
 
 
 @kernel
-def exchange(begin, end, best, class_of, starts, others, times, itself, cells, gain, sums, table):
-    """Move words begin to end, one after the other, where the class proposed really raises the objective.
+def exchange(words, best, class_of, starts, others, times, itself, cells, gain, sums, tables, priors):
+    """Move words, one after the other, where the class proposed really raises the objective.
 
     Returns how many moved and by how much the objective rose.
     """
@@ -322,7 +339,7 @@ def exchange(begin, end, best, class_of, starts, others, times, itself, cells, g
     n_found = np.empty(sides, np.int64)
     moved = 0
     rise = 0.0
-    for w in range(begin, end):
+    for w in words:
         own, new = class_of[w], best[w]
         if own == new:
             continue
@@ -331,13 +348,13 @@ def exchange(begin, end, best, class_of, starts, others, times, itself, cells, g
             for i in range(n_found[s]):
                 counts[s, i] = met[neighbours[s, i]]
                 met[neighbours[s, i]] = 0
-        change = move(w, own, -1, itself, neighbours, counts, n_found, cells, gain, sums, table)
-        change += move(w, new, 1, itself, neighbours, counts, n_found, cells, gain, sums, table)
-        if change > 1e-9:
+        change = move(w, own, -1, itself, neighbours, counts, n_found, cells, gain, sums, tables, priors)
+        change += move(w, new, 1, itself, neighbours, counts, n_found, cells, gain, sums, tables, priors)
+        if change > LEAST:
             class_of[w] = new
             moved += 1
             rise += change
         else:
-            move(w, new, -1, itself, neighbours, counts, n_found, cells, gain, sums, table)
-            move(w, own, 1, itself, neighbours, counts, n_found, cells, gain, sums, table)
+            move(w, new, -1, itself, neighbours, counts, n_found, cells, gain, sums, tables, priors)
+            move(w, own, 1, itself, neighbours, counts, n_found, cells, gain, sums, tables, priors)
     return moved, rise
