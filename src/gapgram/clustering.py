@@ -126,8 +126,8 @@ def _cuts(sizes: npt.NDArray[np.int64], most: int) -> list[int]:
 
 
 def automatic_k(n_positions: int) -> int:
-    """How many classes to allow for a text: 225 for a million words, twice as many for eight times the text."""
-    return max(2, round(2.25 * math.pow(n_positions, 1 / 3)))
+    """How many classes to allow for a text of so many positions: 300 for a million, never more than 500."""
+    return min(500, max(2, round(0.3 * math.sqrt(n_positions))))
 
 
 def cluster(
