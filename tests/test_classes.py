@@ -50,7 +50,7 @@ def brute_force(ids: list[int], class_of: Labels, k: int) -> float:
 
 
 def exchange_of(corpus: Corpus, class_of: list[int] | Labels, k: int) -> Exchange:
-    neighbours = Neighbours.of(corpus.ids, len(corpus.vocabulary))
+    neighbours = Neighbours.of(corpus.ids, len(corpus.vocabulary), (1, 2))
     return Exchange(neighbours, np.array(class_of, np.int32), k)
 
 

@@ -45,7 +45,7 @@ class Neighbours:
     itself: Ids
 
     @classmethod
-    def of(cls, ids: Ids, n_words: int, distances: tuple[int, ...] = DISTANCES) -> Neighbours:
+    def of(cls, ids: Ids, n_words: int, distances: tuple[int, ...]) -> Neighbours:
         """Count the pairs of a text at some distances; two sides each."""
         sides, itself = [], []
         for distance in distances:
@@ -155,7 +155,7 @@ def cluster(
     if k < 2:
         return Classes.numbered(np.zeros(n_ordinary, np.int64), counts[len(SPECIAL) :])
     class_of = np.minimum(np.arange(n_words), k + len(SPECIAL) - 1).astype(np.int32)
-    exchange = Exchange(Neighbours.of(ids, n_words), class_of, k)
+    exchange = Exchange(Neighbours.of(ids, n_words, DISTANCES), class_of, k)
     _sweep(exchange, k, sweeps, threads, shown)
     return Classes.numbered(class_of[len(SPECIAL) :], counts[len(SPECIAL) :])
 
