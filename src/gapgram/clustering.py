@@ -45,7 +45,7 @@ class Neighbours:
     itself: Ids
 
     @classmethod
-    def of(cls, ids: Ids, n_words: int, distances: tuple[int, ...] = DISTANCES) -> Neighbours:
+    def of(cls, ids: Ids, n_words: int, distances: tuple[int, ...]) -> Neighbours:
         """Count the pairs of a text at some distances; two sides each."""
         sides, itself = [], []
         for distance in distances:
@@ -126,8 +126,8 @@ def _cuts(sizes: npt.NDArray[np.int64], most: int) -> list[int]:
 
 
 def automatic_k(n_positions: int) -> int:
-    """How many classes to allow for a text: 225 for a million words, twice as many for eight times the text."""
-    return max(2, round(2.25 * math.pow(n_positions, 1 / 3)))
+    """How many classes to allow for a text of so many positions: 300 for a million, never more than 500."""
+    return min(500, max(2, round(0.3 * math.sqrt(n_positions))))
 
 
 def cluster(
@@ -155,7 +155,7 @@ def cluster(
     if k < 2:
         return Classes.numbered(np.zeros(n_ordinary, np.int64), counts[len(SPECIAL) :])
     class_of = np.minimum(np.arange(n_words), k + len(SPECIAL) - 1).astype(np.int32)
-    exchange = Exchange(Neighbours.of(ids, n_words), class_of, k)
+    exchange = Exchange(Neighbours.of(ids, n_words, DISTANCES), class_of, k)
     _sweep(exchange, k, sweeps, threads, shown)
     return Classes.numbered(class_of[len(SPECIAL) :], counts[len(SPECIAL) :])
 
