@@ -47,7 +47,8 @@ def build_model_file(
     try:
         mapped = file.mapped()
         pages = _Pages(mapped, memory, len(lattice.stored)) if memory is not None else None
-        counts = Counts(lattice, vocabulary, text, Tables(*(mapped.arrays[field] for field in Tables._fields)), pages)
+        tables = Tables(*(mapped.arrays[field] for field in Tables._fields))
+        counts = Counts(lattice, vocabulary, text, tables, pages=pages)
         weights, discounts = weigh(counts)
         mapped.give_back()
         parts = ModelParts.of(name, counts, discounts, weights)

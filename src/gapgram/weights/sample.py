@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gapgram.ahead import in_order
-from gapgram.counts import Counts
+from gapgram.counts import Counts, given_class
 from gapgram.kernels import fitting
 from gapgram.kernels.lookup import availability
 from gapgram.kernels.words import START, UNKNOWN
@@ -80,13 +80,15 @@ class _RowsInMemory:
 
 @dataclass(frozen=True)
 class Sample:
-    """Statistics [position, pattern, 5] and features [position, feature]; see `kernels.fitting`.
+    """Statistics [position, pattern, 5], features [position, feature], and the probability of each word given its
+    class, 1 without classes; see `kernels.fitting`.
 
     folder: where the arrays are kept if they are not in memory.
     """
 
     statistics: Rows
     features: Rows
+    given: Rows
     folder: Path | None = None
 
     def __len__(self) -> int:
@@ -184,8 +186,10 @@ def _sample(counts: Counts, ids: Ids, limit: int, folder: Path | None, threads: 
     begins = np.append(np.flatnonzero(ids == START), ids.size)
     all_statistics = _new_rows(folder, "statistics", ids.size, (n_patterns, 5), np.int32)
     all_features = _new_rows(folder, "features", ids.size, (n_patterns + order,), np.int32)
+    all_given = _new_rows(folder, "given", ids.size, (), np.float64)
+    given = _given(counts, seen=seen)
 
-    def work(chunk: tuple[Ids, Begins]) -> tuple[Ids, Ids]:
+    def work(chunk: tuple[Ids, Begins]) -> tuple[Ids, Ids, npt.NDArray[np.float64]]:
         words, starts = chunk
         available = availability(words, starts, order)
         statistics = _statistics(counts, words, available, starts)
@@ -195,12 +199,25 @@ def _sample(counts: Counts, ids: Ids, limit: int, folder: Path | None, threads: 
             usable &= ~lost | (np.cumsum(lost) % LOST_EVERY == 0)
         features = fitting.features_of(words, available, statistics, allowed, order)
         kept = np.flatnonzero(usable)
-        return statistics.take(kept, axis=0), features.take(kept, axis=0)
+        return statistics.take(kept, axis=0), features.take(kept, axis=0), given[words[kept]]
 
-    for statistics, features in in_order(work, _chunks(ids, begins, limit), threads):
+    for statistics, features, chances in in_order(work, _chunks(ids, begins, limit), threads):
         all_statistics.append(statistics)
         all_features.append(features)
-    return Sample(all_statistics, all_features, folder)
+        all_given.append(chances)
+    return Sample(all_statistics, all_features, all_given, folder)
+
+
+def _given(counts: Counts, *, seen: bool) -> npt.NDArray[np.float64]:
+    """The probability of each word given its class, without one occurrence of the word where it was `seen`."""
+    tables = counts.tables
+    if not tables.class_of.size:
+        return np.ones(len(counts.vocabulary))
+    if not seen:
+        return given_class(tables)
+    totals = np.bincount(tables.class_of, tables.word_counts)[tables.class_of]
+    chances: npt.NDArray[np.float64] = np.maximum(tables.word_counts - 1, 0) / np.maximum(totals - 1, 1)
+    return chances
 
 
 def _statistics(counts: Counts, words: Ids, available: npt.NDArray[np.int16], starts: Begins) -> Ids:
@@ -219,11 +236,14 @@ def _statistics(counts: Counts, words: Ids, available: npt.NDArray[np.int16], st
 def _leave_out(counts: Counts, statistics: Ids, available: npt.NDArray[np.int16]) -> npt.NDArray[np.bool_]:
     """Take each position out of its statistics; True where its word occurs nowhere else."""
     order, reaches = counts.lattice.order, np.ascontiguousarray(counts.reaches)
-    chain = np.array([counts.index(Pattern.contiguous(k)) for k in range(order)])
     contiguous = np.array([p.is_contiguous for p in counts.patterns])
-    unique = fitting.unique_from(statistics, available, chain)
-    fitting.leave_out(statistics, available, unique, reaches, contiguous, order)
-    alone: npt.NDArray[np.bool_] = unique == 0
+    alone = np.zeros(len(statistics), bool)
+    for classes in {p.classes for p in counts.patterns}:
+        chain = np.array([counts.index(Pattern.contiguous(k, classes)) for k in range(order)])
+        numbers = [i for i, p in enumerate(counts.patterns) if p.classes == classes]
+        unique = fitting.unique_from(statistics, available, chain)
+        fitting.leave_out(statistics, numbers[0], numbers[-1] + 1, available, unique, reaches, contiguous, order)
+        alone |= (unique == 0) & (not classes)
     return alone
 
 
