@@ -22,7 +22,7 @@ from gapgram.textfile import decompressed, open_raw
 from gapgram.weights.sample import sample_bytes, sample_positions
 from gapgram.work_folder import WorkFolder
 
-_PROGRAM = 100 << 20  # what compiled kernels and the like may take beside the limit
+_PROGRAM = 80 << 20  # what compiled kernels and the like may take beside the limit
 _WORD_BYTES = 5  # of a word of plain text, with its space: for a first guess
 _PACKED = 4  # how much larger a compressed text is inside
 
@@ -80,7 +80,7 @@ class Limits:
     @property
     def most_resident(self) -> int:
         """What the process may hold in all."""
-        return self.memory + self.held_before
+        return self.memory + self.held_before + _PROGRAM
 
     def check_room(self, positions: int, lattice: Lattice, used: int = 0) -> None:
         """Refuse work for which the disks have too little room; `used` bytes are there already."""
