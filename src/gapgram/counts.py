@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ from gapgram.kernels.tables import (
     ROW_BITS,
     STRIDE,
     Tables,
+    counts_of_counts,
     unpack_grams,
 )
 from gapgram.lattice import Lattice
@@ -37,7 +38,7 @@ from gapgram.vocabulary import SPECIAL, Vocabulary
 
 Array = npt.NDArray[np.int64]
 
-_CHUNK = 1 << 18
+_CHUNK = 1 << 22  # grams read at a time
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,19 @@ class Piece:
         return self.grams.size
 
 
+class Pages(Protocol):
+    """Pages of mapped tables that must not all be in memory at once."""
+
+    @property
+    def positions(self) -> int:
+        """How many positions may be looked up before `give_back` is called."""
+        ...
+
+    def give_back(self) -> None:
+        """Called between one part of a long reading and the next."""
+        ...
+
+
 @dataclass(frozen=True)
 class Counts:
     """The counts of the patterns `lattice.stored`; immutable."""
@@ -76,6 +90,7 @@ class Counts:
     text: TextInfo
     tables: Tables
     class_names: tuple[str, ...] = ()
+    pages: Pages | None = None
 
     @cached_property
     def patterns(self) -> tuple[Pattern, ...]:
@@ -133,9 +148,10 @@ class Counts:
         """How many grams have count 1 … `upto`."""
         p, found = self.index(pattern), np.zeros(upto + 2, np.int64)
         size = int(self.tables.places[p, N_GRAMS])
-        for begin in range(0, size, _CHUNK):  # never all at once: tables may be larger than the memory
-            counts = unpack_grams(self.tables, p, begin, min(begin + _CHUNK, size)) & COUNT_MASK
-            found += np.bincount(np.minimum(counts, upto + 1), minlength=upto + 2)
+        for begin in range(0, size, _CHUNK):
+            found += counts_of_counts(self.tables, p, begin, min(begin + _CHUNK, size), upto)
+            if self.pages is not None:
+                self.pages.give_back()
         return tuple(found[1 : upto + 1].tolist())
 
     def most_frequent(self, pattern: Pattern, k: int = 10) -> list[tuple[tuple[str | None, ...], int]]:

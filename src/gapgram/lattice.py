@@ -78,7 +78,7 @@ class Lattice:
 
     @classmethod
     def parse(cls, text: str, order: int) -> Lattice:
-        """Read ``chain``, ``full``, with classes ``full+chain``, or patterns in short form, spaces or commas between."""
+        """Read ``chain``, ``full``, with classes ``full+chain``, or patterns in short form, separated."""
         shorts = [s for s in re.split(r"[\s,]+", text.lower()) if s]
         name, plus, of_classes = (shorts or [""])[0].partition("+")
         if name in FAMILIES and (of_classes in FAMILIES or not plus):

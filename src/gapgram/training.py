@@ -15,7 +15,7 @@ from gapgram import corpus as text
 from gapgram.bounded import Limits, Work, guessed_positions, identity
 from gapgram.building import build_model_file
 from gapgram.classing import Classing, ClassSource, choose_classes
-from gapgram.counting import count
+from gapgram.counting import checked_threads, count
 from gapgram.counting.spilled import SpilledCount, SpilledPieces
 from gapgram.counts import Counts, TextInfo
 from gapgram.discounts import Discounts, estimate_discounts
@@ -219,12 +219,15 @@ class _Run:
             return uniform(counts), discounts
         if self.weights == "counts":
             return by_counts(counts, discounts), discounts
+        threads = checked_threads(self.threads)
         if unseen is not None:
-            sample, source = held_out(counts, unseen, folder=sample_folder), "held-out text"
+            sample, source = held_out(counts, unseen, folder=sample_folder, threads=threads), "held-out text"
         else:
-            apart = classing.apart if classing is not None else None
-            ids = ids if apart is None else apart
-            sample = left_out(counts, ids, seed=self.seed, folder=sample_folder, apart=apart is not None)
+            found = classing.apart if classing is not None else None
+            sample = left_out(
+                counts, ids if found is None else found,
+                seed=self.seed, folder=sample_folder, threads=threads, apart=found is not None,
+            )  # fmt: skip
             source = f"training text, left out, seed {self.seed}"
         return learned(counts, discounts, sample, source=source, shown=self.shown)
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from gapgram.ahead import ahead
 from gapgram.container import Stream
 from gapgram.counting.assemble import (
     GRAM_WIDTH,
@@ -62,10 +63,10 @@ def table_streams(
 ) -> Iterator[Stream]:
     """The arrays of `Tables`, in its order; each is to be read to its end before the next is asked for."""
     streamed = _Streamed(patterns, pieces)
-    yield Stream("grams", np.uint64, (-(-sum(streamed.sizes) * GRAM_WIDTH // 64),), streamed.grams())
+    yield Stream("grams", np.uint64, (-(-sum(streamed.sizes) * GRAM_WIDTH // 64),), ahead(streamed.grams()))
     for i, name in enumerate(("large_at", "large_counts")):
         yield _whole(name, np.concatenate([part[i] for part in streamed.large]))
-    yield Stream("contexts", np.int64, (n_contexts(streamed.places),), streamed.contexts())
+    yield Stream("contexts", np.int64, (n_contexts(streamed.places),), ahead(streamed.contexts()))
     yield _whole("places", streamed.places)
     yield _whole("parts", parts_of(patterns))
     yield _whole("rows", np.concatenate(streamed.rows))
@@ -100,13 +101,13 @@ class _Streamed:
         bits, rest = 0, np.zeros(1, np.uint64)
         done = 0
         for p, pattern in enumerate(self.patterns):
-            code_bits = int(self.places[p, kernels.CODE_BITS])
+            code_bits, key_bits = map(int, self.places[p, [kernels.CODE_BITS, kernels.KEY_BITS]])
             for piece in self._of(pattern):
                 grams = piece.grams
                 end = bits + grams.size * GRAM_WIDTH
                 packed = np.zeros(end // 64 + 1, np.uint64)
                 packed[0] = rest[0]
-                found, counts = kernels.pack_grams(grams, packed, bits, GRAM_WIDTH, code_bits)
+                found, counts = kernels.pack_grams(grams, packed, bits, GRAM_WIDTH, code_bits, key_bits)
                 self.large.append((found + done, counts))
                 done += grams.size
                 yield packed[:-1]

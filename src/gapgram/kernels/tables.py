@@ -95,6 +95,22 @@ def word_of(key, bits):
 
 
 @kernel
+def words_by_key(n_words):
+    """All words in the order of their keys."""
+    bits = key_bits_of(n_words)
+    inverse = inverse_of(bits)
+    mask = (np.int64(1) << bits) - 1
+    out = np.empty(n_words, np.int64)
+    n = 0
+    for key in range(1 << bits):
+        word = key * inverse & mask
+        if word < n_words:
+            out[n] = word
+            n += 1
+    return out
+
+
+@kernel
 def read_bits(bits, at, width):
     """The number of so many bits, at most 63, that starts at a bit."""
     i, shift = at >> 6, np.uint64(at & 63)
@@ -173,6 +189,21 @@ def unpack_grams(tables, p, begin, end):
     for g in range(begin, end):
         word, count = word_and_count(tables, p, g)
         out[g - begin] = word << COUNT_BITS | count
+    return out
+
+
+@kernel
+def counts_of_counts(tables, p, begin, end, upto):
+    """How many of grams begin … end-1 of a pattern have count 0, 1 … `upto`, and how many have more."""
+    at = tables.places[p]
+    bit, width = at[GRAM_BIT], at[WIDTH]
+    code_mask = (np.int64(1) << at[CODE_BITS]) - 1
+    out = np.zeros(upto + 2, np.int64)
+    for g in range(begin, end):
+        count = read_bits(tables.grams, bit + g * width, width) & code_mask
+        if count == code_mask:
+            count = large_count(at[FIRST_GRAM] + g, tables.large_at, tables.large_counts)
+        out[min(count, upto + 1)] += 1
     return out
 
 
