@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+import xxhash
 
 from gapgram import container
 from gapgram.errors import UsageError
@@ -33,7 +34,7 @@ from gapgram.kernels.tables import (
 )
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
-from gapgram.vocabulary import Vocabulary
+from gapgram.vocabulary import SPECIAL, Vocabulary
 
 Array = npt.NDArray[np.int64]
 
@@ -95,6 +96,14 @@ class Counts:
     def patterns(self) -> tuple[Pattern, ...]:
         """The patterns whose tables are held, in their order."""
         return self.lattice.stored
+
+    @cached_property
+    def classes_digest(self) -> str:
+        """How many classes there are and a checksum of which word has which; `none` without classes."""
+        if not self.class_names:
+            return "none"
+        checksum = xxhash.xxh3_64_intdigest(self.tables.class_of.data)
+        return f"{len(self.class_names) - len(SPECIAL)}@{checksum:016x}"
 
     def index(self, pattern: Pattern) -> int:
         """The number of a pattern's tables."""
@@ -221,3 +230,10 @@ def given_class(tables: Tables) -> npt.NDArray[np.float64]:
     totals = np.bincount(tables.class_of, tables.word_counts)
     chances: npt.NDArray[np.float64] = tables.word_counts / np.maximum(totals[tables.class_of], 1)
     return chances
+
+
+def members_of(tables: Tables) -> dict[str, npt.NDArray[Any]]:
+    """The words of each class, the most frequent first, and where those of each class begin."""
+    members = np.argsort(tables.class_of, kind="stable").astype(np.int32)
+    base = np.cumsum([0, *np.bincount(tables.class_of)]) if tables.class_of.size else np.zeros(0, np.int64)
+    return {"members": members, "member_base": base}

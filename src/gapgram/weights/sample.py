@@ -15,7 +15,7 @@ from gapgram.ahead import in_order
 from gapgram.counts import Counts, given_class
 from gapgram.kernels import fitting
 from gapgram.kernels.lookup import availability
-from gapgram.kernels.words import START, UNKNOWN
+from gapgram.kernels.words import END, START, UNKNOWN
 from gapgram.pattern import Pattern
 
 Ids = npt.NDArray[np.int32]
@@ -159,16 +159,21 @@ def left_out(
     limit: int | None = None,
     folder: Path | None = None,
     threads: int = 1,
+    apart: bool = False,
 ) -> Sample:
     """A sample of the training text itself, each position without its own contribution to the counts.
 
     The text is one array or comes in arrays of whole sentences. Sentences are taken in the order of a hash of their
     words, so the sample does not depend on the order of the text. A word that occurs once would be unknown without
     its one occurrence: of those every third is kept, as an unknown word.
+
+    apart: the text is the part that classes were found without. What the class of a word is that occurs nowhere else
+        would tell too much, so these words are unknown, too.
     """
     limit = limit or sample_positions(len(counts.patterns))
     ids = chosen([text] if isinstance(text, np.ndarray) else text, seed=seed, limit=limit)
-    return _sample(counts, ids, limit, folder, threads, seen=True)
+    hidden = np.bincount(ids, minlength=len(counts.vocabulary)) == counts.tables.word_counts if apart else None
+    return _sample(counts, ids, limit, folder, threads, seen=True, hidden=hidden)
 
 
 def held_out(
@@ -178,8 +183,17 @@ def held_out(
     return _sample(counts, ids, limit or sample_positions(len(counts.patterns)), folder, threads, seen=False)
 
 
-def _sample(counts: Counts, ids: Ids, limit: int, folder: Path | None, threads: int, *, seen: bool) -> Sample:
-    """The first sentences of a text, up to the limit."""
+def _sample(
+    counts: Counts,
+    ids: Ids,
+    limit: int,
+    folder: Path | None,
+    threads: int,
+    *,
+    seen: bool,
+    hidden: npt.NDArray[np.bool_] | None = None,
+) -> Sample:
+    """The first sentences of a text, up to the limit; `hidden` words are unknown."""
     reaches = counts.reaches
     n_patterns, order = len(counts.patterns), counts.lattice.order
     allowed = np.where([p in counts.lattice.patterns for p in counts.patterns], reaches, _NEVER)
@@ -187,7 +201,12 @@ def _sample(counts: Counts, ids: Ids, limit: int, folder: Path | None, threads: 
     all_statistics = _new_rows(folder, "statistics", ids.size, (n_patterns, 5), np.int32)
     all_features = _new_rows(folder, "features", ids.size, (n_patterns + order,), np.int32)
     all_given = _new_rows(folder, "given", ids.size, (), np.float64)
+    masks = np.array([p.mask for p in counts.patterns])
+    of_classes = np.array([p.classes for p in counts.patterns])
     given = _given(counts, seen=seen)
+    if hidden is not None:
+        hidden[: END + 1] = False
+        given[hidden] = 0.0
 
     def work(chunk: tuple[Ids, Begins]) -> tuple[Ids, Ids, npt.NDArray[np.float64]]:
         words, starts = chunk
@@ -195,7 +214,11 @@ def _sample(counts: Counts, ids: Ids, limit: int, folder: Path | None, threads: 
         statistics = _statistics(counts, words, available, starts)
         usable = (words != START) & (words != UNKNOWN)
         if seen:
-            lost = _leave_out(counts, statistics, available) & usable
+            lost = _leave_out(counts, statistics, available)
+            if hidden is not None:
+                fitting.hide(statistics, words, available, hidden, masks, of_classes)
+                lost |= hidden[words]
+            lost &= usable
             usable &= ~lost | (np.cumsum(lost) % LOST_EVERY == 0)
         features = fitting.features_of(words, available, statistics, allowed, order)
         kept = np.flatnonzero(usable)
