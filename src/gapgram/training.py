@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ from gapgram import container
 from gapgram import corpus as text
 from gapgram.bounded import Limits, Work, guessed_positions, identity
 from gapgram.building import build_model_file
-from gapgram.classing import Classing, ClassSource, choose_classes
+from gapgram.classing import Classing, ClassSource, choose_classes, kept_classing
 from gapgram.counting import checked_threads, count
-from gapgram.counting.spilled import SpilledCount, SpilledPieces
+from gapgram.counting.spilled import CountedText, PiecesWithClasses, SpilledCount, SpilledPieces, TextOfClasses
+from gapgram.counting.streaming import Pieces
 from gapgram.counts import Counts, TextInfo
 from gapgram.discounts import Discounts, estimate_discounts
 from gapgram.errors import TextError, UsageError
@@ -33,6 +35,8 @@ from gapgram.work_folder import WorkFolder
 
 MODELS = {"mkn": "chain", "glm": "full"}
 WEIGHTS = ("uniform", "counts", "learned")
+
+_CHUNK = 1 << 20  # ids of a stored text that are read at a time
 
 
 def train(
@@ -141,9 +145,11 @@ class _Run:
     def _identity(self) -> dict[str, Any]:
         reading = {**self.reading, "rules": vars(self.reading["rules"])}
         options = {"order": self.lattice.order, "lattice": str(self.lattice), "model": self.model}
-        return identity(
-            self.texts, self.held_out_texts, {**options, "weights": self.weights, "seed": self.seed, **reading}
-        )
+        if self.classes is not None:
+            options["classes"] = str(self.classes.path or self.classes.k or "auto")
+        own = self.classes.path if self.classes is not None else None
+        files = {"text": self.texts, "held-out text": self.held_out_texts, "file of classes": own}
+        return identity(files, {**options, "weights": self.weights, "seed": self.seed, **reading})
 
     def _read(self, limits: Limits, work: Work) -> text.Corpus | StoredText:
         most = limits.most_held(self.lattice, learned=self.weights == "learned")
@@ -157,13 +163,27 @@ class _Run:
         unseen = self._unseen(stored.vocabulary)
         facts = stored.facts
 
-        def pieces() -> SpilledPieces:
-            counting = SpilledCount(stored, self.lattice, folder, memory=limits.left(), threads=self.threads)
+        classing = None
+        if self.classes is not None:
+            arguments = (partial(stored.chunks, _CHUNK), facts.positions, stored.vocabulary, stored.word_counts)
+            classing = kept_classing(folder, lambda: self._classing(*arguments))
+        classes = classing.classes if classing is not None else None
+
+        def spilled(source: CountedText, lattice: Lattice, name: str = "") -> SpilledPieces:
+            counting = SpilledCount(
+                source, lattice, folder, memory=limits.left(), threads=self.threads, name=name
+            )
             return counting.pieces(shown=self.shown)
+
+        def pieces() -> Pieces:
+            words = spilled(stored, self.lattice.of_words)
+            if classes is None or self.lattice.of_classes is None:
+                return words
+            return PiecesWithClasses(words, spilled(TextOfClasses(stored, classes), self.lattice.of_classes, "class-"))
 
         def weigh(counts: Counts) -> tuple[Weights, Discounts]:
             sample_folder = None if limits.sample_fits(self.lattice) else folder.path
-            return self._weigh(counts, stored.chunks(1 << 20), unseen, None, sample_folder)
+            return self._weigh(counts, stored.chunks(_CHUNK), unseen, classing, sample_folder)
 
         build_model_file(
             limits.output,
@@ -173,6 +193,8 @@ class _Run:
             text=TextInfo(facts.sentences, facts.words, facts.digest, facts.rule),
             pieces=pieces,
             weigh=weigh,
+            classes=classes,
+            word_counts=stored.word_counts,
             memory=limits.most_resident,
             folder=folder,
         )
@@ -196,9 +218,8 @@ class _Run:
         positions: int,
         vocabulary: Vocabulary,
         word_counts: npt.NDArray[np.int64],
-    ) -> Classing | None:
-        if self.classes is None:
-            return None
+    ) -> Classing:
+        assert self.classes is not None
         return choose_classes(
             self.classes, ids, positions, vocabulary, word_counts,
             n_patterns=len(self.lattice.stored), seed=self.seed, threads=self.threads, shown=self.shown,
