@@ -102,24 +102,11 @@ def test_the_same_file_whatever_the_memory(text: Path, whole: bytes, memory: int
         {"weights": "uniform", "order": 8, "memory": 300_000},
         {"lattice": "11,1001,1011", "min_count": 3},
         {"vocab_limit": 20, "seed": 5, "memory": 100_000},
-        {"classes": 7, "order": 3},
     ],
     ids=str,
 )
 def test_the_same_file_for_every_kind_of_model(text: Path, options: dict[str, Any]) -> None:
     assert train(text, **options) == train(text, **{**options, "memory": "1T"})
-
-
-def test_an_interrupted_run_with_classes_goes_on(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = train(text, classes=5, order=3, memory="1T")
-    with monkeypatch.context() as patch:
-        interrupt_at(patch, "class-windows", "after")
-        with pytest.raises(KeyboardInterrupt):
-            train(text, classes=5, order=3)
-    with pytest.raises(GapgramError, match="the interrupted run had another classes"):
-        train(text, classes=6, order=3, resume=True)
-    monkeypatch.setattr("gapgram.training.choose_classes", None)
-    assert train(text, classes=5, order=3, resume=True) == whole
 
 
 def test_the_same_file_with_held_out_text_and_from_sentences(text: Path) -> None:

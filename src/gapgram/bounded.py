@@ -100,8 +100,9 @@ def guessed_positions(texts: Paths) -> int:
     return total // _WORD_BYTES
 
 
-def identity(read: Mapping[str, Paths | None], options: Mapping[str, Any]) -> dict[str, Any]:
-    """What a work folder belongs to: files as they are now, and options."""
+def identity(texts: Paths | None, held_out_texts: Paths | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    """What a work folder belongs to: texts as they are now, and options."""
+    read = {"text": texts, "held-out text": held_out_texts}
     files = {name: [_file(path) for path in as_paths(paths)] for name, paths in read.items() if paths is not None}
     return {"gapgram": __version__, **files, **options}
 

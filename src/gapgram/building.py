@@ -6,13 +6,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
 from gapgram import container
-from gapgram.classes import Classes
 from gapgram.container import Mapped, Unfinished
-from gapgram.counting.assemble import NO_CLASSES, NO_COUNTS
 from gapgram.counting.streaming import Pieces, table_streams
 from gapgram.counts import Counts, TextInfo
 from gapgram.discounts import Discounts
@@ -38,8 +33,6 @@ def build_model_file(
     text: TextInfo,
     pieces: Callable[[], Pieces],
     weigh: Weigh,
-    classes: Classes | None = None,
-    word_counts: npt.NDArray[np.int64] = NO_COUNTS,
     memory: int | None = None,
     folder: WorkFolder | None = None,
 ) -> None:
@@ -47,17 +40,15 @@ def build_model_file(
 
     pieces: counts, or gives what was counted; not called where an earlier run has written the tables.
     weigh: chooses weights and discounts, looking things up in counts that are mapped from the unfinished file.
-    classes: of words, where the lattice has patterns of classes, and with them how often each word occurs.
     memory: pages of that file are given back when the process holds more than this.
     folder: where it is noted that the tables are written; without it an interrupted run leaves nothing.
     """
-    classed = (NO_CLASSES, NO_COUNTS) if classes is None else (classes.of_word, word_counts)
-    file = _tables(output, lattice, vocabulary, pieces, classed, folder)
+    file = _tables(output, lattice, vocabulary, pieces, folder)
     try:
         mapped = file.mapped()
         pages = _Pages(mapped, memory, len(lattice.stored)) if memory is not None else None
         tables = Tables(*(mapped.arrays[field] for field in Tables._fields))
-        counts = Counts(lattice, vocabulary, text, tables, classes.names if classes is not None else (), pages)
+        counts = Counts(lattice, vocabulary, text, tables, pages=pages)
         weights, discounts = weigh(counts)
         mapped.give_back()
         parts = ModelParts.of(name, counts, discounts, weights)
@@ -76,7 +67,6 @@ def _tables(
     lattice: Lattice,
     vocabulary: Vocabulary,
     pieces: Callable[[], Pieces],
-    classed: tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]],
     folder: WorkFolder | None,
 ) -> Unfinished:
     """An unfinished file with the words and tables, of an earlier run where there is one."""
@@ -92,7 +82,7 @@ def _tables(
     try:
         for section, array in Counts.word_arrays(vocabulary).items():
             file.add(section, array)
-        for stream in table_streams(lattice.stored, counted, *classed):
+        for stream in table_streams(lattice.stored, counted):
             file.add_stream(stream)
         if folder is not None:
             folder.note(_STAGE, file.state)

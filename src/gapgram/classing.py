@@ -19,7 +19,6 @@ from gapgram.errors import UsageError
 from gapgram.kernels.words import START
 from gapgram.vocabulary import Vocabulary
 from gapgram.weights.sample import chosen, sample_positions
-from gapgram.work_folder import WorkFolder
 
 Ids = npt.NDArray[np.int32]
 
@@ -62,22 +61,6 @@ class Classing:
 
     classes: Classes
     apart: Ids | None = None
-
-
-def kept_classing(folder: WorkFolder, choose: Callable[[], Classing]) -> Classing:
-    """The classes that an earlier run has chosen; else they are chosen and kept for a later one."""
-    names = folder.done("classes")
-    arrays = [folder.path / "classes.npy", folder.path / "classes-apart.npy"]
-    if names is not None:
-        of_word, apart = map(np.load, arrays)
-        return Classing(Classes(of_word, tuple(names)), apart if apart.size else None)
-    made = choose()
-    apart = made.apart if made.apart is not None else np.empty(0, np.int32)
-    for path, array in zip(arrays, (made.classes.of_word, apart), strict=True):
-        with folder.written(path.name) as file:
-            np.save(file, array)
-    folder.note("classes", made.classes.names)
-    return made
 
 
 def choose_classes(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,9 @@ from gapgram import container
 from gapgram import corpus as text
 from gapgram.bounded import Limits, Work, guessed_positions, identity
 from gapgram.building import build_model_file
-from gapgram.classing import Classing, ClassSource, choose_classes, kept_classing
+from gapgram.classing import Classing, ClassSource, choose_classes
 from gapgram.counting import checked_threads, count
-from gapgram.counting.spilled import CountedText, PiecesWithClasses, SpilledCount, SpilledPieces, TextOfClasses
-from gapgram.counting.streaming import Pieces
+from gapgram.counting.spilled import SpilledCount, SpilledPieces
 from gapgram.counts import Counts, TextInfo
 from gapgram.discounts import Discounts, estimate_discounts
 from gapgram.errors import TextError, UsageError
@@ -35,8 +33,6 @@ from gapgram.work_folder import WorkFolder
 
 MODELS = {"mkn": "chain", "glm": "full"}
 WEIGHTS = ("uniform", "counts", "learned")
-
-_CHUNK = 1 << 20  # ids of a stored text that are read at a time
 
 
 def train(
@@ -145,11 +141,9 @@ class _Run:
     def _identity(self) -> dict[str, Any]:
         reading = {**self.reading, "rules": vars(self.reading["rules"])}
         options = {"order": self.lattice.order, "lattice": str(self.lattice), "model": self.model}
-        if self.classes is not None:
-            options["classes"] = str(self.classes.path or self.classes.k or "auto")
-        own = self.classes.path if self.classes is not None else None
-        files = {"text": self.texts, "held-out text": self.held_out_texts, "file of classes": own}
-        return identity(files, {**options, "weights": self.weights, "seed": self.seed, **reading})
+        return identity(
+            self.texts, self.held_out_texts, {**options, "weights": self.weights, "seed": self.seed, **reading}
+        )
 
     def _read(self, limits: Limits, work: Work) -> text.Corpus | StoredText:
         most = limits.most_held(self.lattice, learned=self.weights == "learned")
@@ -163,27 +157,13 @@ class _Run:
         unseen = self._unseen(stored.vocabulary)
         facts = stored.facts
 
-        classing = None
-        if self.classes is not None:
-            arguments = (partial(stored.chunks, _CHUNK), facts.positions, stored.vocabulary, stored.word_counts)
-            classing = kept_classing(folder, lambda: self._classing(*arguments))
-        classes = classing.classes if classing is not None else None
-
-        def spilled(source: CountedText, lattice: Lattice, name: str = "") -> SpilledPieces:
-            counting = SpilledCount(
-                source, lattice, folder, memory=limits.left(), threads=self.threads, name=name
-            )
+        def pieces() -> SpilledPieces:
+            counting = SpilledCount(stored, self.lattice, folder, memory=limits.left(), threads=self.threads)
             return counting.pieces(shown=self.shown)
-
-        def pieces() -> Pieces:
-            words = spilled(stored, self.lattice.of_words)
-            if classes is None or self.lattice.of_classes is None:
-                return words
-            return PiecesWithClasses(words, spilled(TextOfClasses(stored, classes), self.lattice.of_classes, "class-"))
 
         def weigh(counts: Counts) -> tuple[Weights, Discounts]:
             sample_folder = None if limits.sample_fits(self.lattice) else folder.path
-            return self._weigh(counts, stored.chunks(_CHUNK), unseen, classing, sample_folder)
+            return self._weigh(counts, stored.chunks(1 << 20), unseen, None, sample_folder)
 
         build_model_file(
             limits.output,
@@ -193,8 +173,6 @@ class _Run:
             text=TextInfo(facts.sentences, facts.words, facts.digest, facts.rule),
             pieces=pieces,
             weigh=weigh,
-            classes=classes,
-            word_counts=stored.word_counts,
             memory=limits.most_resident,
             folder=folder,
         )
@@ -218,8 +196,9 @@ class _Run:
         positions: int,
         vocabulary: Vocabulary,
         word_counts: npt.NDArray[np.int64],
-    ) -> Classing:
-        assert self.classes is not None
+    ) -> Classing | None:
+        if self.classes is None:
+            return None
         return choose_classes(
             self.classes, ids, positions, vocabulary, word_counts,
             n_patterns=len(self.lattice.stored), seed=self.seed, threads=self.threads, shown=self.shown,

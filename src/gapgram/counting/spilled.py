@@ -21,16 +21,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from gapgram.classes import Classes
-from gapgram.corpus import TextFacts
 from gapgram.counting.band import Band
 from gapgram.counting.local import BAND_POSITIONS, check_length, checked_threads, in_threads
 from gapgram.counting.streaming import StoredPiece
@@ -238,77 +235,24 @@ class _Room:
                 self._changed.notify_all()
 
 
-class CountedText(Protocol):
-    """A text that is read in parts; a `StoredText`, or its classes."""
-
-    @property
-    def facts(self) -> TextFacts: ...
-    @property
-    def word_counts(self) -> Integers: ...
-    def chunks(self, positions: int) -> Iterator[Ids]: ...
-
-
-@dataclass(frozen=True)
-class TextOfClasses:
-    """A text with the class of every word in its place."""
-
-    text: StoredText
-    classes: Classes
-
-    @property
-    def facts(self) -> TextFacts:
-        """What the text is."""
-        return self.text.facts
-
-    @cached_property
-    def word_counts(self) -> Integers:
-        """How often each class is met."""
-        counts = np.zeros(len(self.classes), np.int64)
-        np.add.at(counts, self.classes.of_word, self.text.word_counts)
-        return counts
-
-    def chunks(self, positions: int) -> Iterator[Ids]:
-        """All sentences, in arrays of about so many classes."""
-        return (self.classes.of_word[ids] for ids in self.text.chunks(positions))
-
-
-@dataclass(frozen=True)
-class PiecesWithClasses:
-    """The pieces of the patterns of words and of those of classes."""
-
-    words: SpilledPieces
-    classes: SpilledPieces
-
-    def of(self, pattern: Pattern) -> Iterator[StoredPiece]:
-        """The pieces of a pattern, in the order of the bands."""
-        return self.classes.of(pattern.of_words) if pattern.classes else self.words.of(pattern)
-
-
 class SpilledCount:
-    """One run of counting; `pieces` does it. `name` tells its files from those of another run in the same folder."""
+    """One run of counting; `pieces` does it."""
 
     def __init__(
-        self,
-        text: CountedText,
-        lattice: Lattice,
-        folder: WorkFolder,
-        *,
-        memory: int,
-        threads: int | None = None,
-        name: str = "",
+        self, text: StoredText, lattice: Lattice, folder: WorkFolder, *, memory: int, threads: int | None = None
     ) -> None:
-        self.text, self.lattice, self.folder, self.memory, self.name = text, lattice, folder, memory, name
+        self.text, self.lattice, self.folder, self.memory = text, lattice, folder, memory
         self.threads = checked_threads(threads)
-        self.order, self.width, self.n_words = lattice.order, lattice.order + 1, text.word_counts.size
+        self.order, self.width, self.n_words = lattice.order, lattice.order + 1, len(text.vocabulary)
         check_length(text.facts.longest, lattice.order)
 
     def pieces(self, *, shown: bool = False) -> SpilledPieces:
         """Count all bands that are not counted yet."""
         bands = self._cut(shown)
         if not all(self._fits(job.windows) for job in _jobs_of(bands)):  # an earlier run had more memory
-            self.folder.forget(f"{self.name}windows")
-            self.folder.forget(f"split-{self.name}pieces")
-            for path in self.folder.path.glob(f"{self.name}pieces*"):
+            self.folder.forget("windows")
+            self.folder.forget("split")
+            for path in self.folder.path.glob("pieces*"):
                 path.unlink()
             bands = self._cut(shown)
         room = _Room(self.memory)
@@ -321,19 +265,18 @@ class SpilledCount:
         jobs = list(_jobs_of(bands))
         with Progress("counting", total=len(jobs), unit="band", shown=shown) as bar:
             in_threads(work, jobs, self.threads, bar)
-        for path in self.folder.path.glob(f"{self.name}windows*"):
+        for path in self.folder.path.glob("windows*"):
             path.unlink()
         return SpilledPieces(self.folder.path, bands)
 
     def _cut(self, shown: bool) -> list[Job | Split]:
         """The bands, those too large for the memory cut further."""
-        cuts = self.folder.done(f"{self.name}windows") or self._scatter(shown)
+        cuts = self.folder.done("windows") or self._scatter(shown)
         begins = np.concatenate([[0], np.cumsum(self.text.word_counts)])[cuts].tolist()
         bands: list[Job | Split] = []
         for k, (first, last) in enumerate(pairwise(cuts)):
             word = first if last - first == 1 else -1
-            name, source, size = f"{self.name}pieces-{k}", f"{self.name}windows", begins[k + 1] - begins[k]
-            band = Job(name, (), first, last, source, begins[k], size, word)
+            band = Job(f"pieces-{k}", (), first, last, "windows", begins[k], begins[k + 1] - begins[k], word)
             bands.append(self._cut_further(band))
         return bands
 
@@ -357,13 +300,13 @@ class SpilledCount:
         numbers = np.repeat(np.arange(len(cuts) - 1, dtype=np.int32), np.diff(cuts))
         with (
             Progress("sorting", total=self.text.facts.positions, unit="word", shown=shown) as bar,
-            _Scattered(self.folder.path / f"{self.name}windows", ends[cuts[:-1]], self.width, self.threads) as target,
+            _Scattered(self.folder.path / "windows", ends[cuts[:-1]], self.width, self.threads) as target,
         ):
             for ids in self.text.chunks(self._chunk):
                 positions, starts = sorting.positions_by_word(numbers[ids], len(cuts) - 1)
                 target.add(partial(sorting.windows_at, ids, positions, self.order), starts)
                 bar.advance(ids.size)
-        self.folder.note(f"{self.name}windows", cuts)
+        self.folder.note("windows", cuts)
         return cuts
 
     def _read(self, name: str, begin: int, windows: int) -> Ids:
@@ -457,7 +400,7 @@ class SpilledCount:
 
 def _source(job: Job, place: int) -> str:
     """The file of windows of a job that were cut by the word at a place."""
-    return f"{job.name.replace('pieces', 'windows')}-{place}"
+    return f"windows-{job.name.removeprefix('pieces-')}-{place}"
 
 
 class _Scattered:
