@@ -377,6 +377,26 @@ def test_a_full_disk_keeps_what_is_done(text: Path, whole: bytes, monkeypatch: p
     assert train(text, resume=True) == whole
 
 
+def test_a_full_disk_of_the_model_keeps_what_is_done(
+    text: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gapgram.container._write_section", full)
+        with pytest.raises(GapgramError, match=r"model: no room left while writing .*; what is done is kept"):
+            train(text)
+    assert names(text.parent) == {"text", ".model.work"}
+    assert train(text, resume=True) == whole
+
+
+def test_a_mistake_in_held_out_text_leaves_nothing(text: Path) -> None:
+    with pytest.raises(GapgramError, match=r"no such file$"):
+        train(text, held_out_texts=text.parent / "none")
+    assert names(text.parent) == {"text"}
+
+
 @pytest.mark.parametrize("moment", ["before reading", "after reading"])
 def test_too_little_room_on_the_disk(text: Path, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
     usage = namedtuple("usage", "free")

@@ -14,7 +14,7 @@ from gapgram.building import discard_tables
 from gapgram.corpus import Paths, as_paths
 from gapgram.counting import checked_threads
 from gapgram.counting.needs import file_bytes, held_bytes, work_bytes
-from gapgram.errors import UsageError
+from gapgram.errors import ModelFileError, UsageError
 from gapgram.lattice import Lattice
 from gapgram.memory import check_room, default_memory, parse_size, resident, show_size, trim
 from gapgram.signature import __version__
@@ -166,8 +166,8 @@ class Work:
 
 def _mendable(error: BaseException) -> bool:
     """Whether the same run could do better another time: it was stopped, or something was lacking."""
-    lacking = isinstance(error, OSError | MemoryError) or isinstance(error.__context__, OSError)
-    return lacking or not isinstance(error, Exception)
+    not_written = isinstance(error, ModelFileError) and isinstance(error.__context__, OSError)
+    return not_written or isinstance(error, OSError | MemoryError) or not isinstance(error, Exception)
 
 
 def _said(error: BaseException) -> str:
