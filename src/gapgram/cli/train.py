@@ -38,10 +38,9 @@ from gapgram.cli.options import (
 )
 @click.option(
     "--classes",
-    default="none",
-    show_default=True,
     metavar="K|auto|none|FILE",
-    help="Patterns of word classes, too: at most K found in the text, or those of a file (word, tab, class).",
+    help="Patterns of word classes, too: at most K found in the text, or those of a file (word, tab, class).  "
+    "[default: auto for a glm with learned weights]",
 )
 @click.option(
     "--held-out",
