@@ -54,12 +54,13 @@ class Tables:
 
 @dataclass(frozen=True)
 class Counts:
-    """The counts of the patterns `lattice.stored`; immutable."""
+    """The counts of the patterns `lattice.stored`, or, where `pruned` says how, what was left of them; immutable."""
 
     lattice: Lattice
     vocabulary: Vocabulary
     text: TextInfo
     tables: Tables
+    pruned: str = ""
 
     @cached_property
     def patterns(self) -> tuple[Pattern, ...]:
@@ -131,9 +132,11 @@ class Counts:
         }
 
     def _parts(self) -> Array:
-        """[pattern, n-1]: the numbers of the stored patterns that skip one word more, 0 where there are none."""
+        """[pattern, n-1]: the stored patterns without which a gram was never seen: one word more skipped; 0: none."""
         number = {pattern: i for i, pattern in enumerate(self.patterns)}
         parts = np.zeros((len(self.patterns), self.lattice.order - 1), np.int64)
+        if self.pruned:  # a gram may be there without its parts
+            return parts
         for i, pattern in enumerate(self.patterns):
             for k, part in enumerate(pattern.smaller()):
                 parts[i, k] = number.get(part, 0)
@@ -157,7 +160,8 @@ class Counts:
 
     def metadata(self) -> dict[str, Any]:
         """What the arrays do not say, as plain values."""
-        return {"order": self.lattice.order, "lattice": str(self.lattice), "text": asdict(self.text)}
+        return {"order": self.lattice.order, "lattice": str(self.lattice), "text": asdict(self.text),
+                "pruned": self.pruned}  # fmt: skip
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """All arrays by name, as they go into a file."""
@@ -172,4 +176,4 @@ class Counts:
         vocabulary = Vocabulary(arrays["words"], arrays["word_offsets"], arrays["word_slots"])
         lattice = Lattice.parse(metadata["lattice"], metadata["order"])
         tables = Tables(**{name: arrays[name] for name in Tables.__dataclass_fields__})
-        return cls(lattice, vocabulary, TextInfo(**metadata["text"]), tables)
+        return cls(lattice, vocabulary, TextInfo(**metadata["text"]), tables, metadata["pruned"])

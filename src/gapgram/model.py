@@ -100,6 +100,7 @@ class Model(Queries):
             weights=self._parts.weights.name,
             discounts=str(self._parts.discounts),
             vocabulary=info.rule,
+            pruned=self.counts.pruned,
             corpus=info.digest,
         )
 

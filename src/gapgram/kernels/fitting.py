@@ -159,19 +159,20 @@ def _weigh(features, log_prior, table, logit, weight):
 
 
 @kernel
-def mean_weights(features, log_prior, table):
-    """The mean weight of each pattern over the positions that have it."""
+def mean_weights(statistics, features, log_prior, table):
+    """[2, pattern]: the mean weight of each pattern over the positions that have it, and over those of known grams."""
     n_patterns = log_prior.shape[1]
     logit = np.empty(n_patterns)
     weight = np.empty(n_patterns)
-    sums = np.zeros(n_patterns)
-    having = np.zeros(n_patterns)
+    sums = np.zeros((2, n_patterns))
+    having = np.zeros((2, n_patterns))
     for t in range(features.shape[0]):
         _weigh(features[t], log_prior[t], table, logit, weight)
         for p in range(n_patterns):
             if features[t, p] >= 0:
-                sums[p] += weight[p]
-                having[p] += 1
+                for known in range(2 if statistics[t, p, COUNT] > 0 else 1):
+                    sums[known, p] += weight[p]
+                    having[known, p] += 1
     return sums / np.maximum(having, 1)
 
 

@@ -110,10 +110,13 @@ class Problem:
         values.odds[:] = _log_odds(self.discounts)
         return values
 
-    def mean_weights(self, values: Parameters) -> list[float]:
-        """The mean weight of each pattern."""
-        means = fitting.mean_weights(self.sample.features[:REPORTED], self.log_prior[:REPORTED], values.table)
-        return [round(float(mean), 6) for mean in means]
+    def mean_weights(self, values: Parameters) -> list[dict[str, float]]:
+        """The mean weight of each pattern, and that where it knows the gram."""
+        means = fitting.mean_weights(
+            self.sample.statistics[:REPORTED], self.sample.features[:REPORTED], self.log_prior[:REPORTED], values.table
+        )
+        names = list(map(str, self.counts.patterns))
+        return [{name: round(float(mean), 6) for name, mean in zip(names, row, strict=True)} for row in means]
 
     def fit(self, *, shown: bool = False) -> Parameters:
         """Minimise by Adam over the sample several times, in its order, with a rate that falls to nothing."""
@@ -132,17 +135,20 @@ class Problem:
 
     def solution(self, values: Parameters, source: str) -> tuple[Weights, Discounts]:
         """The weights and discounts that fitted parameters stand for, with a report on them."""
+        mean_weights, known_weights = self.mean_weights(values)
         report = {
             "source": source,
             "positions": len(self.sample),
             "parameters": int(values.flat.size),
             "perplexity_before": float(np.exp(self.mean_loss(self.start()))),
             "perplexity_after": float(np.exp(self.mean_loss(values))),
-            "mean_weights": dict(zip(map(str, self.counts.patterns), self.mean_weights(values), strict=True)),
+            "mean_weights": mean_weights,
+            "mean_weights_of_known_grams": known_weights,
         }
         form, rows = mixture(self.counts.lattice), np.exp(mixture_logits(self.counts, self.discounts))
         weights = Weights("learned", form, rows, values.table.copy(), values.lift.copy(), report)
-        return weights, Discounts(values.discounts, self.discounts.fallbacks, fitted=True)
+        usual = self.discounts
+        return weights, Discounts(values.discounts, usual.fallbacks, fitted=True, estimated=usual.values)
 
 
 def _batches(n: int) -> list[tuple[int, int]]:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gapgram.counts import Counts
+from gapgram.errors import UsageError
 from gapgram.kernels import fitting
 from gapgram.kernels.lookup import availability
 from gapgram.kernels.words import START, UNKNOWN
@@ -63,6 +64,11 @@ def _sample(
     *,
     seen: bool,
 ) -> Sample:
+    if counts.pruned:
+        raise UsageError(
+            f"counts pruned ({counts.pruned}) cannot be fitted to: what a position adds to them is not known any "
+            "more. Learn the weights first, then prune the model"
+        )
     limit = limit or NUMBERS // len(counts.patterns)
     reaches = counts.pattern_arrays["reaches"]
     allowed = np.where([p in counts.lattice.patterns for p in counts.patterns], reaches, _NEVER)

@@ -1,0 +1,113 @@
+"""What a model loses with each of its grams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.kernels import pruning as kernels
+from gapgram.kernels.lookup import BACKOFF, BUCKET
+from gapgram.model_file import ModelParts
+from gapgram.pattern import Pattern
+from gapgram.pruning.relations import Relations
+from gapgram.pruning.tables import Integers, Unpacked
+
+Floats = npt.NDArray[np.float64]
+
+_RARE = 6  # grams that occur as often as this, or more, are expected to occur as often again
+_CLASSES = 40  # on either side of 1, two for each doubling
+_SHRINK = 30.0
+
+
+class Losses:
+    """Probabilities of all grams under their own patterns, and what it costs to drop each."""
+
+    def __init__(self, parts: ModelParts, tables: Mapping[Pattern, Unpacked], relations: Relations) -> None:
+        self.parts, self.tables, self.relations = parts, tables, relations
+        self.uniform = 1.0 / (len(parts.counts.vocabulary) - 1)
+        self.probabilities: dict[Pattern, Floats] = {}
+        self.below: dict[Pattern, Floats] = {}
+        for pattern in tables:  # by rising masks: those below come first
+            self.below[pattern] = self._below(pattern, pattern)
+            self.probabilities[pattern] = self._probabilities(pattern)
+
+    def of(self, pattern: Pattern, occurrences: Integers, say: float = 1.0, theta: float=1.0) -> Floats:
+        """What text as long as that of the counts loses with each gram of a pattern, in nats."""
+        table, values = self.tables[pattern], self._row_values(pattern)
+        lift, p = self.parts.weights.lift, self.parts.counts.index(pattern)
+        odds = np.exp(lift[p, values[:, BUCKET].astype(np.int64)]) if lift.size else np.ones(len(values))
+        found: Floats = kernels.losses(
+            table.counts, table.begins, table.rows, values, odds, self._discounts(pattern), self.below[pattern],
+            expected_again(occurrences, table.histories(occurrences)[table.contexts] * self.below[pattern]), say, theta,
+        )  # fmt: skip
+        return found
+
+    def _row_values(self, pattern: Pattern) -> Floats:
+        p, base = self.parts.counts.index(pattern), self.parts.counts.tables.row_base
+        values: Floats = self.parts.derived["row_values"][base[p] : base[p + 1]]
+        return values
+
+    def _discounts(self, pattern: Pattern) -> Floats:
+        discounts: Floats = self.parts.derived["discounts"][self.parts.counts.index(pattern)]
+        return discounts
+
+    def _probabilities(self, pattern: Pattern) -> Floats:
+        table = self.tables[pattern]
+        found: Floats = kernels.gram_probabilities(
+            table.counts, table.begins, table.rows, self._row_values(pattern), self._discounts(pattern),
+            self.below[pattern],
+        )  # fmt: skip
+        return found
+
+    def _below(self, whole: Pattern, pattern: Pattern) -> Floats:
+        """For each gram of `whole` what the patterns below `pattern` say of its word."""
+        patterns, form = self.parts.counts.patterns, self.parts.weights.form
+        p = patterns.index(pattern)
+        edges = range(form.edge_base[p], form.edge_base[p + 1])
+        if not edges:  # the empty pattern, or one that is held as a context alone
+            return np.full(len(self.tables[whole]), self.uniform)
+        total = float(form.edge_weight[edges.start : edges.stop].sum())
+        out = np.zeros(len(self.tables[whole]))
+        for e in edges:
+            out += form.edge_weight[e] / total * self._under(whole, patterns[form.edge_to[e]])
+        return out
+
+    def _under(self, whole: Pattern, pattern: Pattern) -> Floats:
+        """P(w | h) under a smaller pattern of the word of each gram of `whole`."""
+        numbers = self.relations.parts(whole, pattern)
+        found = self.probabilities[pattern][numbers]
+        if (numbers < 0).any():
+            contexts = self.relations.part_contexts(whole, pattern)
+            backoffs = self._row_values(pattern)[self.tables[pattern].rows[contexts], BACKOFF]
+            fallen = np.where(contexts < 0, 1.0, backoffs) * self._below(whole, pattern)
+            found = np.where(numbers < 0, fallen, found)
+        return found
+
+
+def expected_again(occurrences: Integers, chances: Floats | None) -> Floats:
+    """How often each gram is expected in other text of the same length: Good-Turing, in classes.
+
+    Grams that were seen r times occur r* = (r + 1) n(r+1) / n(r) times. `chances` are the occurrences that
+    smaller contexts would expect: a gram seen once against all odds comes again less often than one that was
+    to be expected (Church and Gale, 1991), so r* is taken among grams whose chances are alike.
+    """
+    classes = np.zeros(len(occurrences), np.int64)
+    if chances is not None:
+        classes = np.clip(2 * np.log2(np.maximum(chances, 1e-12)), -_CLASSES, _CLASSES).astype(np.int64) + _CLASSES
+    r = np.minimum(occurrences, _RARE + 1)
+    n = np.bincount(classes * (_RARE + 2) + r, minlength=(2 * _CLASSES + 1) * (_RARE + 2)).reshape(-1, _RARE + 2)
+    whole = _ratios(n.sum(axis=0), np.ones(_RARE + 2), 0.0)
+    ratios = _ratios(n, whole, _SHRINK)
+    again: Floats = occurrences * ratios[classes, r]
+    return again
+
+
+def _ratios(n: npt.NDArray[np.int64], usual: Floats, shrink: float) -> Floats:
+    """r* / r for r = 0 … rare, and 1 beyond; as if `shrink` more grams had the usual."""
+    r = np.arange(1, _RARE)
+    ratios = np.ones(n.shape)
+    more = (r + 1) / r * n[..., 2:-1] + shrink * usual[1:_RARE]
+    ratios[..., 1:_RARE] = np.minimum(more / np.maximum(n[..., 1 : _RARE] + shrink, 1e-9), 1.0)
+    return ratios
