@@ -20,7 +20,7 @@ def model_info(model: Model) -> dict[str, Any]:
         "model": model.name,
         "lattice": counts.lattice.name,
         "weights": model.parts.weights.name,
-        "learned": {k: v for k, v in report.items() if not k.startswith("mean_weights")},
+        "learned": {k: v for k, v in report.items() if k != "mean_weights"},
         "patterns": [pattern_info(model, i) for i in range(len(counts.patterns))],
         "grams": sum(grams.values()),
         "bytes": n_bytes,

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gapgram.counting.assemble import Piece
+from gapgram.counts import Piece
 from gapgram.kernels import sorting, tables
 from gapgram.kernels.words import START
 from gapgram.lattice import Lattice
@@ -41,23 +41,34 @@ class _Node:
 class Band:
     """Windows laid out one after the other as a text of their own."""
 
-    def __init__(self, windows: Ids, first_word: int, last_word: int, lattice: Lattice) -> None:
+    def __init__(self, windows: Ids, first_word: int, last_word: int, n_words: int, lattice: Lattice) -> None:
         self.lattice, self.order = lattice, lattice.order
         self.first_word, self.last_word = first_word, last_word
         self.ids = windows.reshape(-1)
         self.reach: Bytes = sorting.window_reach(windows)
-        self.word_bits = max(1, int(windows.max(initial=1)).bit_length())
+        self.key_bits = int(tables.key_bits_of(n_words))
         self.marks = [np.zeros(self.ids.size if m else 0, np.uint8) for m in range(self.order)]
 
     def pieces(self) -> dict[Pattern, Piece]:
         """The tables of all stored patterns in this band."""
+        return dict(self.each())
+
+    def each(self, second: int | None = None) -> Iterator[tuple[Pattern, Piece]]:
+        """The tables of all stored patterns, or of those whose second word stands `second` places after the oldest.
+
+        Each is worked out when it is asked for, so that they need not all be in memory.
+        """
         chain = self._chain()
-        pieces = {node.pattern: self._piece(node) for node in chain[1:] if node.pattern in self.lattice.stored}
-        pieces[Pattern(0)] = self._unigrams(chain[0])
+        if second is None:
+            yield Pattern(0), self._unigrams(chain[0])
+        if second in (None, 1):
+            for node in chain[1:]:
+                yield node.pattern, self._piece(node)
         while chain:
-            for node in self._gapped(chain.pop()):
-                pieces[node.pattern] = self._piece(node)
-        return pieces
+            node = chain.pop()
+            if not chain or second in (None, 1):
+                for below in self._gapped(node, None if chain else second):
+                    yield below.pattern, self._piece(below)
 
     def _chain(self) -> list[_Node]:
         """The nodes of the contiguous patterns; marks the first place of each of their grams."""
@@ -70,10 +81,12 @@ class Band:
             nodes.append(self._extend(nodes[-1], 1, marks=self.marks[m]))
         return nodes
 
-    def _gapped(self, node: _Node) -> Iterator[_Node]:
+    def _gapped(self, node: _Node, only_distance: int | None = None) -> Iterator[_Node]:
         """The stored nodes with gaps in the tree below a node, each before those below it."""
         farthest = self.order - 1
         for distance in range(1, farthest - node.pattern.reach + 1):
+            if only_distance not in (None, distance):
+                continue
             pattern = _appended(node.pattern, distance)
             if pattern.is_contiguous or pattern not in self.lattice.stored:
                 continue
@@ -91,7 +104,7 @@ class Band:
         self, node: _Node, distance: int, reach: int, only: Bytes = NO_MARKS, marks: Bytes = NO_MARKS
     ) -> tuple[Ids, Ids, Ids]:
         refined: tuple[Ids, Ids, Ids] = sorting.refine(
-            node.positions, node.starts, distance, reach, self.ids, self.reach, only, marks, self.word_bits
+            node.positions, node.starts, distance, reach, self.ids, self.reach, only, marks, self.key_bits
         )
         return refined
 
@@ -106,7 +119,7 @@ class Band:
         if self.first_word <= START < self.last_word:
             counts[START - self.first_word] = 0
         words = np.arange(self.first_word, self.last_word, dtype=np.int64)
-        return Piece(words << tables.COUNT_BITS | counts, np.empty(0, np.int64), np.zeros((1, 4), np.int64))
+        return Piece(words << tables.COUNT_BITS | counts, np.empty(0, np.int64), np.zeros((1, tables.STATISTICS), np.int64))
 
     def _gram_counts(self, node: _Node) -> npt.NDArray[np.int64]:
         """The count that is smoothed, for each gram of a node (DESIGN, section 2)."""

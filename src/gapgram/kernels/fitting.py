@@ -38,9 +38,9 @@ def sentence_hashes(ids, begins, seed):
 
 
 @kernel
-def statistics_of(ids, available, row_statistics, tables):
+def statistics_of(ids, available, tables):
     """[position, pattern, 5] statistics of all positions of a few sequences."""
-    n_patterns = tables[5].size
+    n_patterns = tables.places.shape[0]
     entries = np.full((n_patterns, ids.size), -1, np.int64)
     counts = np.zeros((n_patterns, ids.size), np.int64)
     rows = np.zeros((n_patterns, ids.size), np.int64)
@@ -52,7 +52,7 @@ def statistics_of(ids, available, row_statistics, tables):
             if row >= 0:
                 out[t, p, COUNT] = counts[p, t]
                 for k in range(4):
-                    out[t, p, TOTAL + k] = row_statistics[row, k]
+                    out[t, p, TOTAL + k] = tables.rows[row, k]
     return out
 
 
@@ -159,20 +159,19 @@ def _weigh(features, log_prior, table, logit, weight):
 
 
 @kernel
-def mean_weights(statistics, features, log_prior, table):
-    """[2, pattern]: the mean weight of each pattern over the positions that have it, and over those of known grams."""
+def mean_weights(features, log_prior, table):
+    """The mean weight of each pattern over the positions that have it."""
     n_patterns = log_prior.shape[1]
     logit = np.empty(n_patterns)
     weight = np.empty(n_patterns)
-    sums = np.zeros((2, n_patterns))
-    having = np.zeros((2, n_patterns))
+    sums = np.zeros(n_patterns)
+    having = np.zeros(n_patterns)
     for t in range(features.shape[0]):
         _weigh(features[t], log_prior[t], table, logit, weight)
         for p in range(n_patterns):
             if features[t, p] >= 0:
-                for known in range(2 if statistics[t, p, COUNT] > 0 else 1):
-                    sums[known, p] += weight[p]
-                    having[known, p] += 1
+                sums[p] += weight[p]
+                having[p] += 1
     return sums / np.maximum(having, 1)
 
 

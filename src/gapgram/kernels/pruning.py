@@ -1,7 +1,7 @@
 """Dropping grams: the tables that are left, how grams of patterns belong together, what a gram is worth.
 
-Tables of one pattern are arrays as `counting.assemble.Piece` has them, with the contexts' begins apart:
-context c is followed by grams begins[c] to begins[c+1].
+Tables of one pattern are arrays as `gapgram.counts.Piece` has them, or taken apart: context c is followed by grams
+begins[c] to begins[c+1], sorted by key.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ import numpy as np
 
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.lookup import BACKOFF, SCALE
-from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS, ROW_MASK, STATISTICS, more_rows, row_of
+from gapgram.kernels.tables import COUNT_MASK, ROW_BITS, ROW_MASK, STATISTICS, key_of, more_rows, row_of
+
+GAIN = 0.9
 
 
 @kernel
@@ -71,10 +73,19 @@ def needed(kept, begins, out):
 
 
 @kernel
-def find_grams(contexts, words, part_begins, part_words):
-    """For each pair of a context of a table (-1: none) and a word the number of the gram; -1 where there is none."""
-    out = np.full(words.size, -1, np.int64)
+def keys_of(words, bits):
+    """The key of each word."""
+    out = np.empty(words.size, np.int64)
     for g in range(words.size):
+        out[g] = key_of(words[g], bits)
+    return out
+
+
+@kernel
+def find_grams(contexts, keys, part_begins, part_keys):
+    """For each pair of a context of a table (-1: none) and a key the number of the gram; -1 where there is none."""
+    out = np.full(keys.size, -1, np.int64)
+    for g in range(keys.size):
         context = contexts[g]
         if context < 0:
             continue
@@ -82,11 +93,11 @@ def find_grams(contexts, words, part_begins, part_words):
         high = end
         while low < high:
             middle = (low + high) >> 1
-            if part_words[middle] < words[g]:
+            if part_keys[middle] < keys[g]:
                 low = middle + 1
             else:
                 high = middle
-        if low < end and part_words[low] == words[g]:
+        if low < end and part_keys[low] == keys[g]:
             out[g] = low
     return out
 
@@ -112,13 +123,13 @@ def gram_probabilities(counts, begins, context_rows, row_values, discounts, belo
 
 
 @kernel
-def losses(counts, begins, context_rows, row_values, odds, discounts, below, expected, say, theta):
+def losses(counts, begins, context_rows, row_values, odds, discounts, below, expected, say):
     """What text of the same length is expected to lose with each gram if it alone goes, in nats.
 
     That is the relative entropy of the context's distribution with and without the gram, for each time that
     the gram is expected. The pattern decides `say` of a prediction. Words that never follow the context gain
-    by what goes, and so do those that follow it and stay; each are taken as one. `odds` are those of falling
-    back, over the usual.
+    by what goes, and so do those that follow it and stay; each are taken as one, and what they gain is counted
+    somewhat short. `odds` are those of falling back, over the usual.
     """
     out = np.zeros(counts.size)
     for c in range(begins.size - 1):
@@ -144,7 +155,7 @@ def losses(counts, begins, context_rows, row_values, odds, discounts, below, exp
             cost = _relative_entropy(p, say * (new_gamma * below[g] - p))
             gain = -_relative_entropy(others, say * (new_others - others))
             gain -= _relative_entropy(unseen, say * (new_unseen - unseen))
-            out[g] = expected[g] * max(cost - theta * gain, 0.0) / p
+            out[g] = expected[g] * max(cost - GAIN * gain, 0.0) / p
     return out
 
 

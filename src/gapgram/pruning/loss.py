@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
 
 from gapgram.kernels import pruning as kernels
 from gapgram.kernels.lookup import BACKOFF, BUCKET
+from gapgram.kernels.tables import FIRST_ROW, N_ROWS
 from gapgram.model_file import ModelParts
 from gapgram.pattern import Pattern
 from gapgram.pruning.relations import Relations
@@ -19,6 +20,30 @@ Floats = npt.NDArray[np.float64]
 _RARE = 6  # grams that occur as often as this, or more, are expected to occur as often again
 _CLASSES = 40  # on either side of 1, two for each doubling
 _SHRINK = 30.0
+
+
+def losses_of(parts: ModelParts, tables: Mapping[Pattern, Unpacked]) -> Iterator[tuple[Pattern, Floats]]:
+    """What is lost with each gram of each pattern."""
+    relations = Relations(tables)
+    occurrences, losses, say = relations.occurrences(), Losses(parts, tables, relations), says(parts)
+    for pattern in tables:
+        yield pattern, losses.of(pattern, occurrences[pattern], say[pattern])
+
+
+def says(parts: ModelParts) -> dict[Pattern, float]:
+    """How much of a prediction each pattern decides: its mean weight where weights were learned, else what would
+    come to it if those above it knew nothing."""
+    patterns, form = parts.counts.patterns, parts.weights.form
+    learned = parts.weights.report.get("mean_weights")
+    if learned is not None:
+        return {pattern: learned[str(pattern)] for pattern in patterns}
+    say = np.zeros(len(patterns))
+    starts = form.starts[form.start_base[-2] : form.start_base[-1]]
+    say[starts] = 1.0 / len(starts)
+    for p in range(len(patterns) - 1, 0, -1):
+        edges = slice(form.edge_base[p], form.edge_base[p + 1])
+        say[form.edge_to[edges]] += say[p] * form.edge_weight[edges] / max(form.edge_weight[edges].sum(), 1e-300)
+    return {pattern: float(min(s, 1.0)) for pattern, s in zip(patterns, say, strict=True)}
 
 
 class Losses:
@@ -33,20 +58,30 @@ class Losses:
             self.below[pattern] = self._below(pattern, pattern)
             self.probabilities[pattern] = self._probabilities(pattern)
 
-    def of(self, pattern: Pattern, occurrences: Integers, say: float = 1.0, theta: float=1.0) -> Floats:
-        """What text as long as that of the counts loses with each gram of a pattern, in nats."""
+    def of(self, pattern: Pattern, occurrences: Integers, say: float) -> Floats:
+        """What text as long as that of the counts loses with each gram of a pattern, in nats.
+
+        How often a gram comes again: where one pattern decides at a time, as grams alike do; where patterns are mixed,
+        as its probability has it. (Grams that come against all odds come less often than that, but there the other
+        patterns fail as well: the two about cancel.)
+        """
         table, values = self.tables[pattern], self._row_values(pattern)
         lift, p = self.parts.weights.lift, self.parts.counts.index(pattern)
         odds = np.exp(lift[p, values[:, BUCKET].astype(np.int64)]) if lift.size else np.ones(len(values))
+        histories = table.histories(occurrences)
+        if say == 1.0:
+            expected = expected_again(occurrences, histories[table.contexts] * self.below[pattern])
+        else:
+            expected = expected_again(histories)[table.contexts] * self.probabilities[pattern]
         found: Floats = kernels.losses(
             table.counts, table.begins, table.rows, values, odds, self._discounts(pattern), self.below[pattern],
-            expected_again(occurrences, table.histories(occurrences)[table.contexts] * self.below[pattern]), say, theta,
+            expected, say,
         )  # fmt: skip
         return found
 
     def _row_values(self, pattern: Pattern) -> Floats:
-        p, base = self.parts.counts.index(pattern), self.parts.counts.tables.row_base
-        values: Floats = self.parts.derived["row_values"][base[p] : base[p + 1]]
+        first, n = self.parts.counts.tables.places[self.parts.counts.index(pattern), [FIRST_ROW, N_ROWS]]
+        values: Floats = self.parts.derived["row_values"][first : first + n]
         return values
 
     def _discounts(self, pattern: Pattern) -> Floats:
@@ -86,7 +121,7 @@ class Losses:
         return found
 
 
-def expected_again(occurrences: Integers, chances: Floats | None) -> Floats:
+def expected_again(occurrences: Integers, chances: Floats | None = None) -> Floats:
     """How often each gram is expected in other text of the same length: Good-Turing, in classes.
 
     Grams that were seen r times occur r* = (r + 1) n(r+1) / n(r) times. `chances` are the occurrences that

@@ -31,7 +31,7 @@ class Relations:
         if not part.mask:
             return table.words.astype(np.int64)
         contexts = self.part_contexts(whole, part)
-        found: Numbers = kernels.find_grams(contexts, table.words, self.tables[part].begins, self.tables[part].words)
+        found: Numbers = kernels.find_grams(contexts, table.keys, self.tables[part].begins, self.tables[part].keys)
         return found
 
     def part_contexts(self, whole: Pattern, part: Pattern) -> Numbers:

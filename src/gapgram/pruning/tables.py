@@ -9,10 +9,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from gapgram.counting.assemble import Piece, assemble
-from gapgram.counts import Counts, Tables
+from gapgram.counting.assemble import assemble, frozen
+from gapgram.counts import Counts, Piece
 from gapgram.kernels import pruning as kernels
-from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS, ROW_MASK
+from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, KEY_BITS, ROW_BITS, ROW_MASK, Tables
 from gapgram.pattern import Pattern
 
 Integers = npt.NDArray[np.int64]
@@ -24,11 +24,18 @@ class Unpacked:
     """The tables of one pattern; context c is followed by grams begins[c] to begins[c+1]."""
 
     piece: Piece
+    key_bits: int
 
     @cached_property
     def words(self) -> npt.NDArray[np.int32]:
         """The last word of each gram."""
         return (self.piece.grams >> COUNT_BITS).astype(np.int32)
+
+    @cached_property
+    def keys(self) -> Integers:
+        """The key of the last word of each gram, by which the grams of a context are sorted."""
+        keys: Integers = kernels.keys_of(self.words, self.key_bits)
+        return keys
 
     @cached_property
     def counts(self) -> Integers:
@@ -63,14 +70,8 @@ class Unpacked:
 
 def unpack(counts: Counts) -> dict[Pattern, Unpacked]:
     """The tables of all patterns."""
-    return {pattern: Unpacked(_piece(counts, pattern)) for pattern in counts.patterns}
-
-
-def _piece(counts: Counts, pattern: Pattern) -> Piece:
-    tables, p = counts.tables, counts.index(pattern)
-    contexts = tables.contexts[tables.context_base[p] : tables.context_base[p + 1] - 1]
-    rows = tables.rows[tables.row_base[p] : tables.row_base[p + 1]]
-    return Piece(counts.grams(pattern), contexts, rows)
+    bits = int(counts.tables.places[0, KEY_BITS])
+    return {pattern: Unpacked(counts.piece(pattern), bits) for pattern in counts.patterns}
 
 
 def keep_needed(tables: Mapping[Pattern, Unpacked], kept: dict[Pattern, Mask]) -> None:
@@ -92,4 +93,5 @@ def without(tables: Mapping[Pattern, Unpacked], kept: Mapping[Pattern, Mask]) ->
             pieces[pattern] = [Piece(*pruned)]
         else:
             pieces[pattern] = [table.piece]
-    return assemble(tuple(tables), pieces)
+    made = assemble(tuple(tables), pieces)
+    return frozen(made._replace(parts=np.zeros_like(made.parts)))  # a gram may be there without its parts

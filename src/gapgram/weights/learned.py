@@ -77,7 +77,9 @@ class Problem:
     def __init__(self, counts: Counts, discounts: Discounts, sample: Sample) -> None:
         self.counts, self.discounts, self.sample = counts, discounts, sample
         base = mixture_base(counts)
-        self.log_prior = fitting.log_prior_of(sample.statistics, discounts.values, base, BY_G, BY_LOG)
+        self.log_prior = sample.each(
+            "prior", (len(counts.patterns),), lambda s: fitting.log_prior_of(s, discounts.values, base, BY_G, BY_LOG)
+        )
         self.uniform = 1.0 / (len(counts.vocabulary) - 1)
         below = {p: counts.lattice.below(p)[:1] for p in counts.lattice.patterns}
         self.down = np.array([counts.index(below[p][0]) if below.get(p) else 0 for p in counts.patterns])
@@ -110,13 +112,10 @@ class Problem:
         values.odds[:] = _log_odds(self.discounts)
         return values
 
-    def mean_weights(self, values: Parameters) -> list[dict[str, float]]:
-        """The mean weight of each pattern, and that where it knows the gram."""
-        means = fitting.mean_weights(
-            self.sample.statistics[:REPORTED], self.sample.features[:REPORTED], self.log_prior[:REPORTED], values.table
-        )
-        names = list(map(str, self.counts.patterns))
-        return [{name: round(float(mean), 6) for name, mean in zip(names, row, strict=True)} for row in means]
+    def mean_weights(self, values: Parameters) -> list[float]:
+        """The mean weight of each pattern."""
+        means = fitting.mean_weights(self.sample.features[:REPORTED], self.log_prior[:REPORTED], values.table)
+        return [round(float(mean), 6) for mean in means]
 
     def fit(self, *, shown: bool = False) -> Parameters:
         """Minimise by Adam over the sample several times, in its order, with a rate that falls to nothing."""
@@ -135,15 +134,13 @@ class Problem:
 
     def solution(self, values: Parameters, source: str) -> tuple[Weights, Discounts]:
         """The weights and discounts that fitted parameters stand for, with a report on them."""
-        mean_weights, known_weights = self.mean_weights(values)
         report = {
             "source": source,
             "positions": len(self.sample),
             "parameters": int(values.flat.size),
             "perplexity_before": float(np.exp(self.mean_loss(self.start()))),
             "perplexity_after": float(np.exp(self.mean_loss(values))),
-            "mean_weights": mean_weights,
-            "mean_weights_of_known_grams": known_weights,
+            "mean_weights": dict(zip(map(str, self.counts.patterns), self.mean_weights(values), strict=True)),
         }
         form, rows = mixture(self.counts.lattice), np.exp(mixture_logits(self.counts, self.discounts))
         weights = Weights("learned", form, rows, values.table.copy(), values.lift.copy(), report)
