@@ -97,7 +97,8 @@ class SpilledPieces:
             if band not in self._unigrams:
                 yield self._files[jobs[0].name].piece(pattern)
             elif not pattern.mask:
-                yield Piece(np.array([self._unigrams[band]]), np.empty(0, np.int64), np.zeros((1, STATISTICS), np.int64))
+                no_rows = np.zeros((1, STATISTICS), np.int64)
+                yield Piece(np.array([self._unigrams[band]]), np.empty(0, np.int64), no_rows)
             else:
                 parts = (self._files[job.name].piece(pattern) for job in jobs if job.second == second)
                 if len(pattern) == 1:

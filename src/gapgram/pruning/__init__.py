@@ -17,11 +17,11 @@ from dataclasses import replace
 
 from gapgram.errors import UsageError
 from gapgram.model_file import ModelParts
+from gapgram.pattern import Pattern
 from gapgram.pruning.relations import Relations
 from gapgram.pruning.sizes import BySize, bytes_of
 from gapgram.pruning.tables import Mask, Unpacked, keep_needed, unpack, without
 from gapgram.pruning.thresholds import Thresholds
-from gapgram.pattern import Pattern
 from gapgram.weights import with_rows_of
 
 __all__ = ["Thresholds", "bytes_of", "prune"]
