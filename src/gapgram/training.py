@@ -77,7 +77,7 @@ def train(
     patterns = lattice if isinstance(lattice, Lattice) else Lattice.parse(lattice or MODELS[model], order)
     reading = {"min_count": min_count, "vocab_limit": vocab_limit, "rules": rules or text.TextRules()}
     run = _Run(texts, sentences, held_out_texts, model, patterns, kind, seed, reading, threads, shown)
-    smaller = {"counts": prune, "size": size} if prune is not None or size is not None else {}
+    smaller = prune is not None or size is not None
     if prune is not None:
         Thresholds.parse(prune, patterns)
     if size is not None:
@@ -87,13 +87,13 @@ def train(
         container.check_place(output, read)
         trained = run.within(Limits.of(memory, threads, output, tmp), resume=resume)
         if smaller:
-            trained = trained.pruned(**smaller)
+            trained = trained.pruned(counts=prune, size=size)
             trained.save(output)
         return trained
     if memory is not None or tmp is not None or resume:
         raise UsageError("memory, tmp and resume are for a model that is written: name an output")
     trained = run.in_memory(text.read_corpus(run.blocks(), **run.reading))
-    return trained.pruned(**smaller) if smaller else trained
+    return trained.pruned(counts=prune, size=size) if smaller else trained
 
 
 @dataclass(frozen=True)
