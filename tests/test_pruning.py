@@ -42,6 +42,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "counts": {"weights": "counts"},
     "learned": {"weights": "learned"},
     "custom": {"weights": "uniform", "lattice": "11,1001,1011"},
+    "classes": {"weights": "learned", "classes": 12},
 }
 
 
@@ -112,7 +113,7 @@ def test_whatever_grams_go_distributions_sum_to_one(text: Text, seed: int) -> No
     kept = {p: draw.random(len(t)) < draw.random() for p, t in tables.items()}
     keep_needed(tables, kept)
     parts = model.parts
-    counts = replace(parts.counts, tables=without(tables, kept), pruned="at random")
+    counts = replace(parts.counts, tables=without(parts.counts.tables, tables, kept), pruned="at random")
     small = Model(ModelParts.of("glm", counts, parts.discounts, with_rows_of(counts, parts.discounts, parts.weights)))
     for context in ([], ["<s>"], ["<s>", *text[0]], text[-1], text[0][:2]):
         distribution = small.distribution(context)

@@ -198,21 +198,18 @@ def _gather(w, side, class_of, starts, others, times, met, found):
 
 
 @kernel
-def _add_logs(scores, row, plus, factor, first, bits, spread, spread_bits):
+def _add_logs(scores, row, plus, factor):
     """scores[c] += factor ln(row[c] + plus), with an error of about 1e-5 in the logarithm.
 
-    A float's bits hold the whole part of its base-2 logarithm; a polynomial gives the rest. Loops without
-    branches, so that the compiler works on several classes at once.
+    A float's bits hold the whole part of its base-2 logarithm; a polynomial gives the rest. No branches, so that the
+    compiler works on several classes at once.
     """
     base_2 = np.float32(factor * math.log(2.0))
     more = np.float32(plus)
-    for c in range(row.size):
-        first[c] = np.float32(row[c]) + more
-    for c in range(row.size):
-        spread_bits[c] = (bits[c] & np.int32(0x007FFFFF)) | np.int32(0x3F800000)
-    for c in range(row.size):
-        m = spread[c]
-        whole = np.float32((bits[c] >> np.int32(23)) - np.int32(127))
+    for c in range(scores.size):
+        bits = np.float32(np.float32(row[c]) + more).view(np.int32)
+        whole = np.float32((bits >> np.int32(23)) - np.int32(127))
+        m = np.int32((bits & np.int32(0x007FFFFF)) | np.int32(0x3F800000)).view(np.float32)
         rest = np.float32(-2.78792621) + m * (
             np.float32(5.04785541) + m * (
                 np.float32(-3.48987855) + m * (
@@ -253,10 +250,6 @@ def propose(words, best, class_of, starts, others, times, itself, cells, gain, s
     met = np.zeros(k, np.int32)
     found = np.empty(k, np.int32)
     scores = np.empty(k, np.float32)
-    first = np.empty(k, np.float32)
-    bits = first.view(np.int32)
-    spread = np.empty(k, np.float32)
-    spread_bits = spread.view(np.int32)
     for w in words:
         own = class_of[w]
         stay = 0.0
@@ -276,11 +269,11 @@ def propose(words, best, class_of, starts, others, times, itself, cells, gain, s
                     found[ones] = g
                     ones += 1
                 else:
-                    _add_logs(scores, row, priors[CELL] + SOFT * (n - 1), n, first, bits, spread, spread_bits)
+                    _add_logs(scores, row, priors[CELL] + SOFT * (n - 1), n)
                 stay += _soft(row[own] - n - (twice if g == own else 0), n, priors[CELL])
             _add_rows(scores, gain[s], found, ones)
             if total > 0:
-                _add_logs(scores, sums[s], priors[SUM] + SOFT * (total - 1), -total, first, bits, spread, spread_bits)
+                _add_logs(scores, sums[s], priors[SUM] + SOFT * (total - 1), -total)
                 stay -= _soft(sums[s, own] - total, total, priors[SUM])
             if twice > 0 and s % 2 == 0:
                 for c in range(k):

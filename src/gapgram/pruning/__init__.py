@@ -55,6 +55,6 @@ def prune(
 def _rest(parts: ModelParts, tables: dict[Pattern, Unpacked], kept: dict[Pattern, Mask], how: str) -> ModelParts:
     """The model with the grams that are kept."""
     pruned = "+".join(filter(None, [parts.counts.pruned, how]))
-    counts = replace(parts.counts, tables=without(tables, kept), pruned=pruned)
+    counts = replace(parts.counts, tables=without(parts.counts.tables, tables, kept), pruned=pruned)
     weights = with_rows_of(counts, parts.discounts, parts.weights)
     return ModelParts.of(parts.name, counts, parts.discounts, weights)

@@ -51,7 +51,6 @@ class Losses:
 
     def __init__(self, parts: ModelParts, tables: Mapping[Pattern, Unpacked], relations: Relations) -> None:
         self.parts, self.tables, self.relations = parts, tables, relations
-        self.uniform = 1.0 / (len(parts.counts.vocabulary) - 1)
         self.probabilities: dict[Pattern, Floats] = {}
         self.below: dict[Pattern, Floats] = {}
         for pattern in tables:  # by rising masks: those below come first
@@ -101,8 +100,9 @@ class Losses:
         patterns, form = self.parts.counts.patterns, self.parts.weights.form
         p = patterns.index(pattern)
         edges = range(form.edge_base[p], form.edge_base[p + 1])
-        if not edges:  # the empty pattern, or one that is held as a context alone
-            return np.full(len(self.tables[whole]), self.uniform)
+        if not edges or not pattern.mask:  # the empty pattern, of words or classes, or one held as a context alone
+            words = self.tables[Pattern(0, whole.classes)]
+            return np.full(len(self.tables[whole]), 1.0 / len(words))
         total = float(form.edge_weight[edges.start : edges.stop].sum())
         out = np.zeros(len(self.tables[whole]))
         for e in edges:

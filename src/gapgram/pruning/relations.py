@@ -50,19 +50,17 @@ class Relations:
         A count is a number of different words to the left or fillings of gaps, and each of them is a longer
         or fuller gram: what that one occurs more than once is added.
         """
-        order = max(p.reach for p in self.tables) + 1
-        out = {}
-        for reach in range(order - 1, -1, -1):
-            chain = Pattern.contiguous(reach)
-            for pattern, table in self.tables.items():
-                if pattern.reach == reach:
-                    out[pattern] = table.counts.copy()
-            if reach < order - 1:
-                longer = Pattern.contiguous(reach + 1)
-                kernels.add_occurrences(self._suffixes(longer), out[longer], out[chain])
-            for pattern in self.tables:
-                if pattern.reach == reach and pattern != chain:
-                    kernels.add_occurrences(self.parts(chain, pattern), out[chain], out[pattern])
+        out = {pattern: table.counts.copy() for pattern, table in self.tables.items()}
+        for classes in {pattern.classes for pattern in self.tables}:
+            patterns = [p for p in self.tables if p.classes == classes]
+            for reach in range(max(p.reach for p in patterns), -1, -1):
+                chain = Pattern.contiguous(reach, classes)
+                longer = Pattern.contiguous(reach + 1, classes)
+                if longer in out:
+                    kernels.add_occurrences(self._suffixes(longer), out[longer], out[chain])
+                for pattern in patterns:
+                    if pattern.reach == reach and pattern != chain:
+                        kernels.add_occurrences(self.parts(chain, pattern), out[chain], out[pattern])
         return out
 
     def _suffixes(self, pattern: Pattern) -> Numbers:

@@ -70,12 +70,12 @@ class Unpacked:
 
 def unpack(counts: Counts) -> dict[Pattern, Unpacked]:
     """The tables of all patterns."""
-    bits = int(counts.tables.places[0, KEY_BITS])
-    return {pattern: Unpacked(counts.piece(pattern), bits) for pattern in counts.patterns}
+    bits = counts.tables.places[:, KEY_BITS]
+    return {pattern: Unpacked(counts.piece(pattern), int(bits[p])) for p, pattern in enumerate(counts.patterns)}
 
 
 def keep_needed(tables: Mapping[Pattern, Unpacked], kept: dict[Pattern, Mask]) -> None:
-    """Keep also every gram that another pattern needs as a context; and all words."""
+    """Keep also every gram that another pattern needs as a context; and all words, or classes."""
     for pattern in sorted(tables, key=lambda p: -p.mask):  # a tail's mask is smaller
         if pattern.mask:
             kernels.needed(kept[pattern], tables[pattern].begins, kept[pattern.tail])
@@ -83,8 +83,8 @@ def keep_needed(tables: Mapping[Pattern, Unpacked], kept: dict[Pattern, Mask]) -
             kept[pattern][:] = True
 
 
-def without(tables: Mapping[Pattern, Unpacked], kept: Mapping[Pattern, Mask]) -> Tables:
-    """The tables with only the grams that are kept."""
+def without(whole: Tables, tables: Mapping[Pattern, Unpacked], kept: Mapping[Pattern, Mask]) -> Tables:
+    """The tables `whole`, taken apart, with only the grams that are kept."""
     pieces = {}
     for pattern, table in tables.items():
         if pattern.mask:
@@ -93,5 +93,5 @@ def without(tables: Mapping[Pattern, Unpacked], kept: Mapping[Pattern, Mask]) ->
             pieces[pattern] = [Piece(*pruned)]
         else:
             pieces[pattern] = [table.piece]
-    made = assemble(tuple(tables), pieces)
+    made = assemble(tuple(tables), pieces, whole.class_of, whole.word_counts)
     return frozen(made._replace(parts=np.zeros_like(made.parts)))  # a gram may be there without its parts
