@@ -54,7 +54,7 @@ def whole() -> dict[str, Model]:
         return {name: gapgram.train(sentences=golden_text()[:700], order=4, **kind) for name, kind in KINDS.items()}
 
 
-CONTEXTS = [[], ["<s>"], ["<s>", "w1"], ["w3", "w1", "w2"], ["w2", "w9", "w1"], ["zzz", "w1", "w4"], ["w5", "zzz", "w1"]]
+CONTEXTS = [line.split() for line in ("", "<s>", "<s> w1", "w3 w1 w2", "w2 w9 w1", "zzz w1 w4", "w5 zzz w1")]
 
 
 def assert_sums_to_one(model: Model) -> None:
@@ -67,8 +67,8 @@ def assert_sums_to_one(model: Model) -> None:
 # The reference
 
 
-@settings(max_examples=60)
-@given(texts_and_lattices(), thresholds, st.lists(st.lists(st.sampled_from(WORDS), max_size=4), max_size=3))
+@settings(max_examples=25)
+@given(texts_and_lattices(max_order=4), thresholds, st.lists(st.lists(st.sampled_from(WORDS), max_size=4), max_size=3))
 def test_a_model_pruned_by_count_equals_the_reference(
     case: tuple[Text, Lattice], counts: str, contexts: Text
 ) -> None:
@@ -93,6 +93,7 @@ def test_a_model_pruned_by_count_equals_the_reference(
             assert 10 ** model.log10_prob(word, context) == pytest.approx(expected, rel=1e-9)
 
 
+@settings(max_examples=25)
 @given(texts_and_lattices())
 def test_occurrences_are_those_of_the_text(case: tuple[Text, Lattice]) -> None:
     text, lattice = case
@@ -105,6 +106,7 @@ def test_occurrences_are_those_of_the_text(case: tuple[Text, Lattice]) -> None:
             assert n == expected[pattern][tuple(words[:-1]), words[-1]]
 
 
+@settings(max_examples=25)
 @given(sentences(), st.integers(0, 10**6))
 def test_whatever_grams_go_distributions_sum_to_one(text: Text, seed: int) -> None:
     lattice = Lattice.full(min(4, max(map(len, text)) + 2))
@@ -126,7 +128,7 @@ def test_whatever_grams_go_distributions_sum_to_one(text: Text, seed: int) -> No
 # What can be done with them
 
 
-@pytest.mark.parametrize("options", [{"counts": "0,0,1"}, {"counts": "0,1"}, {"keep": 0.6}, {"counts": "0,0,1", "keep": 0.4}])
+@pytest.mark.parametrize("options", [{"counts": "0,1"}, {"keep": 0.6}, {"counts": "0,0,1", "keep": 0.4}])
 @pytest.mark.parametrize("name", KINDS)
 def test_everything_works_on_pruned_models(
     whole: dict[str, Model], name: str, options: dict[str, Any], tmp_path: Path
