@@ -19,7 +19,7 @@ from gapgram.pruning.tables import Mask, Unpacked, keep_needed
 Floats = npt.NDArray[np.float32]
 
 _NEAR = 0.99  # of the size that is asked for
-_TRIES = 5
+_TRIES = 12
 _HALVINGS = 40
 _GRAM, _CONTEXT = 4, 8  # bytes of a gram, and of it as a context of one pattern
 
@@ -66,7 +66,8 @@ class BySize:
             )
         choice = _Choice(parts, tables)
         room, found, found_bytes = float(self.n_bytes - least), smallest, least
-        for _ in range(_TRIES):
+        low, high = 0.0, room
+        for tried_before in range(_TRIES):
             kept, used = choice.within(room)
             tried = made(kept)
             n_bytes = bytes_of(tried)
@@ -74,7 +75,10 @@ class BySize:
                 found, found_bytes = tried, n_bytes
             if _NEAR * self.n_bytes <= n_bytes <= self.n_bytes:
                 break
+            low, high = (low, room) if n_bytes > self.n_bytes else (room, high)
             room = used * (0.998 * self.n_bytes - least) / max(n_bytes - least, 1)
+            if tried_before > 1 or not low < room < high:
+                room = (low + high) / 2
         return found
 
 
