@@ -23,8 +23,10 @@ from gapgram.counts import Counts, TextInfo
 from gapgram.discounts import Discounts, estimate_discounts
 from gapgram.errors import TextError, UsageError
 from gapgram.lattice import Lattice
+from gapgram.memory import parse_size
 from gapgram.model import Model
 from gapgram.model_file import ModelParts
+from gapgram.pruning import Thresholds
 from gapgram.queries import Sentence
 from gapgram.stored_text import StoredClasses, StoredText, read_text
 from gapgram.textfile import Block
@@ -56,6 +58,8 @@ def train(
     memory: str | int | None = None,
     tmp: str | Path | None = None,
     resume: bool = False,
+    prune: str | None = None,
+    size: str | int | None = None,
     shown: bool = False,
 ) -> Model:
     """Train a model on text files, or on sentences in memory.
@@ -73,6 +77,7 @@ def train(
         half of what the machine has. A text that needs more is counted through files. The model is the same.
     tmp: the folder for those files; by default that of the output.
     resume: go on where an interrupted run with the same texts and options stopped, if there is one.
+    prune, size: drop grams once the weights are fitted; `counts` and `size` of `Model.pruned`.
     """
     kind = _checked_weights(model, lattice, weights, held_out_texts)
     if (texts is None) == (sentences is None):
@@ -81,13 +86,23 @@ def train(
     patterns, source = _with_classes(patterns, classes, kind, named=lattice is not None)
     reading = {"min_count": min_count, "vocab_limit": vocab_limit, "rules": rules or text.TextRules()}
     run = _Run(texts, sentences, held_out_texts, model, patterns, kind, source, seed, reading, threads, shown)
+    smaller = prune is not None or size is not None
+    if prune is not None:
+        Thresholds.parse(prune, patterns)
+    if size is not None:
+        parse_size(size, "size")
     if output is not None:
         read = [path for paths in (texts, held_out_texts) if paths is not None for path in text.as_paths(paths)]
         container.check_place(output, read)
-        return run.within(Limits.of(memory, threads, output, tmp), resume=resume)
+        trained = run.within(Limits.of(memory, threads, output, tmp), resume=resume)
+        if smaller:
+            trained = trained.pruned(counts=prune, size=size)
+            trained.save(output)
+        return trained
     if memory is not None or tmp is not None or resume:
         raise UsageError("memory, tmp and resume are for a model that is written: name an output")
-    return run.in_memory(text.read_corpus(run.blocks(), **run.reading))
+    trained = run.in_memory(text.read_corpus(run.blocks(), **run.reading))
+    return trained.pruned(counts=prune, size=size) if smaller else trained
 
 
 @dataclass(frozen=True)
