@@ -28,6 +28,7 @@ from gapgram.kernels.tables import (
     ROW_BITS,
     STRIDE,
     Tables,
+    unpack_contexts,
     unpack_grams,
 )
 from gapgram.lattice import Lattice
@@ -89,7 +90,11 @@ class Counts:
 
     def contexts(self, pattern: Pattern) -> Array:
         """The contexts of a pattern as `begin << ROW_BITS | row`, and the one that closes them."""
-        at = self.tables.places[self.index(pattern)]
+        p = self.index(pattern)
+        at = self.tables.places[p]
+        if not self.tables.contexts.size:
+            closing = np.array([at[N_GRAMS] << ROW_BITS])
+            return np.append(unpack_contexts(self.tables, p, 0, int(at[N_CONTEXTS])), closing)
         first, step = int(at[FIRST_CONTEXT]), int(at[STRIDE])
         return self.tables.contexts[first : first + (int(at[N_CONTEXTS]) + 1) * step : step]
 
@@ -173,5 +178,5 @@ class Counts:
         """The counts that `metadata` and `arrays` came from."""
         vocabulary = Vocabulary(arrays["words"], arrays["word_offsets"], arrays["word_slots"])
         lattice = Lattice.parse(metadata["lattice"], metadata["order"])
-        tables = Tables(*(arrays[name] for name in Tables._fields))
+        tables = Tables(**{name: arrays[name] for name in Tables._fields if name in arrays})
         return cls(lattice, vocabulary, TextInfo(**metadata["text"]), tables)

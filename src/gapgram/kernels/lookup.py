@@ -29,8 +29,6 @@ from gapgram.kernels.gate import BUCKETS, word_bucket, word_row
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.tables import (
     CODE_BITS,
-    FIRST_CONTEXT,
-    FIRST_GRAM,
     FIRST_ROW,
     GRAM_BIT,
     KEY_BITS,
@@ -39,16 +37,16 @@ from gapgram.kernels.tables import (
     N_ROWS,
     NEAREST,
     REACH,
-    ROW_BITS,
-    ROW_MASK,
-    STRIDE,
     TAIL,
     WIDTH,
     Tables,
     begin_of,
+    context_at,
+    first_listed,
     key_of,
-    large_count,
+    listed_count,
     read_bits,
+    read_contexts,
     word_and_count,
 )
 from gapgram.kernels.words import START
@@ -108,7 +106,7 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
     The tables are never read outside their bounds, whatever a damaged file says.
     """
     n = end - begin
-    places, grams, contexts, parts = tables.places, tables.grams, tables.contexts, tables.parts
+    places, grams, parts = tables.places, tables.grams, tables.parts
     n_words = places[0, N_GRAMS]
     key_bits = places[0, KEY_BITS]
     keys = np.empty(n, np.int64)
@@ -118,7 +116,7 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
     guess = np.empty(n, np.int64)
     found = np.empty(n, np.int64)
     active = np.empty(n + 1, np.int64)
-    root = places[0, FIRST_ROW] + min(contexts[0] & ROW_MASK, places[0, N_ROWS] - 1)
+    root = places[0, FIRST_ROW] + min(context_at(tables, 0, 0)[2], places[0, N_ROWS] - 1)
     for i in range(n):
         word = np.int64(ids[begin + i]) if ids[begin + i] < n_words else np.int64(0)
         keys[i] = key_of(word, key_bits)
@@ -128,11 +126,10 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
     for p in range(1, places.shape[0]):
         tail, distance, reach = places[p, TAIL], places[p, NEAREST], places[p, REACH]
         bit, width, code_bits = places[p, GRAM_BIT], places[p, WIDTH], places[p, CODE_BITS]
-        first_gram, n_grams = places[p, FIRST_GRAM], places[p, N_GRAMS]
-        context_at, stride = places[p, FIRST_CONTEXT], places[p, STRIDE]
         last_context = places[p, N_CONTEXTS] - 1
         row_at, last_row = places[p, FIRST_ROW], places[p, FIRST_ROW] + places[p, N_ROWS] - 1
         code_mask = (np.int64(1) << code_bits) - 1
+        listed = first_listed(tables, code_mask)
         for i in range(n):
             context = np.int64(-1)
             if available[begin + i] >= reach:
@@ -141,15 +138,7 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
             else:
                 rows[p, at + i] = -1
             entries[p, at + i] = context  # until the gram is found
-        for i in range(n):
-            context = entries[p, at + i]
-            seen = context >= 0
-            record = context_at + max(context, 0) * stride
-            this = contexts[record]
-            following = contexts[record + stride]
-            low[i] = min(this >> ROW_BITS, n_grams)
-            spread[i] = max(min(following >> ROW_BITS, n_grams) - low[i], 0) * seen
-            rows[p, at + i] += (this & ROW_MASK) * seen
+        read_contexts(tables, p, entries[p, at : at + n], low, spread, rows[p, at : at + n])
         for k in range(parts.shape[1]):
             part = parts[p, k]
             if part > 0:  # a gram was only seen if each of its parts was
@@ -169,8 +158,8 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
             if found[i] >= 0:
                 entry = guess[i]
                 count = found[i] & code_mask
-                if count == code_mask:
-                    count = large_count(first_gram + entry, tables.large_at, tables.large_counts)
+                if count >= listed:
+                    count = listed_count(tables, p, entry, count)
             entries[p, at + i] = entry
             counts[p, at + i] = count
             rows[p, at + i] = min(rows[p, at + i], last_row)

@@ -1,0 +1,244 @@
+"""The two layouts of the same tables: `fast` (`kernels.tables`) and `compact` (`kernels.compact`).
+
+Both hold the same grams, counts and statistics in the same order, so that every query gives the same bits, and
+either can be made from the other. One pattern is read at a time, its grams some at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.counts import Counts
+from gapgram.errors import UsageError
+from gapgram.kernels import bits, compact, compacting
+from gapgram.kernels import tables as kernels
+from gapgram.kernels.tables import NO_CONTEXTS, NO_PLACES, NO_WORDS, ROW_BITS, Tables
+
+Array = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+
+FAST, COMPACT = "fast", "compact"
+LAYOUTS = (FAST, COMPACT)
+FAST_WIDTH = 32
+
+_CHUNK = 1 << 20  # grams that are unpacked at a time
+_COUNTED = 1 << 12  # counts below this are told apart when codes are chosen
+_MOST_CODE_BITS = 8
+_LARGE_BITS = 128  # of a count among the large ones
+
+
+def layout_of(tables: Tables) -> str:
+    """`fast` or `compact`."""
+    return FAST if tables.contexts.size else COMPACT
+
+
+def in_layout(counts: Counts, layout: str) -> Tables:
+    """The tables of counts in a layout."""
+    if layout not in LAYOUTS:
+        raise UsageError(f"layout {layout!r}: expected {' or '.join(LAYOUTS)}")
+    if layout == layout_of(counts.tables):
+        return counts.tables
+    return compacted(counts) if layout == COMPACT else _fast(counts)
+
+
+class Codes(NamedTuple):
+    """How a pattern's counts are written.
+
+    bits: of a code; book: the count of each code, the last -1 where some are listed; value_width and bucket_bits: of
+    listed counts (`kernels.compact`); of: the code of each count below _COUNTED, and of all others, -1 where listed.
+    """
+
+    bits: int
+    book: Array
+    value_width: int
+    bucket_bits: int
+    of: Array
+
+
+def choose_codes(numbers: Array) -> Codes:
+    """The codes that take the fewest bits: numbers[count] grams have each count, the last larger ones too."""
+    counts = np.argsort(-numbers[:-1], kind="stable")
+    counts = counts[numbers[counts] > 0]
+    n, best = int(numbers.sum()), None
+    for width in range(1, _MOST_CODE_BITS + 1):
+        whole = counts.size <= 1 << width and not numbers[-1]
+        book = counts[: (1 << width) - (not whole)]
+        listed = numbers.copy()
+        listed[book] = 0
+        n_listed = int(listed.sum())
+        bucket_bits = bits.width_of(8 * n // max(n_listed, 1)) - 1  # eight listed counts a bucket
+        buckets = (n >> bucket_bits) * bits.width_of(n_listed)
+        for value_width in range(2, 13):
+            large = int(listed[(1 << value_width) - 1 :].sum())
+            size = n * width + n_listed * (value_width + bucket_bits) + buckets + large * _LARGE_BITS
+            if best is None or size < best[0]:
+                best = size, width, book, value_width, bucket_bits, whole
+    assert best is not None
+    _, width, book, value_width, bucket_bits, whole = best
+    of = np.full(numbers.size, -1, np.int64)
+    of[book] = np.arange(book.size)
+    filled = np.full(1 << width, -1, np.int64)
+    filled[: book.size] = book
+    return Codes(width, filled, value_width, bucket_bits, of)
+
+
+class Replaced(NamedTuple):
+    """What a pattern holds in place of what is in its table: other counts, and the contexts and rows they make."""
+
+    counts: Array
+    contexts: Array
+    rows: Array
+
+
+def compacted(counts: Counts, replaced: dict[int, Replaced] | None = None) -> Tables:
+    """The tables in the compact layout; `replaced` holds what is different of some patterns."""
+    tables, places = counts.tables, counts.tables.places.copy()
+    n_patterns = len(places)
+    packed_places = np.zeros((n_patterns, compact.N_PACKED_COLUMNS), np.int64)
+    all_grams, all_packed, large, rows = [], [], [], []
+    gram_words = packed_words = 0
+    for p in range(n_patterns):
+        other = (replaced or {}).get(p)
+        packer = _Packer(counts, p, other)
+        rows.append(other.rows if other else counts.rows(counts.patterns[p]))
+        grams, listed, listed_counts = packer.grams()
+        all_grams.append(grams)
+        all_packed.append(packer.packed(grams, listed, listed_counts, packed_words, packed_places[p]))
+        places[p, [kernels.GRAM_BIT, kernels.WIDTH]] = gram_words * 64, packer.width
+        places[p, kernels.CODE_BITS] = packer.codes.bits
+        is_large = listed_counts >= (1 << packer.codes.value_width) - 1
+        large.append((listed[is_large] + places[p, kernels.FIRST_GRAM], listed_counts[is_large]))
+        gram_words += grams.size
+        packed_words += all_packed[-1].size
+    places[:, kernels.N_ROWS] = [len(r) for r in rows]
+    places[:, kernels.FIRST_ROW] = np.cumsum([0, *[len(r) for r in rows[:-1]]])
+    large_at, large_counts = (np.concatenate(part) for part in zip(*large, strict=True))
+    return _frozen(tables._replace(
+        grams=_joined(all_grams), large_at=large_at, large_counts=large_counts, contexts=NO_CONTEXTS, places=places,
+        rows=np.concatenate(rows), packed=_joined(all_packed), packed_places=packed_places,
+    ))  # fmt: skip
+
+
+def _joined(parts: list[Words]) -> Words:
+    """The parts one after the other; empties the list as it goes."""
+    out = np.empty(sum(part.size for part in parts), np.uint64)
+    at = out.size
+    while parts:
+        part = parts.pop()
+        at -= part.size
+        out[at : at + part.size] = part
+    return out
+
+
+def _frozen(tables: Tables) -> Tables:
+    for array in tables:
+        array.flags.writeable = False
+    return tables
+
+
+class _Packer:
+    """One pattern on its way into the compact layout."""
+
+    def __init__(self, counts: Counts, p: int, replaced: Replaced | None) -> None:
+        self.tables, self.p, self.replaced = counts.tables, p, replaced
+        self.n_grams = int(counts.tables.places[p, kernels.N_GRAMS])
+        self.key_bits = int(counts.tables.places[p, kernels.KEY_BITS])
+        pattern = counts.patterns[p]
+        self.contexts = np.ascontiguousarray(replaced.contexts if replaced else counts.contexts(pattern))
+        self.n_rows = len(replaced.rows if replaced else counts.rows(pattern))
+        numbers = np.zeros(_COUNTED + 1, np.int64)
+        for _, grams in self._unpacked():
+            compacting.add_counts(grams, numbers)
+        self.codes = choose_codes(numbers)
+        self.width = self.key_bits + self.codes.bits
+
+    def _unpacked(self) -> Iterator[tuple[int, Array]]:
+        for first in range(0, self.n_grams, _CHUNK):
+            grams = kernels.unpack_grams(self.tables, self.p, first, min(first + _CHUNK, self.n_grams))
+            if self.replaced:
+                compacting.replace_counts(grams, self.replaced.counts)
+            yield first, grams
+
+    def grams(self) -> tuple[Words, Array, Array]:
+        """The packed grams, and the numbers and counts of those whose counts are listed."""
+        out = np.zeros(-(-self.n_grams * self.width // 64), np.uint64)
+        found = [
+            compacting.pack_grams(grams, first, self.codes.of, out, 0, self.width, self.codes.bits, self.key_bits)
+            for first, grams in self._unpacked()
+        ]
+        none = np.empty(0, np.int64)
+        listed, counts = (np.concatenate([none, *part]) for part in zip((none, none), *found, strict=True))
+        return out, listed, counts
+
+    def packed(self, grams: Words, listed: Array, counts: Array, first_word: int, at: Array) -> Words:
+        """All else, to lie at a word; fills `at`, the pattern's columns."""
+        codes, contexts = self.codes, self.contexts
+        few, n_listed, n_far = compacting.measure_contexts(contexts, grams, 0, self.width, codes.bits)
+        n_buckets = (self.n_grams >> codes.bucket_bits) + 1
+        bucket_width, row_width = int(bits.width_of(listed.size)), int(bits.width_of(self.n_rows - 1))
+        n_records = ((contexts.size - 1) >> compact.BLOCK_BITS) + 1
+        if n_listed > int(compact.RANK_MASK) or self.n_grams + contexts.size >= 1 << (63 - compact.RANK_BITS):
+            raise UsageError(f"{self.n_grams:,} grams of one pattern are too many for the compact layout")
+        sizes = {
+            compact.BOOK: 64 * codes.book.size,
+            compact.MORE: listed.size * (codes.value_width + codes.bucket_bits),
+            compact.BUCKETS: (n_buckets + 1) * bucket_width,
+            compact.VECTOR: self.n_grams + contexts.size,
+            compact.RECORDS: n_records * compact.RECORD * 64,
+            compact.FAR: n_far * (compact.BLOCK + 1) * compact.FAR_WIDTH,
+            compact.LISTED: n_listed * row_width,
+            compact.FEW: compact.FEW_SIZE * row_width,
+        }
+        ends = np.cumsum([-(-size // 64) for size in sizes.values()])
+        word = dict(zip(sizes, [0, *ends[:-1].tolist()], strict=True))
+        out = np.zeros(ends[-1], np.uint64)
+        out[: codes.book.size] = codes.book.view(np.uint64)
+        compacting.pack_counts(
+            listed, counts, n_buckets, out, word[compact.MORE] * 64, codes.value_width, codes.bucket_bits,
+            word[compact.BUCKETS] * 64, bucket_width,
+        )  # fmt: skip
+        compacting.pack_contexts(
+            contexts, few, grams, 0, self.width, codes.bits, out, word[compact.VECTOR], word[compact.RECORDS],
+            word[compact.FAR] * 64, word[compact.LISTED] * 64, row_width,
+        )  # fmt: skip
+        compacting.pack_rows(few, out, word[compact.FEW] * 64, row_width)
+        for column in (compact.BOOK, compact.VECTOR, compact.RECORDS):
+            at[column] = first_word + word[column]
+        for column in (compact.MORE, compact.BUCKETS, compact.FAR, compact.LISTED, compact.FEW):
+            at[column] = (first_word + word[column]) * 64
+        at[compact.N_MORE], at[compact.N_LISTED], at[compact.N_FAR] = listed.size, n_listed, n_far
+        at[compact.VALUE_WIDTH], at[compact.BUCKET_BITS] = codes.value_width, codes.bucket_bits
+        at[compact.BUCKET_WIDTH], at[compact.ROW_WIDTH] = bucket_width, row_width
+        at[compact.END] = first_word + out.size
+        return out
+
+
+def _fast(counts: Counts) -> Tables:
+    """The tables in the fast layout."""
+    tables, places = counts.tables, counts.tables.places.copy()
+    places[:, kernels.GRAM_BIT] = places[:, kernels.FIRST_GRAM] * FAST_WIDTH
+    places[:, kernels.WIDTH] = FAST_WIDTH
+    places[:, kernels.CODE_BITS] = FAST_WIDTH - places[:, kernels.KEY_BITS]
+    grams = np.zeros(-(-int(places[:, kernels.N_GRAMS].sum()) * FAST_WIDTH // 64), np.uint64)
+    contexts = np.empty(int((places[:, kernels.N_CONTEXTS] + 1).sum()), np.int64)
+    large = []
+    for p, at in enumerate(places):
+        code_bits, key_bits = int(at[kernels.CODE_BITS]), int(at[kernels.KEY_BITS])
+        n_grams, n_contexts = int(at[kernels.N_GRAMS]), int(at[kernels.N_CONTEXTS])
+        for first in range(0, n_grams, _CHUNK):
+            some = kernels.unpack_grams(tables, p, first, min(first + _CHUNK, n_grams))
+            bit = int(at[kernels.GRAM_BIT]) + first * FAST_WIDTH
+            found, found_counts = kernels.pack_grams(some, grams, bit, FAST_WIDTH, code_bits, key_bits)
+            large.append((found + at[kernels.FIRST_GRAM] + first, found_counts))
+        first, step = int(at[kernels.FIRST_CONTEXT]), int(at[kernels.STRIDE])
+        contexts[first : first + n_contexts * step : step] = kernels.unpack_contexts(tables, p, 0, n_contexts)
+        contexts[first + n_contexts * step] = n_grams << ROW_BITS
+    large_at, large_counts = (np.concatenate(part) for part in zip(*large, strict=True))
+    return _frozen(tables._replace(
+        grams=grams, large_at=large_at, large_counts=large_counts, contexts=contexts, places=places,
+        packed=NO_WORDS, packed_places=NO_PLACES,
+    ))  # fmt: skip
