@@ -37,6 +37,8 @@ from gapgram.vocabulary import Vocabulary
 
 Array = npt.NDArray[np.int64]
 
+_CHUNK = 1 << 18
+
 
 @dataclass(frozen=True)
 class TextInfo:
@@ -58,6 +60,11 @@ class Piece:
     grams: Array
     contexts: Array
     rows: Array
+
+    @property
+    def n_grams(self) -> int:
+        """How many grams there are."""
+        return self.grams.size
 
 
 @dataclass(frozen=True)
@@ -119,8 +126,12 @@ class Counts:
 
     def counts_of_counts(self, pattern: Pattern, upto: int = 4) -> tuple[int, ...]:
         """How many grams have count 1 … `upto`."""
-        counts = self.gram_counts(pattern)
-        return tuple(int(n) for n in np.bincount(np.minimum(counts, upto + 1), minlength=upto + 2)[1 : upto + 1])
+        p, found = self.index(pattern), np.zeros(upto + 2, np.int64)
+        size = int(self.tables.places[p, N_GRAMS])
+        for begin in range(0, size, _CHUNK):  # never all at once: tables may be larger than the memory
+            counts = unpack_grams(self.tables, p, begin, min(begin + _CHUNK, size)) & COUNT_MASK
+            found += np.bincount(np.minimum(counts, upto + 1), minlength=upto + 2)
+        return tuple(found[1 : upto + 1].tolist())
 
     def most_frequent(self, pattern: Pattern, k: int = 10) -> list[tuple[tuple[str | None, ...], int]]:
         """The k grams with the largest counts, each as its words (None for a gap) and its count.
@@ -168,10 +179,12 @@ class Counts:
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """All arrays by name, as they go into a file."""
-        words = self.vocabulary
-        return {
-            "words": words.pool, "word_offsets": words.offsets, "word_slots": words.slots, **self.tables._asdict(),
-        }  # fmt: skip
+        return {**self.word_arrays(self.vocabulary), **self.tables._asdict()}
+
+    @staticmethod
+    def word_arrays(words: Vocabulary) -> dict[str, npt.NDArray[Any]]:
+        """The arrays of a vocabulary by name, as they go into a file."""
+        return {"words": words.pool, "word_offsets": words.offsets, "word_slots": words.slots}
 
     @classmethod
     def from_parts(cls, metadata: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Counts:

@@ -18,7 +18,7 @@ GRAM_WIDTH = 32
 
 def assemble(patterns: tuple[Pattern, ...], pieces: dict[Pattern, list[Piece]]) -> Tables:
     """The tables of all patterns, the pieces of each in order; empties `pieces` as it goes."""
-    pieces[Pattern(0)] = [_all_words(pieces[Pattern(0)])]
+    pieces[Pattern(0)] = [all_words([part.grams for part in pieces[Pattern(0)]])]
     sizes = [sum(p.grams.size for p in pieces[q]) for q in patterns]
     rows, numbers = zip(*[_distinct_rows([p.rows for p in pieces[q]]) for q in patterns], strict=True)
     places = places_of(patterns, sizes, [len(r) for r in rows])
@@ -98,16 +98,22 @@ def parts_of(patterns: tuple[Pattern, ...]) -> Array:
     return parts
 
 
-def _all_words(parts: list[Piece]) -> Piece:
-    """The tables of the empty pattern: the words of all bands follow its one context."""
-    grams = np.concatenate([part.grams for part in parts])
+def all_words(parts: list[Array]) -> Piece:
+    """The tables of the empty pattern, from its grams in each band: all words follow its one context."""
+    grams = np.concatenate(parts)
     return Piece(*kernels.build_tables(grams >> COUNT_BITS, grams & COUNT_MASK, np.array([0, grams.size], np.int32)))
 
 
 def _distinct_rows(tables: list[Array]) -> tuple[Array, list[Array]]:
     """The sorted distinct rows of several tables, and for each table the new number of each row."""
     distinct, inverse = np.unique(np.concatenate(tables), axis=0, return_inverse=True)
-    if len(distinct) > ROW_MASK:
-        raise TextError(f"{len(distinct):,} different context statistics in one pattern: at most {ROW_MASK:,}")
+    check_rows(distinct)
     ends = np.cumsum([len(t) for t in tables])
     return distinct, np.split(inverse.reshape(-1), ends[:-1])
+
+
+def check_rows(rows: Array) -> Array:
+    """The rows, unless there are more of them than a context can tell apart."""
+    if len(rows) > ROW_MASK:
+        raise TextError(f"{len(rows):,} different context statistics in one pattern: at most {ROW_MASK:,}")
+    return rows

@@ -321,3 +321,22 @@ def place_contexts(contexts, first_gram, row_numbers, out, stride):
     for c in range(contexts.size):
         begin = (contexts[c] >> ROW_BITS) + first_gram
         out[c * stride] = begin << ROW_BITS | row_numbers[contexts[c] & ROW_MASK]
+
+
+@kernel
+def row_numbers(rows, distinct):
+    """The number of each row among distinct rows, which are sorted and hold it."""
+    out = np.empty(rows.shape[0], np.int64)
+    for r in range(rows.shape[0]):
+        low, high = 0, distinct.shape[0] - 1
+        while low < high:
+            middle = (low + high) >> 1
+            k = 0
+            while k < 3 and distinct[middle, k] == rows[r, k]:
+                k += 1
+            if distinct[middle, k] < rows[r, k]:
+                low = middle + 1
+            else:
+                high = middle
+        out[r] = low
+    return out
