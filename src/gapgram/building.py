@@ -49,7 +49,7 @@ def build_model_file(
     file = _tables(output, lattice, vocabulary, pieces, folder)
     try:
         mapped = file.mapped()
-        counts = Counts(lattice, vocabulary, text, Tables(*(mapped.arrays[field] for field in Tables._fields)))
+        counts = Counts(lattice, vocabulary, text, _tables_of(mapped.arrays))
         with _held_below(memory, mapped):
             weights, discounts = weigh(counts)
             parts = ModelParts.of(name, counts, discounts, weights)
@@ -61,6 +61,10 @@ def build_model_file(
         if folder is None:  # else who has the folder knows whether another run may go on
             file.discard()
         raise
+
+
+def _tables_of(arrays: container.Arrays) -> Tables:
+    return Tables(**{name: arrays[name] for name in Tables._fields if name in arrays})
 
 
 def _tables(

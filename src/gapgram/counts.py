@@ -179,7 +179,11 @@ class Counts:
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """All arrays by name, as they go into a file."""
-        return {**self.word_arrays(self.vocabulary), **self.tables._asdict()}
+        if self.tables.contexts.size:
+            words, left_out = self.word_arrays(self.vocabulary), ("packed", "packed_places")
+        else:
+            words, left_out = self.vocabulary.packed(), ()
+        return {**words, **{name: a for name, a in self.tables._asdict().items() if name not in left_out}}
 
     @staticmethod
     def word_arrays(words: Vocabulary) -> dict[str, npt.NDArray[Any]]:
@@ -189,7 +193,10 @@ class Counts:
     @classmethod
     def from_parts(cls, metadata: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Counts:
         """The counts that `metadata` and `arrays` came from."""
-        vocabulary = Vocabulary(arrays["words"], arrays["word_offsets"], arrays["word_slots"])
+        if "word_slots" in arrays:
+            vocabulary = Vocabulary(arrays["words"], arrays["word_offsets"], arrays["word_slots"])
+        else:
+            vocabulary = Vocabulary.unpacked(arrays["words"], arrays["word_lengths"])
         lattice = Lattice.parse(metadata["lattice"], metadata["order"])
         tables = Tables(**{name: arrays[name] for name in Tables._fields if name in arrays})
         return cls(lattice, vocabulary, TextInfo(**metadata["text"]), tables)

@@ -96,42 +96,30 @@ class Replaced(NamedTuple):
 
 def compacted(counts: Counts, replaced: dict[int, Replaced] | None = None) -> Tables:
     """The tables in the compact layout; `replaced` holds what is different of some patterns."""
-    tables, places = counts.tables, counts.tables.places.copy()
-    n_patterns = len(places)
-    packed_places = np.zeros((n_patterns, compact.N_PACKED_COLUMNS), np.int64)
-    all_grams, all_packed, large, rows = [], [], [], []
-    gram_words = packed_words = 0
-    for p in range(n_patterns):
-        other = (replaced or {}).get(p)
-        packer = _Packer(counts, p, other)
-        rows.append(other.rows if other else counts.rows(counts.patterns[p]))
-        grams, listed, listed_counts = packer.grams()
-        all_grams.append(grams)
-        all_packed.append(packer.packed(grams, listed, listed_counts, packed_words, packed_places[p]))
-        places[p, [kernels.GRAM_BIT, kernels.WIDTH]] = gram_words * 64, packer.width
-        places[p, kernels.CODE_BITS] = packer.codes.bits
+    places = counts.tables.places.copy()
+    packers = [_Packer(counts, p, (replaced or {}).get(p)) for p in range(len(places))]
+    places[:, kernels.WIDTH] = [packer.width for packer in packers]
+    places[:, kernels.CODE_BITS] = [packer.codes.bits for packer in packers]
+    places[:, kernels.N_ROWS] = [len(packer.rows) for packer in packers]
+    places[:, kernels.FIRST_ROW] = np.cumsum(places[:, kernels.N_ROWS]) - places[:, kernels.N_ROWS]
+    sizes = places[:, kernels.N_GRAMS] * places[:, kernels.WIDTH]
+    places[:, kernels.GRAM_BIT] = np.cumsum(sizes) - sizes
+    grams = np.zeros(-(-int(sizes.sum()) // 64), np.uint64)
+    packed_places = np.zeros((len(places), compact.N_PACKED_COLUMNS), np.int64)
+    packed: list[Words] = []
+    large = []
+    for packer, at, packed_at in zip(packers, places, packed_places, strict=True):
+        listed, listed_counts = packer.write_grams(grams, int(at[kernels.GRAM_BIT]))
+        first_word = sum(part.size for part in packed)
+        packed.append(packer.packed(grams, int(at[kernels.GRAM_BIT]), listed, listed_counts, first_word, packed_at))
         is_large = listed_counts >= (1 << packer.codes.value_width) - 1
-        large.append((listed[is_large] + places[p, kernels.FIRST_GRAM], listed_counts[is_large]))
-        gram_words += grams.size
-        packed_words += all_packed[-1].size
-    places[:, kernels.N_ROWS] = [len(r) for r in rows]
-    places[:, kernels.FIRST_ROW] = np.cumsum([0, *[len(r) for r in rows[:-1]]])
+        large.append((listed[is_large] + at[kernels.FIRST_GRAM], listed_counts[is_large]))
     large_at, large_counts = (np.concatenate(part) for part in zip(*large, strict=True))
-    return _frozen(tables._replace(
-        grams=_joined(all_grams), large_at=large_at, large_counts=large_counts, contexts=NO_CONTEXTS, places=places,
-        rows=np.concatenate(rows), packed=_joined(all_packed), packed_places=packed_places,
+    return _frozen(counts.tables._replace(
+        grams=grams, large_at=large_at, large_counts=large_counts, contexts=NO_CONTEXTS, places=places,
+        rows=np.concatenate([packer.rows for packer in packers]), packed=np.concatenate(packed),
+        packed_places=packed_places,
     ))  # fmt: skip
-
-
-def _joined(parts: list[Words]) -> Words:
-    """The parts one after the other; empties the list as it goes."""
-    out = np.empty(sum(part.size for part in parts), np.uint64)
-    at = out.size
-    while parts:
-        part = parts.pop()
-        at -= part.size
-        out[at : at + part.size] = part
-    return out
 
 
 def _frozen(tables: Tables) -> Tables:
@@ -147,9 +135,8 @@ class _Packer:
         self.tables, self.p, self.replaced = counts.tables, p, replaced
         self.n_grams = int(counts.tables.places[p, kernels.N_GRAMS])
         self.key_bits = int(counts.tables.places[p, kernels.KEY_BITS])
-        pattern = counts.patterns[p]
-        self.contexts = np.ascontiguousarray(replaced.contexts if replaced else counts.contexts(pattern))
-        self.n_rows = len(replaced.rows if replaced else counts.rows(pattern))
+        self.counts, self.pattern = counts, counts.patterns[p]
+        self.rows = replaced.rows if replaced else counts.rows(self.pattern)
         numbers = np.zeros(_COUNTED + 1, np.int64)
         for _, grams in self._unpacked():
             compacting.add_counts(grams, numbers)
@@ -163,23 +150,25 @@ class _Packer:
                 compacting.replace_counts(grams, self.replaced.counts)
             yield first, grams
 
-    def grams(self) -> tuple[Words, Array, Array]:
-        """The packed grams, and the numbers and counts of those whose counts are listed."""
-        out = np.zeros(-(-self.n_grams * self.width // 64), np.uint64)
+    def write_grams(self, out: Words, bit: int) -> tuple[Array, Array]:
+        """Write the grams from a bit on; returns the numbers and counts of those whose counts are listed."""
+        codes, none = self.codes, np.empty(0, np.int64)
         found = [
-            compacting.pack_grams(grams, first, self.codes.of, out, 0, self.width, self.codes.bits, self.key_bits)
+            compacting.pack_grams(grams, first, codes.of, out, bit, self.width, codes.bits, self.key_bits)
             for first, grams in self._unpacked()
         ]
-        none = np.empty(0, np.int64)
-        listed, counts = (np.concatenate([none, *part]) for part in zip((none, none), *found, strict=True))
-        return out, listed, counts
+        listed, counts = (np.concatenate(part) for part in zip((none, none), *found, strict=True))
+        return listed, counts
 
-    def packed(self, grams: Words, listed: Array, counts: Array, first_word: int, at: Array) -> Words:
-        """All else, to lie at a word; fills `at`, the pattern's columns."""
-        codes, contexts = self.codes, self.contexts
-        few, n_listed, n_far = compacting.measure_contexts(contexts, grams, 0, self.width, codes.bits)
+    def packed(
+        self, grams: Words, bit: int, listed: Array, counts: Array, first_word: int, at: Array
+    ) -> Words:
+        """All that is not grams, to lie at a word; fills `at`, the pattern's columns."""
+        codes = self.codes
+        contexts = np.ascontiguousarray(self.replaced.contexts if self.replaced else self.counts.contexts(self.pattern))
+        few, n_listed, n_far = compacting.measure_contexts(contexts, grams, bit, self.width, codes.bits)
         n_buckets = (self.n_grams >> codes.bucket_bits) + 1
-        bucket_width, row_width = int(bits.width_of(listed.size)), int(bits.width_of(self.n_rows - 1))
+        bucket_width, row_width = int(bits.width_of(listed.size)), int(bits.width_of(len(self.rows) - 1))
         n_records = ((contexts.size - 1) >> compact.BLOCK_BITS) + 1
         if n_listed > int(compact.RANK_MASK) or self.n_grams + contexts.size >= 1 << (63 - compact.RANK_BITS):
             raise UsageError(f"{self.n_grams:,} grams of one pattern are too many for the compact layout")
@@ -202,7 +191,7 @@ class _Packer:
             word[compact.BUCKETS] * 64, bucket_width,
         )  # fmt: skip
         compacting.pack_contexts(
-            contexts, few, grams, 0, self.width, codes.bits, out, word[compact.VECTOR], word[compact.RECORDS],
+            contexts, few, grams, bit, self.width, codes.bits, out, word[compact.VECTOR], word[compact.RECORDS],
             word[compact.FAR] * 64, word[compact.LISTED] * 64, row_width,
         )  # fmt: skip
         compacting.pack_rows(few, out, word[compact.FEW] * 64, row_width)
