@@ -75,6 +75,7 @@ class Counts:
     vocabulary: Vocabulary
     text: TextInfo
     tables: Tables
+    quantised: int = 0  # bits: a pattern has at most 2**bits different counts; 0 where they are exact
 
     @cached_property
     def patterns(self) -> tuple[Pattern, ...]:
@@ -175,7 +176,8 @@ class Counts:
 
     def metadata(self) -> dict[str, Any]:
         """What the arrays do not say, as plain values."""
-        return {"order": self.lattice.order, "lattice": str(self.lattice), "text": asdict(self.text)}
+        known = {"order": self.lattice.order, "lattice": str(self.lattice), "text": asdict(self.text)}
+        return {**known, "quantised": self.quantised} if self.quantised else known
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """All arrays by name, as they go into a file."""
@@ -199,4 +201,4 @@ class Counts:
             vocabulary = Vocabulary.unpacked(arrays["words"], arrays["word_lengths"])
         lattice = Lattice.parse(metadata["lattice"], metadata["order"])
         tables = Tables(**{name: arrays[name] for name in Tables._fields if name in arrays})
-        return cls(lattice, vocabulary, TextInfo(**metadata["text"]), tables)
+        return cls(lattice, vocabulary, TextInfo(**metadata["text"]), tables, metadata.get("quantised", 0))

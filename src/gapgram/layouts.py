@@ -6,7 +6,8 @@ either can be made from the other. One pattern is read at a time, its grams some
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from gapgram.counts import Counts
 from gapgram.errors import UsageError
 from gapgram.kernels import bits, compact, compacting
 from gapgram.kernels import tables as kernels
-from gapgram.kernels.tables import NO_CONTEXTS, NO_PLACES, NO_WORDS, ROW_BITS, Tables
+from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, NO_CONTEXTS, NO_PLACES, NO_WORDS, ROW_BITS, Tables
 
 Array = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -28,7 +29,33 @@ FAST_WIDTH = 32
 _CHUNK = 1 << 20  # grams that are unpacked at a time
 _COUNTED = 1 << 12  # counts below this are told apart when codes are chosen
 _MOST_CODE_BITS = 8
+_ROW_BYTES = 64  # of a row of distinct statistics: four whole numbers, and four that follow from them
 _LARGE_BITS = 128  # of a count among the large ones
+
+
+class Parts(NamedTuple):
+    """The bits that the tables of a pattern take, by what they hold."""
+
+    keys: int
+    counts: int
+    contexts: int
+    rows: int
+
+
+def bits_of(tables: Tables, p: int) -> Parts:
+    """What the tables of a pattern take; its distinct statistics and what follows from them are among its rows."""
+    at, rows = tables.places[p], int(tables.places[p, kernels.N_ROWS]) * _ROW_BYTES * 8
+    n_grams, first = int(at[kernels.N_GRAMS]), int(at[kernels.FIRST_GRAM])
+    keys, codes = n_grams * int(at[kernels.KEY_BITS]), n_grams * int(at[kernels.WIDTH] - at[kernels.KEY_BITS])
+    large = _LARGE_BITS * int(np.subtract(*np.searchsorted(tables.large_at, [first + n_grams, first])))
+    if tables.contexts.size:
+        entries = int(at[kernels.N_CONTEXTS]) + 1
+        return Parts(keys, codes + large, entries * (64 - ROW_BITS), entries * ROW_BITS + rows)
+    packed = tables.packed_places[p]
+    listed = int(packed[compact.VECTOR] - packed[compact.BOOK]) * 64
+    few = int(packed[compact.END] * 64 - packed[compact.LISTED])
+    contexts = int(packed[compact.LISTED] - packed[compact.VECTOR] * 64)
+    return Parts(keys, codes + large + listed, contexts, few + rows)
 
 
 def layout_of(tables: Tables) -> str:
@@ -36,10 +63,15 @@ def layout_of(tables: Tables) -> str:
     return FAST if tables.contexts.size else COMPACT
 
 
-def in_layout(counts: Counts, layout: str) -> Tables:
-    """The tables of counts in a layout."""
+def check_layout(layout: str) -> None:
+    """Refuse a layout that there is not."""
     if layout not in LAYOUTS:
         raise UsageError(f"layout {layout!r}: expected {' or '.join(LAYOUTS)}")
+
+
+def in_layout(counts: Counts, layout: str) -> Tables:
+    """The tables of counts in a layout."""
+    check_layout(layout)
     if layout == layout_of(counts.tables):
         return counts.tables
     return compacted(counts) if layout == COMPACT else _fast(counts)
@@ -86,22 +118,16 @@ def choose_codes(numbers: Array) -> Codes:
     return Codes(width, filled, value_width, bucket_bits, of)
 
 
-class Replaced(NamedTuple):
-    """What a pattern holds in place of what is in its table: other counts, and the contexts and rows they make."""
+def compacted(counts: Counts, replaced: Mapping[int, Array] = MappingProxyType({})) -> Tables:
+    """The tables in the compact layout.
 
-    counts: Array
-    contexts: Array
-    rows: Array
-
-
-def compacted(counts: Counts, replaced: dict[int, Replaced] | None = None) -> Tables:
-    """The tables in the compact layout; `replaced` holds what is different of some patterns."""
+    replaced: of some patterns, by their numbers, what takes the place of each count, the last being for all larger
+    ones; the statistics of contexts become those of the new counts.
+    """
     places = counts.tables.places.copy()
-    packers = [_Packer(counts, p, (replaced or {}).get(p)) for p in range(len(places))]
+    packers = [_Packer(counts, p, replaced.get(p)) for p in range(len(places))]
     places[:, kernels.WIDTH] = [packer.width for packer in packers]
     places[:, kernels.CODE_BITS] = [packer.codes.bits for packer in packers]
-    places[:, kernels.N_ROWS] = [len(packer.rows) for packer in packers]
-    places[:, kernels.FIRST_ROW] = np.cumsum(places[:, kernels.N_ROWS]) - places[:, kernels.N_ROWS]
     sizes = places[:, kernels.N_GRAMS] * places[:, kernels.WIDTH]
     places[:, kernels.GRAM_BIT] = np.cumsum(sizes) - sizes
     grams = np.zeros(-(-int(sizes.sum()) // 64), np.uint64)
@@ -114,6 +140,8 @@ def compacted(counts: Counts, replaced: dict[int, Replaced] | None = None) -> Ta
         packed.append(packer.packed(grams, int(at[kernels.GRAM_BIT]), listed, listed_counts, first_word, packed_at))
         is_large = listed_counts >= (1 << packer.codes.value_width) - 1
         large.append((listed[is_large] + at[kernels.FIRST_GRAM], listed_counts[is_large]))
+    places[:, kernels.N_ROWS] = [len(packer.rows) for packer in packers]
+    places[:, kernels.FIRST_ROW] = np.cumsum(places[:, kernels.N_ROWS]) - places[:, kernels.N_ROWS]
     large_at, large_counts = (np.concatenate(part) for part in zip(*large, strict=True))
     return _frozen(counts.tables._replace(
         grams=grams, large_at=large_at, large_counts=large_counts, contexts=NO_CONTEXTS, places=places,
@@ -131,12 +159,12 @@ def _frozen(tables: Tables) -> Tables:
 class _Packer:
     """One pattern on its way into the compact layout."""
 
-    def __init__(self, counts: Counts, p: int, replaced: Replaced | None) -> None:
+    def __init__(self, counts: Counts, p: int, replaced: Array | None) -> None:
         self.tables, self.p, self.replaced = counts.tables, p, replaced
         self.n_grams = int(counts.tables.places[p, kernels.N_GRAMS])
         self.key_bits = int(counts.tables.places[p, kernels.KEY_BITS])
         self.counts, self.pattern = counts, counts.patterns[p]
-        self.rows = replaced.rows if replaced else counts.rows(self.pattern)
+        self.rows = counts.rows(self.pattern)
         numbers = np.zeros(_COUNTED + 1, np.int64)
         for _, grams in self._unpacked():
             compacting.add_counts(grams, numbers)
@@ -146,9 +174,17 @@ class _Packer:
     def _unpacked(self) -> Iterator[tuple[int, Array]]:
         for first in range(0, self.n_grams, _CHUNK):
             grams = kernels.unpack_grams(self.tables, self.p, first, min(first + _CHUNK, self.n_grams))
-            if self.replaced:
-                compacting.replace_counts(grams, self.replaced.counts)
+            if self.replaced is not None:
+                compacting.replace_counts(grams, self.replaced)
             yield first, grams
+
+    def _with_new_rows(self, contexts: Array) -> Array:
+        """The contexts with rows of the statistics that they have after counts were replaced."""
+        grams = np.concatenate([np.empty(0, np.int64), *[some for _, some in self._unpacked()]])
+        _, found, rows = kernels.build_tables(grams >> COUNT_BITS, grams & COUNT_MASK, contexts >> ROW_BITS)
+        self.rows, numbers = np.unique(rows, axis=0, return_inverse=True)
+        kernels.place_contexts(found, 0, numbers.reshape(-1), found, 1)
+        return np.append(found, contexts[-1])
 
     def write_grams(self, out: Words, bit: int) -> tuple[Array, Array]:
         """Write the grams from a bit on; returns the numbers and counts of those whose counts are listed."""
@@ -164,8 +200,9 @@ class _Packer:
         self, grams: Words, bit: int, listed: Array, counts: Array, first_word: int, at: Array
     ) -> Words:
         """All that is not grams, to lie at a word; fills `at`, the pattern's columns."""
-        codes = self.codes
-        contexts = np.ascontiguousarray(self.replaced.contexts if self.replaced else self.counts.contexts(self.pattern))
+        codes, contexts = self.codes, np.ascontiguousarray(self.counts.contexts(self.pattern))
+        if self.replaced is not None:
+            contexts = self._with_new_rows(contexts)
         few, n_listed, n_far = compacting.measure_contexts(contexts, grams, bit, self.width, codes.bits)
         n_buckets = (self.n_grams >> codes.bucket_bits) + 1
         bucket_width, row_width = int(bits.width_of(listed.size)), int(bits.width_of(len(self.rows) - 1))

@@ -9,7 +9,7 @@ __version__ = "0.1.0"
 
 @dataclass(frozen=True)
 class Signature:
-    """The model behind a figure.
+    """The model behind a figure; `counts` is said only where they are not exact.
 
     >>> print(Signature(order=3, model="mkn", lattice="chain", weights="none", discounts="modified",
     ...                 vocabulary="min_count=1", corpus="00c0ffee"))
@@ -23,9 +23,11 @@ class Signature:
     discounts: str
     vocabulary: str
     unknown: str = "uniform"
+    counts: str = ""
     log: int = 10
     corpus: str = ""
     gapgram: str = __version__
 
     def __str__(self) -> str:
-        return "|".join(f"{name}:{value}" for name, value in asdict(self).items())
+        shown = {name: value for name, value in asdict(self).items() if name != "counts" or value}
+        return "|".join(f"{name}:{value}" for name, value in shown.items())

@@ -19,6 +19,7 @@ from gapgram.counts import Counts, TextInfo
 from gapgram.discounts import Discounts, estimate_discounts
 from gapgram.errors import TextError, UsageError
 from gapgram.lattice import Lattice
+from gapgram.layouts import check_layout
 from gapgram.model import Model
 from gapgram.model_file import ModelParts
 from gapgram.queries import Sentence
@@ -48,6 +49,7 @@ def train(
     vocab_limit: int | None = None,
     rules: text.TextRules | None = None,
     threads: int | None = None,
+    layout: str = "fast",
     memory: str | int | None = None,
     tmp: str | Path | None = None,
     resume: bool = False,
@@ -61,6 +63,7 @@ def train(
     held_out_texts: text to learn weights from; by default the training text, each word left out in turn.
     seed: of the sample that weights are learned from.
     output: where to write the model file; without it the model stays in memory.
+    layout: of the tables: `fast`, or `compact`, a third of the size; both give the same probabilities.
     memory: bytes, or a size such as "4G", that training to an output may take beside the program itself; by default
         half of what the machine has. A text that needs more is counted through files. The model is the same.
     tmp: the folder for those files; by default that of the output.
@@ -70,15 +73,26 @@ def train(
     if (texts is None) == (sentences is None):
         raise UsageError("train: give text files or sentences, one of the two")
     patterns = lattice if isinstance(lattice, Lattice) else Lattice.parse(lattice or MODELS[model], order)
+    check_layout(layout)
     reading = {"min_count": min_count, "vocab_limit": vocab_limit, "rules": rules or text.TextRules()}
     run = _Run(texts, sentences, held_out_texts, model, patterns, kind, seed, reading, threads, shown)
     if output is not None:
         read = [path for paths in (texts, held_out_texts) if paths is not None for path in text.as_paths(paths)]
         container.check_place(output, read)
-        return run.within(Limits.of(memory, threads, output, tmp), resume=resume)
+        return _in_layout(run.within(Limits.of(memory, threads, output, tmp), resume=resume), layout, output)
     if memory is not None or tmp is not None or resume:
         raise UsageError("memory, tmp and resume are for a model that is written: name an output")
-    return run.in_memory(text.read_corpus(run.blocks(), **run.reading))
+    return _in_layout(run.in_memory(text.read_corpus(run.blocks(), **run.reading)), layout)
+
+
+def _in_layout(trained: Model, layout: str, output: str | Path | None = None) -> Model:
+    """The model in a layout, also in the file that it was written to."""
+    if layout == trained.layout:
+        return trained
+    changed = trained.with_layout(layout)
+    if output is not None:
+        changed.save(output)
+    return changed
 
 
 @dataclass(frozen=True)
