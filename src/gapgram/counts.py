@@ -181,11 +181,11 @@ class Counts:
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """All arrays by name, as they go into a file."""
-        if self.tables.contexts.size:
-            words, left_out = self.word_arrays(self.vocabulary), ("packed", "packed_places")
-        else:
-            words, left_out = self.vocabulary.packed(), ()
-        return {**words, **{name: a for name, a in self.tables._asdict().items() if name not in left_out}}
+        tables = self.tables._asdict()
+        if not self.tables.contexts.size:
+            return {**self.vocabulary.packed(), **tables}
+        del tables["packed"], tables["packed_places"]
+        return {**self.word_arrays(self.vocabulary), **tables}
 
     @staticmethod
     def word_arrays(words: Vocabulary) -> dict[str, npt.NDArray[Any]]:

@@ -30,6 +30,7 @@ _CHUNK = 1 << 20  # grams that are unpacked at a time
 _COUNTED = 1 << 12  # counts below this are told apart when codes are chosen
 _MOST_CODE_BITS = 8
 _ROW_BYTES = 64  # of a row of distinct statistics: four whole numbers, and four that follow from them
+_LISTED_COST = 4  # bits that are paid, for each time a gram was counted, to find its count in no list
 _LARGE_BITS = 128  # of a count among the large ones
 
 
@@ -92,7 +93,10 @@ class Codes(NamedTuple):
 
 
 def choose_codes(numbers: Array) -> Codes:
-    """The codes that take the fewest bits: numbers[count] grams have each count, the last larger ones too."""
+    """The codes that take the fewest bits; listed counts, slow to read, are charged for more bits than they have.
+
+    numbers[count] grams have each count, the last of them or a larger one.
+    """
     counts = np.argsort(-numbers[:-1], kind="stable")
     counts = counts[numbers[counts] > 0]
     n, best = int(numbers.sum()), None
@@ -101,12 +105,12 @@ def choose_codes(numbers: Array) -> Codes:
         book = counts[: (1 << width) - (not whole)]
         listed = numbers.copy()
         listed[book] = 0
-        n_listed = int(listed.sum())
+        n_listed, slowness = int(listed.sum()), _LISTED_COST * int(listed @ np.arange(numbers.size))
         bucket_bits = bits.width_of(8 * n // max(n_listed, 1)) - 1  # eight listed counts a bucket
         buckets = (n >> bucket_bits) * bits.width_of(n_listed)
         for value_width in range(2, 13):
             large = int(listed[(1 << value_width) - 1 :].sum())
-            size = n * width + n_listed * (value_width + bucket_bits) + buckets + large * _LARGE_BITS
+            size = n * width + n_listed * (value_width + bucket_bits) + buckets + large * _LARGE_BITS + slowness
             if best is None or size < best[0]:
                 best = size, width, book, value_width, bucket_bits, whole
     assert best is not None

@@ -54,7 +54,8 @@ class Model(Queries):
     def save(self, path: str | Path, *, layout: str | None = None) -> None:
         """Write the model to one file, aside and renamed; in its own layout, or in `fast` or `compact`."""
         model_file.write(path, self._parts.in_layout(layout) if layout else self._parts)
-        self._path = Path(path).resolve()
+        if self._path is None or layout in (None, self.layout):
+            self._path = Path(path).resolve()
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._path is None:

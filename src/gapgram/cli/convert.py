@@ -43,9 +43,9 @@ def command(model: str, output: str, layout: str, bits: int | None, as_json: boo
 
     check_place(output, [model])
     opened = load(model)
-    written = opened.quantised(bits) if bits else opened
-    written.save(output, layout=layout)
-    before, after = _size(opened), _size(load(output))
+    before = _size(opened)
+    (opened.quantised(bits) if bits else opened).save(output, layout=layout)
+    after = _size(load(output))
     if as_json:
         print_json({"model": model, "output": output, "before": before, "after": after})
         return

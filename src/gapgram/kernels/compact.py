@@ -107,6 +107,30 @@ def packed_row(packed, at, grams, bit, width, code_bits, c, begin, end):
 
 
 @kernel
+def packed_contexts(
+    packed, at, grams, bit, width, code_bits, n_grams, n_contexts, chosen, low, spread, rows
+):  # fmt: skip
+    """`read_contexts` of `kernels.tables`.
+
+    What will be read is touched first, for all contexts, so that their reads of memory do not wait for each other.
+    """
+    records, vector, end_of_vector = at[RECORDS], at[VECTOR], n_grams + n_contexts
+    for i in range(chosen.size):
+        low[i] = np.int64(packed[records + (max(chosen[i], 0) >> BLOCK_BITS) * RECORD] >> np.uint64(RANK_BITS + 1))
+    for i in range(chosen.size):
+        spread[i] = np.int64(packed[vector + (min(low[i], end_of_vector) >> 6)])
+    for i in range(chosen.size):
+        begin = end = np.int64(0)
+        if chosen[i] >= 0:
+            begin, end = span_of(packed, at, n_grams, n_contexts, chosen[i])
+        low[i], spread[i] = begin, end - begin
+    for i in range(chosen.size):
+        if chosen[i] >= 0:
+            end = low[i] + spread[i]
+            rows[i] += packed_row(packed, at, grams, bit, width, code_bits, chosen[i], low[i], end)
+
+
+@kernel
 def packed_count(packed, at, g, code):
     """The count of gram g of a pattern, given its code; IN_LIST where it is among the large counts."""
     count = np.int64(packed[at[BOOK] + code])

@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapgram.kernels.bits import read_bits
 from gapgram.kernels.gate import BUCKETS, word_bucket, word_row
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.tables import (
@@ -45,7 +46,6 @@ from gapgram.kernels.tables import (
     first_listed,
     key_of,
     listed_count,
-    read_bits,
     read_contexts,
     word_and_count,
 )

@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.kernels.bits import read_bits, write_bits
-from gapgram.kernels.compact import N_PACKED_COLUMNS, packed_count, packed_row, span_of
+from gapgram.kernels.compact import N_PACKED_COLUMNS, packed_contexts, packed_count, packed_row, span_of
 from gapgram.kernels.jit import kernel
 
 COUNT_BITS = 36
@@ -176,16 +176,14 @@ def read_contexts(tables, p, chosen, low, spread, rows):
 
     A context that is negative was never seen: nothing is added, and there are no grams.
     """
+    at = tables.places[p]
     if tables.contexts.size == 0:
-        for i in range(chosen.size):
-            low[i] = 0
-            spread[i] = 0
-            if chosen[i] >= 0:
-                low[i], end, row = context_at(tables, p, chosen[i])
-                spread[i] = end - low[i]
-                rows[i] += row
+        packed_contexts(
+            tables.packed, tables.packed_places[p], tables.grams, at[GRAM_BIT], at[WIDTH], at[CODE_BITS], at[N_GRAMS],
+            at[N_CONTEXTS], chosen, low, spread, rows,
+        )  # fmt: skip
         return
-    at, contexts = tables.places[p], tables.contexts
+    contexts = tables.contexts
     first, stride, n_grams = at[FIRST_CONTEXT], at[STRIDE], at[N_GRAMS]
     for i in range(chosen.size):
         seen = chosen[i] >= 0

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gapgram.kernels.bits import read_bits
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.lookup import successors
 from gapgram.kernels.tables import (
@@ -25,7 +26,6 @@ from gapgram.kernels.tables import (
     N_GRAMS,
     WIDTH,
     key_of,
-    read_bits,
     word_and_count,
 )
 from gapgram.kernels.words import END, START
