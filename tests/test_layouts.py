@@ -1,4 +1,4 @@
-"""The compact layout: the same bits as the fast one for every query, back to the same file, small, safe when damaged."""
+"""The compact layout: the same bits as the fast one for every query, back to the same file, safe when damaged."""
 
 from __future__ import annotations
 
@@ -312,7 +312,8 @@ def test_a_damaged_file_is_never_read_outside(tmp_path: Path) -> None:
 
 
 def test_damaged_words_of_the_far_and_the_listed() -> None:
-    counts = counts_of(LENGTHS["far apart"], random.Random(2).getrandbits(20).__index__)
+    chance = random.Random(2)
+    counts = counts_of(LENGTHS["far apart"], lambda: DRAWS["heavy"](chance))
     tables = in_layout(counts, "compact")
     draw = np.random.default_rng(3)
     assert (tables.packed_places[1, [compact.N_FAR, compact.N_LISTED, compact.N_MORE]] > 0).all()
