@@ -33,7 +33,7 @@ from gapgram.model_info import model_info
 from gapgram.quantising import means_of_runs
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
-KINDS = ["mkn", "glm", "custom", "learned", "counts"]
+KINDS = ["mkn", "glm", "custom", "learned", "counts", "classes"]
 Array = npt.NDArray[np.int64]
 
 
@@ -41,7 +41,8 @@ Array = npt.NDArray[np.int64]
 def fast(models: dict[str, Model]) -> dict[str, Model]:
     """The small models of all tests, and one of each other kind of weights."""
     lines = toy_text(200, seed=3)
-    others = {kind: gapgram.train(sentences=lines, order=4, weights=kind) for kind in ("learned", "counts")}
+    kinds: dict[str, Any] = {"learned": {}, "counts": {"weights": "counts"}, "classes": {"classes": 6}}
+    others = {kind: gapgram.train(sentences=lines, order=4, **options) for kind, options in kinds.items()}
     return {**models, **others}
 
 
@@ -96,7 +97,7 @@ LENGTHS = {
     "none": [0] * 300,
     "one each": [1] * 256,
     "blocks end exactly": [2] * 128,
-    "far apart": [700, *[0] * 200, 650, *[1, 2, 3] * 170, 700],
+    "far apart": [*[700] * 8, *[0] * 200, 650, *[1, 2, 3] * 170, 700],
     "all far apart": [400] * 400,
     "few": [0, 1, 2, 3, 4] * 100,
 }

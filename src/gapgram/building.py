@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from gapgram import container
@@ -22,7 +20,6 @@ from gapgram.weights import Weights
 from gapgram.work_folder import WorkFolder
 
 _BEGUN, _STAGE = "file", "tables"
-_SECONDS = 0.005  # between two looks at the memory in use
 
 Weigh = Callable[[Counts], tuple[Weights, Discounts]]
 
@@ -49,10 +46,12 @@ def build_model_file(
     file = _tables(output, lattice, vocabulary, pieces, folder)
     try:
         mapped = file.mapped()
-        counts = Counts(lattice, vocabulary, text, _tables_of(mapped.arrays))
-        with _held_below(memory, mapped):
-            weights, discounts = weigh(counts)
-            parts = ModelParts.of(name, counts, discounts, weights)
+        pages = _Pages(mapped, memory, len(lattice.stored)) if memory is not None else None
+        tables = _tables_of(mapped.arrays)
+        counts = Counts(lattice, vocabulary, text, tables, pages=pages)
+        weights, discounts = weigh(counts)
+        mapped.give_back()
+        parts = ModelParts.of(name, counts, discounts, weights)
         for section, array in parts.arrays().items():
             if section not in mapped.arrays:
                 file.add(section, array)
@@ -105,23 +104,15 @@ def discard_tables(output: str | Path, folder: WorkFolder) -> None:
         (Path(os.path.realpath(output)).parent / Path(name).name).unlink(missing_ok=True)
 
 
-@contextmanager
-def _held_below(memory: int | None, mapped: Mapped) -> Iterator[None]:
-    """Give back the pages of mapped tables whenever the process holds more than this."""
-    stop = threading.Event()
+class _Pages:
+    """The pages of mapped tables, given back whenever the process holds more than it may."""
 
-    def watch(limit: int) -> None:
-        while not stop.wait(_SECONDS):
-            if resident() > limit:
-                mapped.give_back()
+    def __init__(self, mapped: Mapped, most_resident: int, n_patterns: int) -> None:
+        self._mapped, self._most = mapped, most_resident
+        # A lookup reads about two places for each pattern, and the system maps 64 KiB around each.
+        self.positions = max(16, most_resident // (8 * 2 * n_patterns << 16))
 
-    watcher = threading.Thread(target=watch, args=(memory,), daemon=True)
-    if memory is not None:
-        watcher.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        if memory is not None:
-            watcher.join()
-        mapped.give_back()
+    def give_back(self) -> None:
+        """Give back all pages if there are too many."""
+        if resident() > self._most:
+            self._mapped.give_back()
