@@ -263,11 +263,12 @@ def counts_of_counts(tables, p, begin, end, upto):
     at = tables.places[p]
     bit, width = at[GRAM_BIT], at[WIDTH]
     code_mask = (np.int64(1) << at[CODE_BITS]) - 1
+    listed = first_listed(tables, code_mask)
     out = np.zeros(upto + 2, np.int64)
     for g in range(begin, end):
         count = read_bits(tables.grams, bit + g * width, width) & code_mask
-        if count == code_mask:
-            count = large_count(at[FIRST_GRAM] + g, tables.large_at, tables.large_counts)
+        if count >= listed:
+            count = listed_count(tables, p, g, count)
         out[min(count, upto + 1)] += 1
     return out
 
