@@ -19,11 +19,14 @@ from gapgram.errors import UsageError
 from gapgram.kernels.words import START
 from gapgram.vocabulary import Vocabulary
 from gapgram.weights.sample import chosen, sample_positions
+from gapgram.work_folder import WorkFolder
 
 Ids = npt.NDArray[np.int32]
 
 APART = 0.15  # of the text, at most; where it is large, as much as a sample holds
 MOST = 1 << 24  # positions that classes are found in; of a larger text a sample
+_BYTES = 40  # of memory, about, that finding classes takes for a position
+_STAGE = "classes"
 
 
 @dataclass(frozen=True)
@@ -50,10 +53,6 @@ class ClassSource:
             )
         return cls(path=Path(text))
 
-    def describe(self, classes: Classes) -> str:
-        """Where these classes came from, for `gapgram info`."""
-        return f"{self.path.name}" if self.path is not None else f"found in the text, at most {self.k or 'auto'}"
-
 
 @dataclass(frozen=True)
 class Classing:
@@ -61,6 +60,28 @@ class Classing:
 
     classes: Classes
     apart: Ids | None = None
+
+    def store(self, folder: WorkFolder) -> None:
+        """Keep them for a run that goes on."""
+        apart = self.apart if self.apart is not None else np.empty(0, np.int32)
+        for name, array in (("class_of.npy", self.classes.of_word), ("apart.npy", apart)):
+            with folder.written(name) as file:
+                np.save(file, array)
+        folder.note(_STAGE, self.classes.names)
+
+    @classmethod
+    def of_folder(cls, folder: WorkFolder) -> Classing | None:
+        """Those that an earlier run kept."""
+        names = folder.done(_STAGE)
+        if names is None:
+            return None
+        of_word, apart = np.load(folder.path / "class_of.npy"), np.load(folder.path / "apart.npy")
+        return cls(Classes(of_word, tuple(names)), apart if apart.size else None)
+
+
+def finding_bytes(positions: int) -> int:
+    """The memory that finding classes in a text takes, about."""
+    return min(positions, MOST) * _BYTES
 
 
 def choose_classes(
@@ -72,13 +93,17 @@ def choose_classes(
     *,
     n_patterns: int,
     seed: int,
+    set_apart: bool = True,
     threads: int | None = None,
     shown: bool = False,
 ) -> Classing:
-    """The classes of a text of so many positions, which comes in arrays of whole sentences."""
+    """The classes of a text of so many positions, which comes in arrays of whole sentences.
+
+    set_apart: whether weights will be learned from the text.
+    """
     if source.path is not None:
         return Classing(read_classes(source.path, vocabulary, word_counts))
-    n_apart = min(sample_positions(n_patterns), int(APART * positions))
+    n_apart = min(sample_positions(n_patterns), int(APART * positions)) if set_apart else 0
     ids = chosen(text(), seed=seed, limit=n_apart + MOST)
     starts = np.append(np.flatnonzero(ids == START), ids.size)
     cut = int(starts[min(int(np.searchsorted(starts, n_apart)), starts.size - 1)])

@@ -14,9 +14,11 @@ from gapgram import container
 from gapgram import corpus as text
 from gapgram.bounded import Limits, Work, guessed_positions, identity
 from gapgram.building import build_model_file
-from gapgram.classing import Classing, ClassSource, choose_classes
+from gapgram.classing import Classing, ClassSource, choose_classes, finding_bytes
 from gapgram.counting import checked_threads, count
+from gapgram.counting.assemble import NO_COUNTS
 from gapgram.counting.spilled import SpilledCount, SpilledPieces
+from gapgram.counting.streaming import Pieces, WordsAndClasses
 from gapgram.counts import Counts, TextInfo
 from gapgram.discounts import Discounts, estimate_discounts
 from gapgram.errors import TextError, UsageError
@@ -25,7 +27,7 @@ from gapgram.layouts import check_layout
 from gapgram.model import Model
 from gapgram.model_file import ModelParts
 from gapgram.queries import Sentence
-from gapgram.stored_text import StoredText, read_text
+from gapgram.stored_text import StoredClasses, StoredText, read_text
 from gapgram.textfile import Block
 from gapgram.vocabulary import Vocabulary
 from gapgram.weights import Weights, by_counts, held_out, learned, left_out, uniform
@@ -155,9 +157,11 @@ class _Run:
     def _identity(self) -> dict[str, Any]:
         reading = {**self.reading, "rules": vars(self.reading["rules"])}
         options = {"order": self.lattice.order, "lattice": str(self.lattice), "model": self.model}
-        return identity(
-            self.texts, self.held_out_texts, {**options, "weights": self.weights, "seed": self.seed, **reading}
-        )
+        options |= {"weights": self.weights, "seed": self.seed, **reading}
+        classes = self.classes.path if self.classes is not None else None
+        if self.classes is not None:
+            options["number of classes"] = self.classes.k
+        return identity({"text": self.texts, "held-out text": self.held_out_texts, "classes": classes}, options)
 
     def _read(self, limits: Limits, work: Work) -> text.Corpus | StoredText:
         most = limits.most_held(self.lattice, learned=self.weights == "learned")
@@ -170,14 +174,22 @@ class _Run:
         limits.check_room(stored.facts.positions, self.lattice, used=folder.bytes)
         unseen = self._unseen(stored.vocabulary)
         facts = stored.facts
+        classing = self._stored_classing(stored, limits, folder)
 
-        def pieces() -> SpilledPieces:
-            counting = SpilledCount(stored, self.lattice, folder, memory=limits.left(), threads=self.threads)
+        def spilled(source: StoredText | StoredClasses, lattice: Lattice, folder: WorkFolder) -> SpilledPieces:
+            counting = SpilledCount(source, lattice, folder, memory=limits.left(), threads=self.threads)
             return counting.pieces(shown=self.shown)
+
+        def pieces() -> Pieces:
+            words = spilled(stored, self.lattice.of_words, folder)
+            if classing is None or self.lattice.of_classes is None:
+                return words
+            source = StoredClasses(stored, classing.classes)
+            return WordsAndClasses(words, spilled(source, self.lattice.of_classes, folder.inside("classes")))
 
         def weigh(counts: Counts) -> tuple[Weights, Discounts]:
             sample_folder = None if limits.sample_fits(self.lattice) else folder.path
-            return self._weigh(counts, stored.chunks(1 << 20), unseen, None, sample_folder)
+            return self._weigh(counts, stored.chunks(1 << 20), unseen, classing, sample_folder)
 
         build_model_file(
             limits.output,
@@ -187,9 +199,23 @@ class _Run:
             text=TextInfo(facts.sentences, facts.words, facts.digest, facts.rule),
             pieces=pieces,
             weigh=weigh,
+            classes=classing.classes if classing is not None else None,
+            word_counts=stored.word_counts if classing is not None else NO_COUNTS,
             memory=limits.most_resident,
             folder=folder,
         )
+
+    def _stored_classing(self, stored: StoredText, limits: Limits, folder: WorkFolder) -> Classing | None:
+        if self.classes is None:
+            return None
+        found = Classing.of_folder(folder)
+        if found is None:
+            positions = stored.facts.positions
+            if self.classes.path is None:
+                limits.check_memory(finding_bytes(positions), "finding classes", "bring a file of classes")
+            found = self._classing(lambda: stored.chunks(1 << 20), positions, stored.vocabulary, stored.word_counts)
+            found.store(folder)
+        return found
 
     def _unseen(self, vocabulary: Vocabulary) -> text.Ids | None:
         """The held-out text, or as much of it as a sample holds; all of it is read."""
@@ -210,12 +236,11 @@ class _Run:
         positions: int,
         vocabulary: Vocabulary,
         word_counts: npt.NDArray[np.int64],
-    ) -> Classing | None:
-        if self.classes is None:
-            return None
+    ) -> Classing:
         return choose_classes(
-            self.classes, ids, positions, vocabulary, word_counts,
-            n_patterns=len(self.lattice.stored), seed=self.seed, threads=self.threads, shown=self.shown,
+            self.classes or ClassSource(), ids, positions, vocabulary, word_counts,
+            n_patterns=len(self.lattice.stored), seed=self.seed, set_apart=self.held_out_texts is None,
+            threads=self.threads, shown=self.shown,
         )  # fmt: skip
 
     def _weigh(

@@ -82,7 +82,12 @@ class WorkFolder:
     @property
     def bytes(self) -> int:
         """The disk that its files take."""
-        return sum(entry.stat().st_size for entry in self.path.iterdir())
+        return sum(entry.stat().st_size for entry in self.path.rglob("*") if entry.is_file())
+
+    def inside(self, name: str) -> WorkFolder:
+        """A folder in this folder, for work that has the same files and stages."""
+        (self.path / name).mkdir(exist_ok=True)
+        return WorkFolder(self.path / name, self._lock)
 
     def done(self, stage: str) -> Any:
         """What was noted of a stage; None while it is not done."""

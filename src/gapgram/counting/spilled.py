@@ -38,7 +38,7 @@ from gapgram.kernels.words import START
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 from gapgram.progress import Progress
-from gapgram.stored_text import StoredText
+from gapgram.stored_text import StoredClasses, StoredText
 from gapgram.work_folder import WorkFolder
 
 Ids = npt.NDArray[np.int32]
@@ -239,7 +239,13 @@ class SpilledCount:
     """One run of counting; `pieces` does it."""
 
     def __init__(
-        self, text: StoredText, lattice: Lattice, folder: WorkFolder, *, memory: int, threads: int | None = None
+        self,
+        text: StoredText | StoredClasses,
+        lattice: Lattice,
+        folder: WorkFolder,
+        *,
+        memory: int,
+        threads: int | None = None,
     ) -> None:
         self.text, self.lattice, self.folder, self.memory = text, lattice, folder, memory
         self.threads = checked_threads(threads)

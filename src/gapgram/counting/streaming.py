@@ -6,6 +6,7 @@ Each pattern's pieces are read three times: for the sizes and the distinct rows,
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -56,6 +57,18 @@ class Pieces(Protocol):
         The bands are the same for all patterns: the contexts of a piece are the grams of the tail's piece.
         """
         ...
+
+
+@dataclass(frozen=True)
+class WordsAndClasses:
+    """The pieces of two streams: of words, and of their classes as if they were words."""
+
+    words: Pieces
+    classes: Pieces
+
+    def of(self, pattern: Pattern) -> Iterator[StoredPiece]:
+        """As `Pieces`."""
+        return self.classes.of(pattern.of_words) if pattern.classes else self.words.of(pattern)
 
 
 def table_streams(
