@@ -17,9 +17,11 @@ from gapgram.counts import Counts
 from gapgram.errors import ModelFileError
 from gapgram.explain import Explanation, explain
 from gapgram.kernels import lookup
+from gapgram.layouts import layout_of
 from gapgram.model_file import ModelParts
 from gapgram.predict import Prediction, Predictor
 from gapgram.pruning import prune
+from gapgram.quantising import quantised
 from gapgram.queries import Begins, Floats, Ids, Queries, Sentence
 from gapgram.signature import Signature
 from gapgram.vocabulary import Vocabulary
@@ -50,15 +52,29 @@ class Model(Queries):
         """Map a model file. Large files are checked in full only if `verify`."""
         return cls(model_file.read(path, verify=verify), Path(path).resolve())
 
-    def save(self, path: str | Path) -> None:
-        """Write the model to one file, aside and renamed."""
-        model_file.write(path, self._parts)
-        self._path = Path(path).resolve()
+    def save(self, path: str | Path, *, layout: str | None = None) -> None:
+        """Write the model to one file, aside and renamed; in its own layout, or in `fast` or `compact`."""
+        model_file.write(path, self._parts.in_layout(layout) if layout else self._parts)
+        if self._path is None or layout in (None, self.layout):
+            self._path = Path(path).resolve()
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._path is None:
             raise ModelFileError("a model is pickled by the path of its file: save it first")
         return type(self).load, (str(self._path),)
+
+    @property
+    def layout(self) -> str:
+        """How its tables lie: `fast` or `compact`."""
+        return layout_of(self.counts.tables)
+
+    def with_layout(self, layout: str) -> Model:
+        """The same model in the layout `fast` or `compact`; it gives the same probabilities, bit for bit."""
+        return Model(self._parts.in_layout(layout))
+
+    def quantised(self, bits: int) -> Model:
+        """A compact model whose patterns have at most 2**bits different counts each; it is only nearly this one."""
+        return Model(quantised(self._parts, bits))
 
     @property
     def path(self) -> Path | None:
@@ -104,6 +120,7 @@ class Model(Queries):
             vocabulary=info.rule,
             pruned=self.counts.pruned,
             corpus=info.digest,
+            counts=f"quantised={self.counts.quantised}" if self.counts.quantised else "",
         )
 
     @cached_property

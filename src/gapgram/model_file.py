@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from gapgram.counts import Counts, given_class, members_of
 from gapgram.discounts import Discounts
 from gapgram.estimator import discount_table, row_values
 from gapgram.kernels.lookup import WEIGHT
+from gapgram.layouts import in_layout
 from gapgram.pattern import Pattern
 from gapgram.weights import Form, Weights
 
@@ -41,6 +42,10 @@ class ModelParts:
             **members_of(counts.tables),
         }
         return cls(name, counts, discounts, weights, derived)
+
+    def in_layout(self, layout: str) -> ModelParts:
+        """The same model with its tables in a layout."""
+        return replace(self, counts=replace(self.counts, tables=in_layout(self.counts, layout)))
 
     def arrays(self) -> Arrays:
         """All arrays by name, as they go into a file."""

@@ -9,7 +9,7 @@ __version__ = "0.1.0"
 
 @dataclass(frozen=True)
 class Signature:
-    """The model behind a figure; `pruned` is told of pruned models alone.
+    """The model behind a figure; `pruned` and `counts` are said only where a model is pruned, its counts not exact.
 
     >>> print(Signature(order=3, model="mkn", lattice="chain", classes="none", weights="none", discounts="modified",
     ...                 vocabulary="min_count=1", corpus="00c0ffee"))
@@ -25,10 +25,11 @@ class Signature:
     vocabulary: str
     pruned: str = ""
     unknown: str = "uniform"
+    counts: str = ""
     log: int = 10
     corpus: str = ""
     gapgram: str = __version__
 
     def __str__(self) -> str:
-        fields = {name: value for name, value in asdict(self).items() if name != "pruned" or value}
-        return "|".join(f"{name}:{value}" for name, value in fields.items())
+        shown = {name: value for name, value in asdict(self).items() if value or name not in ("pruned", "counts")}
+        return "|".join(f"{name}:{value}" for name, value in shown.items())

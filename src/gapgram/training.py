@@ -23,6 +23,7 @@ from gapgram.counts import Counts, TextInfo
 from gapgram.discounts import Discounts, estimate_discounts
 from gapgram.errors import TextError, UsageError
 from gapgram.lattice import Lattice
+from gapgram.layouts import check_layout
 from gapgram.memory import parse_size
 from gapgram.model import Model
 from gapgram.model_file import ModelParts
@@ -55,6 +56,7 @@ def train(
     vocab_limit: int | None = None,
     rules: text.TextRules | None = None,
     threads: int | None = None,
+    layout: str = "fast",
     memory: str | int | None = None,
     tmp: str | Path | None = None,
     resume: bool = False,
@@ -73,6 +75,7 @@ def train(
     held_out_texts: text to learn weights from; by default the training text, each word left out in turn.
     seed: of the sample that weights are learned from.
     output: where to write the model file; without it the model stays in memory.
+    layout: of the tables: `fast`, or `compact`, a third of the size; both give the same probabilities.
     memory: bytes, or a size such as "4G", that training to an output may take beside the program itself; by default
         half of what the machine has. A text that needs more is counted through files. The model is the same.
     tmp: the folder for those files; by default that of the output.
@@ -84,6 +87,7 @@ def train(
         raise UsageError("train: give text files or sentences, one of the two")
     patterns = lattice if isinstance(lattice, Lattice) else Lattice.parse(lattice or MODELS[model], order)
     patterns, source = _with_classes(patterns, classes, kind, named=lattice is not None)
+    check_layout(layout)
     reading = {"min_count": min_count, "vocab_limit": vocab_limit, "rules": rules or text.TextRules()}
     run = _Run(texts, sentences, held_out_texts, model, patterns, kind, source, seed, reading, threads, shown)
     smaller = prune is not None or size is not None
@@ -95,14 +99,15 @@ def train(
         read = [path for paths in (texts, held_out_texts) if paths is not None for path in text.as_paths(paths)]
         container.check_place(output, read)
         trained = run.within(Limits.of(memory, threads, output, tmp), resume=resume)
-        if smaller:
-            trained = trained.pruned(counts=prune, size=size)
-            trained.save(output)
-        return trained
-    if memory is not None or tmp is not None or resume:
+    elif memory is not None or tmp is not None or resume:
         raise UsageError("memory, tmp and resume are for a model that is written: name an output")
-    trained = run.in_memory(text.read_corpus(run.blocks(), **run.reading))
-    return trained.pruned(counts=prune, size=size) if smaller else trained
+    else:
+        trained = run.in_memory(text.read_corpus(run.blocks(), **run.reading))
+    changed = trained.pruned(counts=prune, size=size) if smaller else trained
+    changed = changed if changed.layout == layout else changed.with_layout(layout)
+    if output is not None and changed is not trained:
+        changed.save(output)
+    return changed
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,13 @@ from gapgram.cli.options import (
     help="Learn weights from this text.  [default: the training text, each word left out in turn]",
 )
 @click.option("--seed", default=1, show_default=True, metavar="N", help="Of the sample that weights are learned from.")
+@click.option(
+    "--layout",
+    type=click.Choice(["fast", "compact"]),
+    default="fast",
+    show_default=True,
+    help="Of the model file: scored with fastest, or a third of the size; gapgram convert makes one of the other.",
+)
 @click.option("--min-count", default=1, show_default=True, metavar="N", help="Rarer words become <unk>.")
 @click.option("--vocab-limit", type=int, metavar="N", help="Keep the N most frequent words.")
 @click.option(

@@ -22,6 +22,9 @@ A context has no key: it is a gram of another pattern, the tail, and its number 
 contexts of all patterns with one tail lie side by side, a record for each gram of the tail: what one lookup read
 is there for the next.
 
+In the compact layout there are no `contexts`, grams are as narrow as their pattern allows, and codes stand for the
+counts of a book (`kernels.compact`); `packed` and `packed_places` are empty in the fast one.
+
 Tables are put together from pieces (`gapgram.counting.assemble`), whose grams are `word << COUNT_BITS | count`.
 """
 
@@ -31,6 +34,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapgram.kernels.bits import read_bits, write_bits
+from gapgram.kernels.compact import N_PACKED_COLUMNS, packed_contexts, packed_count, packed_row, span_of
 from gapgram.kernels.jit import kernel
 
 COUNT_BITS = 36
@@ -52,6 +57,13 @@ N_COLUMNS = 15
 SMALL = 64  # totals below this, all from one gram, find their row without hashing
 
 
+NO_WORDS = np.empty(0, np.uint64)
+NO_PLACES = np.empty((0, N_PACKED_COLUMNS), np.int64)
+NO_CONTEXTS = np.empty(0, np.int64)
+for _none in (NO_WORDS, NO_PLACES, NO_CONTEXTS):
+    _none.flags.writeable = False
+
+
 class Tables(NamedTuple):
     """The arrays of the module's head, as kernels take them."""
 
@@ -64,6 +76,8 @@ class Tables(NamedTuple):
     rows: np.ndarray
     class_of: np.ndarray
     word_counts: np.ndarray
+    packed: np.ndarray = NO_WORDS
+    packed_places: np.ndarray = NO_PLACES
 
 
 @kernel
@@ -115,25 +129,6 @@ def words_by_key(n_words):
 
 
 @kernel
-def read_bits(bits, at, width):
-    """The number of so many bits, at most 63, that starts at a bit."""
-    i, shift = at >> 6, np.uint64(at & 63)
-    value = bits[i] >> shift
-    if (at & 63) + width > 64:
-        value |= bits[i + 1] << (np.uint64(64) - shift)
-    return np.int64(value & ((np.uint64(1) << np.uint64(width)) - np.uint64(1)))
-
-
-@kernel
-def write_bits(bits, at, width, value):
-    """Set so many bits, all 0 before, that start at a bit."""
-    i, shift = at >> 6, np.uint64(at & 63)
-    bits[i] |= np.uint64(value) << shift
-    if (at & 63) + width > 64:
-        bits[i + 1] |= np.uint64(value) >> (np.uint64(64) - shift)
-
-
-@kernel
 def large_count(gram, large_at, large_counts):
     """The count of a gram that has its place among the large ones, by its number among those of all patterns."""
     low, high = 0, large_at.size
@@ -147,14 +142,30 @@ def large_count(gram, large_at, large_counts):
 
 
 @kernel
+def first_listed(tables, code_mask):
+    """The first code that is not the count itself: in the compact layout none is."""
+    return code_mask if tables.contexts.size > 0 else np.int64(0)
+
+
+@kernel
+def listed_count(tables, p, g, code):
+    """The count of gram g of pattern p whose code, at least `first_listed`, does not tell it."""
+    if tables.contexts.size == 0:
+        count = packed_count(tables.packed, tables.packed_places[p], g, code)
+        if count >= 0:
+            return count
+    return large_count(tables.places[p, FIRST_GRAM] + g, tables.large_at, tables.large_counts)
+
+
+@kernel
 def word_and_count(tables, p, g):
     """The word and the count of gram g of pattern p."""
     at = tables.places[p]
     gram = read_bits(tables.grams, at[GRAM_BIT] + g * at[WIDTH], at[WIDTH])
     code_mask = (np.int64(1) << at[CODE_BITS]) - 1
     count = gram & code_mask
-    if count == code_mask:
-        count = large_count(at[FIRST_GRAM] + g, tables.large_at, tables.large_counts)
+    if count >= first_listed(tables, code_mask):
+        count = listed_count(tables, p, g, count)
     return word_of(gram >> at[CODE_BITS], at[KEY_BITS]), count
 
 
@@ -162,7 +173,61 @@ def word_and_count(tables, p, g):
 def begin_of(tables, p, context):
     """Where the grams of a context of pattern p begin; those of the one before end there."""
     at = tables.places[p]
+    if tables.contexts.size == 0:
+        return span_of(tables.packed, tables.packed_places[p], at[N_GRAMS], at[N_CONTEXTS], context)[0]
     return min(tables.contexts[at[FIRST_CONTEXT] + context * at[STRIDE]] >> ROW_BITS, at[N_GRAMS])
+
+
+@kernel
+def context_at(tables, p, context):
+    """(begin, end, row): the grams of a context of pattern p, and the row of its statistics, as the file has it."""
+    at = tables.places[p]
+    if tables.contexts.size == 0:
+        packed_at = tables.packed_places[p]
+        begin, end = span_of(tables.packed, packed_at, at[N_GRAMS], at[N_CONTEXTS], context)
+        bit, width, code_bits = at[GRAM_BIT], at[WIDTH], at[CODE_BITS]
+        row = packed_row(tables.packed, packed_at, tables.grams, bit, width, code_bits, context, begin, end)
+        return begin, end, row
+    record = at[FIRST_CONTEXT] + context * at[STRIDE]
+    this = tables.contexts[record]
+    following = tables.contexts[record + at[STRIDE]]
+    begin = min(this >> ROW_BITS, at[N_GRAMS])
+    return begin, max(min(following >> ROW_BITS, at[N_GRAMS]), begin), this & ROW_MASK
+
+
+@kernel
+def read_contexts(tables, p, chosen, low, spread, rows):
+    """Of each chosen context of pattern p, where its grams begin, and how many there are; adds its row to rows[i].
+
+    A context that is negative was never seen: nothing is added, and there are no grams.
+    """
+    at = tables.places[p]
+    if tables.contexts.size == 0:
+        packed_contexts(
+            tables.packed, tables.packed_places[p], tables.grams, at[GRAM_BIT], at[WIDTH], at[CODE_BITS], at[N_GRAMS],
+            at[N_CONTEXTS], chosen, low, spread, rows,
+        )  # fmt: skip
+        return
+    contexts = tables.contexts
+    first, stride, n_grams = at[FIRST_CONTEXT], at[STRIDE], at[N_GRAMS]
+    for i in range(chosen.size):
+        seen = chosen[i] >= 0
+        record = first + max(chosen[i], 0) * stride
+        this = contexts[record]
+        following = contexts[record + stride]
+        low[i] = min(this >> ROW_BITS, n_grams)
+        spread[i] = max(min(following >> ROW_BITS, n_grams) - low[i], 0) * seen
+        rows[i] += (this & ROW_MASK) * seen
+
+
+@kernel
+def unpack_contexts(tables, p, begin, end):
+    """Contexts begin … end-1 of a pattern as `begin << ROW_BITS | row`."""
+    out = np.empty(end - begin, np.int64)
+    for c in range(begin, end):
+        first, _, row = context_at(tables, p, c)
+        out[c - begin] = first << ROW_BITS | row
+    return out
 
 
 @kernel
@@ -202,11 +267,12 @@ def counts_of_counts(tables, p, begin, end, upto):
     at = tables.places[p]
     bit, width = at[GRAM_BIT], at[WIDTH]
     code_mask = (np.int64(1) << at[CODE_BITS]) - 1
+    listed = first_listed(tables, code_mask)
     out = np.zeros(upto + 2, np.int64)
     for g in range(begin, end):
         count = read_bits(tables.grams, bit + g * width, width) & code_mask
-        if count == code_mask:
-            count = large_count(at[FIRST_GRAM] + g, tables.large_at, tables.large_counts)
+        if count >= listed:
+            count = listed_count(tables, p, g, count)
         out[min(count, upto + 1)] += 1
     return out
 
