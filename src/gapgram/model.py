@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import pairwise
@@ -21,6 +22,7 @@ from gapgram.model_file import ModelParts
 from gapgram.predict import Prediction, Predictor
 from gapgram.queries import Begins, Floats, Ids, Queries, Sentence
 from gapgram.signature import Signature
+from gapgram.stepping import State, Step, Stepper
 from gapgram.vocabulary import Vocabulary
 
 _CHUNK = 1 << 15  # words that one thread scores at a time
@@ -136,6 +138,36 @@ class Model(Queries):
     def explain(self, context: Sentence, word: str) -> Explanation:
         """Where P(word | context) comes from: what each pattern of the lattice contributes."""
         return explain(self, word, context)
+
+    @cached_property
+    def stepper(self) -> Stepper:
+        """What `begin`, `nothing` and `extend` are made of."""
+        return Stepper(self)
+
+    @cached_property
+    def _beginning(self) -> State:
+        return self.stepper.after_start()
+
+    def begin(self) -> State:
+        """The state at the beginning of a sentence, after `<s>`."""
+        return self._beginning
+
+    def nothing(self) -> State:
+        """The state in which nothing is known of what came before."""
+        return self.stepper.nothing()
+
+    def extend(self, state: State, word: str | int) -> Step:
+        """(log10 P(word | state), the state after the word); the word may be given by its id.
+
+        Looks up what the new word alone adds; the score has the bits of `score_ids`.
+        """
+        return self.stepper.extend(state, self.step_id(word))
+
+    def extend_many(
+        self, states: Sequence[State], words: Sequence[str] | Sequence[int] | Ids, *, threads: int | None = None
+    ) -> tuple[Floats, list[State]]:
+        """`extend` for many states, a word for each: (scores, states after the words); large beams on all cores."""
+        return self.stepper.extend_many(states, self.step_ids(states, words), checked_threads(threads))
 
     def positions(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
         """log10 of the probability of every position, in chunks of whole sequences, a chunk a thread."""

@@ -1,30 +1,151 @@
-"""One word after a few others, as decoders ask for it: nothing is prepared for more than that."""
+"""One more word after a state, as decoders ask for it: one column of lookups a word, many states at once.
+
+A state is a row of whole numbers, its *key*: everything that the probabilities of all later words depend on.
+
+    available           how many words a prediction after the state sees
+    words               where there is a gate, a word of the same bucket for each of the n-1 last words, nearest first
+    slots               the places found: slot (q, d) holds the gram of pattern q that ends at the d-th last word, or -1
+
+Which slots there are, and who reads them, is the *plan* (`gapgram.stepping`). A place that no context reads any more,
+or that only leads to contexts never seen, becomes -1: states that differ in nothing else are equal, and looked up to
+the same bits.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
+from gapgram.kernels.gate import FREQUENT_WORDS
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.lookup import chain_values, chance_of, locate_few, only_chains
+from gapgram.kernels.lookup import chain_values, chance_of, locate, only_chains
+from gapgram.kernels.tables import FIRST_CONTEXT, N_CONTEXTS, REACH, ROW_BITS, ROW_MASK, STRIDE
+
+
+class Plan(NamedTuple):
+    """What a state of a model holds.
+
+    slots           [slot, 3]: pattern, distance, and the slot of the same pattern one word nearer (-1: none)
+    reader_base, readers    for each slot the patterns whose contexts it is, now or some words later
+    spans           [pattern]: the length of a contiguous gram, 0 for patterns with gaps
+    gated           whether the last words are kept for a gate
+    forgetful       whether words that no context was seen with leave nothing behind, not even that they were there
+    """
+
+    slots: np.ndarray
+    reader_base: np.ndarray
+    readers: np.ndarray
+    spans: np.ndarray
+    gated: bool
+    forgetful: bool
 
 
 @kernel
-def score_last(ids, order, uniform, model):
-    """log10 of the probability of the last of some words; the number `score_positions` has for it."""
-    n_patterns = model.discounts.shape[0]
-    entries = np.full((n_patterns, ids.size), -1, np.int64)
-    counts = np.zeros((n_patterns, ids.size), np.int64)
-    rows = np.zeros((n_patterns, ids.size), np.int64)
-    locate_few(ids, order, entries, counts, rows, model.tables)
-    last, chains = ids.size - 1, only_chains(model.edge_base)
-    values = np.empty((n_patterns, 1))
+def gate_word(word):
+    """The smallest word that a gate cannot tell from this one (`gate.word_bucket`)."""
+    if word < FREQUENT_WORDS:
+        return np.int64(word)
+    return np.int64(1) << (math.frexp(float(word))[1] - 1)
+
+
+@kernel
+def is_read(tables, p, context):
+    """Whether a context of pattern p was seen: it has statistics, or grams."""
+    at = tables.places[p]
+    record = at[FIRST_CONTEXT] + min(context, at[N_CONTEXTS] - 1) * at[STRIDE]
+    this, following = tables.contexts[record], tables.contexts[record + at[STRIDE]]
+    return this & ROW_MASK != 0 or following >> ROW_BITS > this >> ROW_BITS
+
+
+@kernel
+def width_of(plan, order):
+    """How many numbers a key has."""
+    return 1 + (order - 1 if plan.gated else 0) + plan.slots.shape[0]
+
+
+@kernel
+def _trimmed(place, slot, plan, tables):
+    if place >= 0:
+        for r in range(plan.reader_base[slot], plan.reader_base[slot + 1]):
+            if is_read(tables, plan.readers[r], place):
+                return place
+    return np.int64(-1)
+
+
+@kernel
+def _next_key(key, word, entries, column, plan, order, tables, out):
+    """The key after a word that was located in a column."""
+    base = 1
+    if plan.gated:
+        out[1] = gate_word(word)
+        out[2:order] = key[1 : order - 1]
+        base = order
+    longest = 0
+    for s in range(plan.slots.shape[0]):
+        pattern, distance, nearer = plan.slots[s, 0], plan.slots[s, 1], plan.slots[s, 2]
+        place = entries[pattern, column] if nearer < 0 else np.int64(key[base + nearer])
+        place = _trimmed(place, s, plan, tables)
+        out[base + s] = place
+        if place >= 0:
+            longest = max(longest, tables.places[pattern, REACH] + distance)
+    out[0] = longest if plan.forgetful else min(key[0] + 1, order - 1)
+
+
+@kernel
+def extend(keys, words, stride, plan, order, uniform, model, out, scores, lengths):
+    """Score one word after each of at most `stride` states.
+
+    Row i of `out` receives the key after words[i], scores[i] log10 of the word's probability (the bits that
+    `lookup.score_positions` has for it), lengths[i] the length of the longest contiguous gram found. The tables of `model`
+    are those of the model with every distance multiplied by `stride`: column d * stride + i from the end
+    is what `locate` takes for the d-th word before the i-th.
+    """
+    n, n_patterns, at = words.size, model.discounts.shape[0], (order - 1) * stride
+    tables = model.tables
+    entries = np.empty((n_patterns, at + n), np.int64)
+    counts = np.empty((n_patterns, at + n), np.int64)
+    rows = np.empty((n_patterns, at + n), np.int64)
+    available = np.empty(n, np.int16)
+    base = order if plan.gated else 1
+    for i in range(n):
+        available[i] = min(max(keys[i, 0], 0), order - 1)
+    for s in range(plan.slots.shape[0]):
+        pattern, first = plan.slots[s, 0], at - plan.slots[s, 1] * stride
+        for i in range(n):
+            entries[pattern, first + i] = keys[i, base + s]
+    locate(words, available, 0, n, at, entries, counts, rows, tables)
+    chains = only_chains(model.edge_base)
+    values = np.empty((n_patterns, n))
+    logits = np.empty(n_patterns)
+    shares = np.empty(n_patterns)
     if chains:
-        chain_values(1, last, counts, rows, uniform, model, values)
-    return math.log10(
-        chance_of(
-            ids, last, 0, last, min(last, order - 1), counts, rows, uniform, model, chains, values,
-            np.empty(n_patterns), np.empty(n_patterns),
+        chain_values(n, at, counts, rows, uniform, model, values)
+    heard = np.zeros(order, np.int32)
+    for i in range(n):
+        heard[order - 1] = words[i]
+        if plan.gated:
+            for k in range(1, order):
+                heard[order - 1 - k] = keys[i, k]
+        scores[i] = math.log10(
+            chance_of(
+                heard, order - 1, i, at + i, available[i], counts, rows, uniform, model, chains, values, logits, shares
+            )
         )
-    )  # fmt: skip
+        lengths[i] = 1
+        for p in range(1, n_patterns):
+            if entries[p, at + i] >= 0:
+                lengths[i] = max(lengths[i], plan.spans[p])
+        _next_key(keys[i], words[i], entries, at + i, plan, order, tables, out[i])
+
+
+@kernel
+def extend_one(key, word, plan, order, uniform, model, out):
+    """`extend` for one state whose key comes as bytes: (log10 probability, length of the longest gram)."""
+    keys = np.frombuffer(key, out.dtype).reshape(1, -1)
+    scores = np.empty(1)
+    lengths = np.empty(1, np.int64)
+    words = np.full(1, word, np.int32)
+    extend(keys, words, 1, plan, order, uniform, model, out.reshape(1, -1), scores, lengths)
+    return scores[0], lengths[0]
