@@ -22,7 +22,7 @@ from gapgram.model_file import ModelParts
 from gapgram.predict import Prediction, Predictor
 from gapgram.queries import Begins, Floats, Ids, Queries, Sentence
 from gapgram.signature import Signature
-from gapgram.stepping import State, Step, Stepper
+from gapgram.stepping import State, Stepper
 from gapgram.vocabulary import Vocabulary
 
 _CHUNK = 1 << 15  # words that one thread scores at a time
@@ -156,12 +156,12 @@ class Model(Queries):
         """The state in which nothing is known of what came before."""
         return self.stepper.nothing()
 
-    def extend(self, state: State, word: str | int) -> Step:
+    def extend(self, state: State, word: str | int) -> tuple[float, State]:
         """(log10 P(word | state), the state after the word); the word may be given by its id.
 
         Looks up what the new word alone adds; the score has the bits of `score_ids`.
         """
-        return self.stepper.extend(state, self.step_id(word))
+        return self.stepper.extend(state, word)
 
     def extend_many(
         self, states: Sequence[State], words: Sequence[str] | Sequence[int] | Ids, *, threads: int | None = None

@@ -16,7 +16,7 @@ from gapgram.errors import UsageError
 from gapgram.kernels.lookup import sum_sequences
 from gapgram.predict import Prediction, head_of_distribution
 from gapgram.score import Perplexity
-from gapgram.stepping import State, Step
+from gapgram.stepping import State
 from gapgram.vocabulary import END, SPECIAL, START, Vocabulary
 
 Ids = npt.NDArray[np.int32]
@@ -114,13 +114,13 @@ class Queries(ABC):
         """The state in which nothing is known of what came before."""
         return State(b"")
 
-    def extend(self, state: State, word: str | int) -> Step:
+    def extend(self, state: State, word: str | int) -> tuple[float, State]:
         """(log10 P(word | state), the state after the word); the word may be given by its id.
 
         The word `</s>` ends the sentence.
         """
         scores, (after,) = self.extend_many([state], [word], threads=1)
-        return Step(float(scores[0]), after)
+        return float(scores[0]), after
 
     def extend_many(
         self, states: Sequence[State], words: Sequence[str] | Sequence[int] | Ids, *, threads: int | None = None

@@ -27,22 +27,18 @@ Array = npt.NDArray[np.int64]
 
 BEAM = 256  # states that one call of the kernel takes
 MANY = 4 * BEAM  # states from which on threads are worth their while
+REMEMBERED = 1 << 16  # words and their ids
+
+_new = tuple.__new__  # a third of the time that State(…) takes
 
 
 class State(NamedTuple):
-    """What is known before the next word. Immutable, a few dozen bytes, compared and hashed by what it holds.
+    """What is known before the next word. Immutable, some hundred bytes, compared and hashed by what it holds.
 
     Made by a model's `begin`, `nothing` and `extend`, and of use to that model alone.
     """
 
     key: bytes
-
-
-class Step(NamedTuple):
-    """The score of a word and what is known after it."""
-
-    log10_prob: float
-    state: State
 
 
 class Source(Protocol):
@@ -54,6 +50,7 @@ class Source(Protocol):
     def uniform(self) -> float: ...
     @property
     def arrays(self) -> ModelArrays: ...
+    def step_id(self, word: str | int) -> int: ...
 
 
 class Stepper:
@@ -66,6 +63,8 @@ class Stepper:
         self.kind = np.dtype(np.int32 if most < 1 << 31 else np.int64)
         self.width = int(kernels.width_of(self.plan, self.order))
         self._bytes = self.width * self.kind.itemsize
+        self._constants = self.plan, self.order, self.uniform, self.arrays
+        self._model, self._ids = model, dict[str | int, int]()
 
     def nothing(self) -> State:
         """The state in which nothing is known."""
@@ -74,28 +73,41 @@ class Stepper:
         return State(key.tobytes())
 
     def after_start(self) -> State:
-        """The state after `<s>`: `extend` writes it, though its score means nothing."""
-        return self.extend(self.nothing(), START).state
+        """The state after `<s>`."""
+        return self._step(self.nothing(), START)[2]
 
-    def extend(self, state: State, word: int) -> Step:
-        """log10 P(word | state), and the state after it."""
-        out = np.empty(self.width, self.kind)
-        score, _ = self._extend_one(self._key(state), word, self.plan, self.order, self.uniform, self.arrays, out)
-        return Step(score, State(out.tobytes()))
+    def extend(self, state: State, word: str | int) -> tuple[float, State]:
+        """(log10 P(word | state), the state after it)."""
+        found = self._ids.get(word)
+        score, _, after = self._step(state, self._id(word) if found is None else found)
+        return score, after
 
-    def extend_with_length(self, state: State, word: int) -> tuple[float, int, State]:
+    def extend_with_length(self, state: State, word: str | int) -> tuple[float, int, State]:
         """As `extend`, with the length of the longest contiguous gram that was found."""
+        return self._step(state, self._id(word))
+
+    def _step(self, state: State, word: int) -> tuple[float, int, State]:
+        if len(state.key) != self._bytes:
+            raise _other_model()
         out = np.empty(self.width, self.kind)
-        score, length = self._extend_one(self._key(state), word, self.plan, self.order, self.uniform, self.arrays, out)
-        return score, length, State(out.tobytes())
+        score, length = self._extend_one(state.key, word, *self._constants, out)
+        return score, length, _new(State, (out.tobytes(),))
+
+    def _id(self, word: str | int) -> int:
+        """The id of a word, remembered: decoders ask for few words often."""
+        found = self._ids.get(word)
+        if found is None:
+            if len(self._ids) >= REMEMBERED:
+                self._ids.clear()
+            found = self._ids[word] = self._model.step_id(word)
+        return found
 
     def extend_many(self, states: Sequence[State], words: Ids, threads: int) -> tuple[Floats, list[State]]:
         """As `extend`, a word for each state."""
         n, size = words.size, self._bytes
         joined = b"".join([state.key for state in states])
-        if len(joined) != n * size:
-            for state in states:
-                self._key(state)
+        if any(len(state.key) != size for state in states):
+            raise _other_model()
         keys = np.frombuffer(joined, self.kind).reshape(n, self.width)
         out, scores, lengths = np.empty_like(keys), np.empty(n), np.empty(n, np.int64)
 
@@ -113,19 +125,13 @@ class Stepper:
             with ThreadPoolExecutor(threads) as pool:
                 list(pool.map(work, range(0, n, BEAM)))
         data = out.tobytes()
-        return scores, [State(data[a : a + size]) for a in range(0, n * size, size)]
-
-    def _key(self, state: State) -> bytes:
-        if len(state.key) != self._bytes:
-            raise UsageError("the state is that of another model: states are made by the model that they are for")
-        return state.key
+        return scores, [_new(State, (data[a : a + size],)) for a in range(0, n * size, size)]
 
     @cached_property
     def _extend_one(self) -> Callable[..., tuple[float, int]]:
         """The kernel for this model's types: asking for them takes longer than a step."""
         example = np.empty(self.width, self.kind)
-        arguments = (bytes(self._bytes), 0, self.plan, self.order, self.uniform, self.arrays, example)
-        return entry(kernels.extend_one, *arguments)
+        return entry(kernels.extend_one, bytes(self._bytes), 0, *self._constants, example)
 
     @cached_property
     def _spread_arrays(self) -> ModelArrays:
@@ -174,3 +180,7 @@ def is_forgetful(arrays: ModelArrays) -> bool:
     unseen = arrays.row_values[places[:, FIRST_ROW], BACKOFF]
     below: Any = [arrays.edge_to[arrays.edge_base[p]] for p in arrays.starts[1:]]
     return bool((unseen[1:] == 1.0).all() and (np.array(below) == arrays.starts[:-1]).all())
+
+
+def _other_model() -> UsageError:
+    return UsageError("the state is that of another model: states are made by the model that they are for")

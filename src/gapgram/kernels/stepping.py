@@ -51,11 +51,11 @@ def gate_word(word):
 
 
 @kernel
-def is_read(tables, p, context):
+def is_seen(places, contexts, p, context):
     """Whether a context of pattern p was seen: it has statistics, or grams."""
-    at = tables.places[p]
-    record = at[FIRST_CONTEXT] + min(context, at[N_CONTEXTS] - 1) * at[STRIDE]
-    this, following = tables.contexts[record], tables.contexts[record + at[STRIDE]]
+    stride = places[p, STRIDE]
+    record = places[p, FIRST_CONTEXT] + min(context, places[p, N_CONTEXTS] - 1) * stride
+    this, following = contexts[record], contexts[record + stride]
     return this & ROW_MASK != 0 or following >> ROW_BITS > this >> ROW_BITS
 
 
@@ -66,31 +66,28 @@ def width_of(plan, order):
 
 
 @kernel
-def _trimmed(place, slot, plan, tables):
-    if place >= 0:
-        for r in range(plan.reader_base[slot], plan.reader_base[slot + 1]):
-            if is_read(tables, plan.readers[r], place):
-                return place
-    return np.int64(-1)
-
-
-@kernel
-def _next_key(key, word, entries, column, plan, order, tables, out):
-    """The key after a word that was located in a column."""
-    base = 1
-    if plan.gated:
-        out[1] = gate_word(word)
-        out[2:order] = key[1 : order - 1]
-        base = order
-    longest = 0
-    for s in range(plan.slots.shape[0]):
-        pattern, distance, nearer = plan.slots[s, 0], plan.slots[s, 1], plan.slots[s, 2]
-        place = entries[pattern, column] if nearer < 0 else np.int64(key[base + nearer])
-        place = _trimmed(place, s, plan, tables)
-        out[base + s] = place
-        if place >= 0:
-            longest = max(longest, tables.places[pattern, REACH] + distance)
-    out[0] = longest if plan.forgetful else min(key[0] + 1, order - 1)
+def _next_keys(keys, words, entries, at, plan, order, tables, out):
+    """The keys after words that were located in the columns from `at` on."""
+    slots, reader_base, readers = plan.slots, plan.reader_base, plan.readers
+    places, contexts = tables.places, tables.contexts
+    base = order if plan.gated else 1
+    for i in range(words.size):
+        if plan.gated:
+            out[i, 1] = gate_word(words[i])
+            for k in range(2, order):
+                out[i, k] = keys[i, k - 1]
+        longest = np.int64(0)
+        for s in range(slots.shape[0]):
+            pattern, nearer = slots[s, 0], slots[s, 2]
+            place = entries[pattern, at + i] if nearer < 0 else np.int64(keys[i, base + nearer])
+            seen = False
+            if place >= 0:
+                for r in range(reader_base[s], reader_base[s + 1]):
+                    seen = seen or is_seen(places, contexts, readers[r], place)
+            if seen:
+                longest = max(longest, places[pattern, REACH] + slots[s, 1])
+            out[i, base + s] = place if seen else -1
+        out[i, 0] = longest if plan.forgetful else min(np.int64(keys[i, 0]) + 1, order - 1)
 
 
 @kernel
@@ -103,19 +100,19 @@ def extend(keys, words, stride, plan, order, uniform, model, out, scores, length
     is what `locate` takes for the d-th word before the i-th.
     """
     n, n_patterns, at = words.size, model.discounts.shape[0], (order - 1) * stride
-    tables = model.tables
+    slots, spans, base = plan.slots, plan.spans, order if plan.gated else 1
     entries = np.empty((n_patterns, at + n), np.int64)
     counts = np.empty((n_patterns, at + n), np.int64)
     rows = np.empty((n_patterns, at + n), np.int64)
     available = np.empty(n, np.int16)
-    base = order if plan.gated else 1
     for i in range(n):
         available[i] = min(max(keys[i, 0], 0), order - 1)
-    for s in range(plan.slots.shape[0]):
-        pattern, first = plan.slots[s, 0], at - plan.slots[s, 1] * stride
+    for s in range(slots.shape[0]):
+        pattern, first = slots[s, 0], at - slots[s, 1] * stride
         for i in range(n):
             entries[pattern, first + i] = keys[i, base + s]
-    locate(words, available, 0, n, at, entries, counts, rows, tables)
+    locate(words, available, 0, n, at, entries, counts, rows, model.tables)
+    _next_keys(keys, words, entries, at, plan, order, model.tables, out)
     chains = only_chains(model.edge_base)
     values = np.empty((n_patterns, n))
     logits = np.empty(n_patterns)
@@ -136,8 +133,7 @@ def extend(keys, words, stride, plan, order, uniform, model, out, scores, length
         lengths[i] = 1
         for p in range(1, n_patterns):
             if entries[p, at + i] >= 0:
-                lengths[i] = max(lengths[i], plan.spans[p])
-        _next_key(keys[i], words[i], entries, at + i, plan, order, tables, out[i])
+                lengths[i] = max(lengths[i], spans[p])
 
 
 @kernel
