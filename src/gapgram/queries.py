@@ -123,7 +123,7 @@ class Queries(ABC):
         return float(scores[0]), after
 
     def extend_many(
-        self, states: Sequence[State], words: Sequence[str] | Sequence[int] | Ids, *, threads: int | None = None
+        self, states: Sequence[State], words: Sequence[str | int] | Ids, *, threads: int | None = None
     ) -> tuple[Floats, list[State]]:
         """`extend` for many states, a word for each: (scores, states after the words)."""
         added = self.step_ids(states, words)
@@ -142,7 +142,7 @@ class Queries(ABC):
             raise UsageError(f"word id {found}: the vocabulary has ids 0 to {len(self.vocabulary) - 1}")
         return found
 
-    def step_ids(self, states: Sequence[State], words: Sequence[str] | Sequence[int] | Ids) -> Ids:
+    def step_ids(self, states: Sequence[State], words: Sequence[str | int] | Ids) -> Ids:
         """The ids of words that may be predicted, one for each state."""
         if isinstance(words, str) or len(words) != len(states):
             raise UsageError(f"{len(states)} states and {len(words)} words: expected a word for each state")

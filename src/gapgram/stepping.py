@@ -7,7 +7,6 @@ of the model can see any more leave nothing behind. Equal states give the same b
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -20,6 +19,7 @@ from gapgram.kernels.jit import entry
 from gapgram.kernels.lookup import BACKOFF, ModelArrays, only_chains
 from gapgram.kernels.tables import FIRST_ROW, N_GRAMS, NEAREST, REACH, TAIL
 from gapgram.kernels.words import START
+from gapgram.threads import in_order
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int32]
@@ -118,12 +118,8 @@ class Stepper:
                 out[a:b], scores[a:b], lengths[a:b],
             )  # fmt: skip
 
-        if threads == 1 or n <= MANY:
-            for a in range(0, n, BEAM):
-                work(a)
-        else:
-            with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(work, range(0, n, BEAM)))
+        for _ in in_order(work, range(0, n, BEAM), threads if n > MANY else 1):
+            pass
         data = out.tobytes()
         return scores, [_new(State, (data[a : a + size],)) for a in range(0, n * size, size)]
 
@@ -170,7 +166,7 @@ def plan_of(arrays: ModelArrays, order: int) -> kernels.Plan:
 
 
 def is_forgetful(arrays: ModelArrays) -> bool:
-    """Whether a longer context that was never seen gives the bits of the shorter one: a chain, each probability times 1.
+    """Whether a longer context that was never seen gives the bits of the shorter one: a chain, each value times 1.
 
     So it is for modified Kneser-Ney. With gaps, or several patterns to start from, it matters that a word was there.
     """

@@ -1,4 +1,4 @@
-"""States: steps give the scores of whole sequences; equal states have equal futures; words without use are forgotten."""
+"""States: steps give the scores of whole sequences, equal states have equal futures, useless words are forgotten."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gapgram.stepping import BEAM, MANY, State
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 
 SENTENCES = [s.split() for s in toy_text(60, seed=22, vocabulary=900)]
-TOY = "a b c d a b|b c a|c c d a b b|d a c b|a a b d c|b d x|a c d b a d y".split("|")  # x and y end sentences
+TOY = ["a b c d a b", "b c a", "c c d a b b", "d a c b", "a a b d c", "b d x", "a c d b a d y"]
 
 
 @pytest.fixture(scope="session")
@@ -59,7 +59,7 @@ def test_steps_give_the_bits_of_whole_sequences(kinds: dict[str, Queries], name:
 def test_a_beam_gives_the_bits_of_its_states_one_by_one(kinds: dict[str, Queries], name: str) -> None:
     model, draw = kinds[name], Random(3)
     states = [stepped(model, model.begin(), words[: draw.randrange(8)])[1] for words in SENTENCES]
-    states = (states + [model.nothing()]) * 20
+    states = [*states, model.nothing()] * 20
     words = [draw.choice(["w1", "w2", "w3", "w50", "zzz", "</s>"]) for _ in states]
     assert len(states) > MANY > BEAM
     expected = [model.extend(state, word) for state, word in zip(states, words, strict=True)]

@@ -9,6 +9,7 @@
     topk        the most probable next words
     rivals      the rank of a word among all
     backoff     probabilities of models read from ARPA files
+    sentences   lines of text to scores in one go
     mixing      probabilities of several models added up
     stepping    one word after another, from state to state
 

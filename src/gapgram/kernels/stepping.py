@@ -20,7 +20,7 @@ import numpy as np
 
 from gapgram.kernels.gate import FREQUENT_WORDS
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.lookup import chain_values, chance_of, locate, only_chains
+from gapgram.kernels.lookup import chain_values, chance_of, locate, locate_few, only_chains
 from gapgram.kernels.tables import FIRST_CONTEXT, N_CONTEXTS, REACH, ROW_BITS, ROW_MASK, STRIDE
 
 
@@ -95,9 +95,10 @@ def extend(keys, words, stride, plan, order, uniform, model, out, scores, length
     """Score one word after each of at most `stride` states.
 
     Row i of `out` receives the key after words[i], scores[i] log10 of the word's probability (the bits that
-    `lookup.score_positions` has for it), lengths[i] the length of the longest contiguous gram found. The tables of `model`
-    are those of the model with every distance multiplied by `stride`: column d * stride + i from the end
-    is what `locate` takes for the d-th word before the i-th.
+    `lookup.score_positions` has for it), lengths[i] the length of the longest contiguous gram found.
+
+    The tables of `model` are those of the model with every distance multiplied by `stride`: so `locate`, which
+    looks d columns back for what was d words ago, finds that of all states side by side.
     """
     n, n_patterns, at = words.size, model.discounts.shape[0], (order - 1) * stride
     slots, spans, base = plan.slots, plan.spans, order if plan.gated else 1
@@ -145,3 +146,23 @@ def extend_one(key, word, plan, order, uniform, model, out):
     words = np.full(1, word, np.int32)
     extend(keys, words, 1, plan, order, uniform, model, out.reshape(1, -1), scores, lengths)
     return scores[0], lengths[0]
+
+
+@kernel
+def score_last(ids, order, uniform, model):
+    """log10 of the probability of the last of some words; the number `score_positions` has for it."""
+    n_patterns = model.discounts.shape[0]
+    entries = np.full((n_patterns, ids.size), -1, np.int64)
+    counts = np.zeros((n_patterns, ids.size), np.int64)
+    rows = np.zeros((n_patterns, ids.size), np.int64)
+    locate_few(ids, order, entries, counts, rows, model.tables)
+    last, chains = ids.size - 1, only_chains(model.edge_base)
+    values = np.empty((n_patterns, 1))
+    if chains:
+        chain_values(1, last, counts, rows, uniform, model, values)
+    return math.log10(
+        chance_of(
+            ids, last, 0, last, min(last, order - 1), counts, rows, uniform, model, chains, values,
+            np.empty(n_patterns), np.empty(n_patterns),
+        )
+    )  # fmt: skip
