@@ -331,8 +331,8 @@ def machine() -> str:
         name = platform.machine()
     kenlm = importlib.metadata.version("kenlm") if importlib.util.find_spec("kenlm") else "none"
     return (
-        f"gapgram {__version__}, Python {platform.python_version()}, kenlm module {kenlm}; {name}, {os.cpu_count()} cores, "
-        f"load {os.getloadavg()[0]:.1f}"
+        f"gapgram {__version__}, Python {platform.python_version()}, kenlm module {kenlm}; "
+        f"{name}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
     )
 
 

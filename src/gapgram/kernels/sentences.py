@@ -34,5 +34,6 @@ def score_lines(text, special, bos, eos, slots, pool, offsets, order, uniform, m
             begins[min(line, lines)] = kept
     kept = begins[lines]
     scores = np.empty(kept)
-    score_positions(ids[:kept], availability(ids[:kept], begins, order), uniform, model, scores)
+    if kept > 0:
+        score_positions(ids[:kept], availability(ids[:kept], begins, order), uniform, model, scores)
     return status, stopped, scores, begins, sum_sequences(scores, begins)
