@@ -1,8 +1,8 @@
 """Word classes: one for every word of a vocabulary, and their file.
 
 Classes 0, 1 and 2 hold `<unk>`, `<s>` and `</s>` alone, so that a stream of classes looks like a stream of words;
-then comes the class whose words are met most often. Classes are found in text (`gapgram.clustering`) or come from a file
-of a user's own: parts of speech, stems, topics, anything that gives every word one class.
+then comes the class whose words are met most often. Classes are found in text (`gapgram.clustering`) or come from a
+file of a user's own: parts of speech, stems, topics, anything that gives every word one class.
 """
 
 from __future__ import annotations
@@ -51,6 +51,11 @@ class Classes:
         """Classes from the place of each word's class among names; names that no word has are left out."""
         of_word, order = _by_count(np.asarray(labels, np.int64), np.asarray(counts, np.int64))
         return cls(of_word, (*SPECIAL, *(names[i] for i in order)))
+
+    def named_by(self, vocabulary: Vocabulary) -> Classes:
+        """The same classes, each named by its most frequent word."""
+        _, first = np.unique(self.of_word, return_index=True)
+        return Classes(self.of_word, tuple(vocabulary[int(word)] for word in first))
 
     @property
     def k(self) -> int:
@@ -145,7 +150,10 @@ class _Reader:
     def _keep(self, place: str, number: int, word: str, name: str) -> None:
         found = self.vocabulary.id(word)
         label = self.names.setdefault(name, len(self.names))
-        before = self.of_word.setdefault(found, (label, number)) if found else self.unknown.setdefault(word, (label, number))
+        if found:
+            before = self.of_word.setdefault(found, (label, number))
+        else:
+            before = self.unknown.setdefault(word, (label, number))
         if before[0] != label:
             other = list(self.names)[before[0]]
             raise TextError(

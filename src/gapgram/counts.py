@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+import xxhash
 
 from gapgram import container
 from gapgram.errors import UsageError
@@ -28,15 +29,16 @@ from gapgram.kernels.tables import (
     ROW_BITS,
     STRIDE,
     Tables,
+    counts_of_counts,
     unpack_grams,
 )
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
-from gapgram.vocabulary import Vocabulary
+from gapgram.vocabulary import SPECIAL, Vocabulary
 
 Array = npt.NDArray[np.int64]
 
-_CHUNK = 1 << 18
+_CHUNK = 1 << 22  # grams read at a time
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,19 @@ class Piece:
         return self.grams.size
 
 
+class Pages(Protocol):
+    """Pages of mapped tables that must not all be in memory at once."""
+
+    @property
+    def positions(self) -> int:
+        """How many positions may be looked up before `give_back` is called."""
+        ...
+
+    def give_back(self) -> None:
+        """Called between one part of a long reading and the next."""
+        ...
+
+
 @dataclass(frozen=True)
 class Counts:
     """The counts of the patterns `lattice.stored`; immutable."""
@@ -74,11 +89,21 @@ class Counts:
     vocabulary: Vocabulary
     text: TextInfo
     tables: Tables
+    class_names: tuple[str, ...] = ()
+    pages: Pages | None = None
 
     @cached_property
     def patterns(self) -> tuple[Pattern, ...]:
         """The patterns whose tables are held, in their order."""
         return self.lattice.stored
+
+    @cached_property
+    def classes_digest(self) -> str:
+        """How many classes there are and a checksum of which word has which; `none` without classes."""
+        if not self.class_names:
+            return "none"
+        checksum = xxhash.xxh3_64_intdigest(self.tables.class_of.data)
+        return f"{len(self.class_names) - len(SPECIAL)}@{checksum:016x}"
 
     def index(self, pattern: Pattern) -> int:
         """The number of a pattern's tables."""
@@ -123,9 +148,10 @@ class Counts:
         """How many grams have count 1 … `upto`."""
         p, found = self.index(pattern), np.zeros(upto + 2, np.int64)
         size = int(self.tables.places[p, N_GRAMS])
-        for begin in range(0, size, _CHUNK):  # never all at once: tables may be larger than the memory
-            counts = unpack_grams(self.tables, p, begin, min(begin + _CHUNK, size)) & COUNT_MASK
-            found += np.bincount(np.minimum(counts, upto + 1), minlength=upto + 2)
+        for begin in range(0, size, _CHUNK):
+            found += counts_of_counts(self.tables, p, begin, min(begin + _CHUNK, size), upto)
+            if self.pages is not None:
+                self.pages.give_back()
         return tuple(found[1 : upto + 1].tolist())
 
     def most_frequent(self, pattern: Pattern, k: int = 10) -> list[tuple[tuple[str | None, ...], int]]:
@@ -140,7 +166,8 @@ class Counts:
 
     def words_of(self, pattern: Pattern, gram: int) -> tuple[str | None, ...]:
         """The words of the gram with this number, oldest first, None for each gap."""
-        word = self.vocabulary[int(self.grams(pattern)[gram] >> COUNT_BITS)]
+        number = int(self.grams(pattern)[gram] >> COUNT_BITS)
+        word = class_text(self.class_names[number]) if pattern.classes else self.vocabulary[number]
         if not pattern.mask:
             return (word,)
         begins = self.contexts(pattern) >> ROW_BITS
@@ -170,7 +197,8 @@ class Counts:
 
     def metadata(self) -> dict[str, Any]:
         """What the arrays do not say, as plain values."""
-        return {"order": self.lattice.order, "lattice": str(self.lattice), "text": asdict(self.text)}
+        found = {"order": self.lattice.order, "lattice": str(self.lattice), "text": asdict(self.text)}
+        return {**found, "classes": list(self.class_names)} if self.class_names else found
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """All arrays by name, as they go into a file."""
@@ -187,4 +215,25 @@ class Counts:
         vocabulary = Vocabulary(arrays["words"], arrays["word_offsets"], arrays["word_slots"])
         lattice = Lattice.parse(metadata["lattice"], metadata["order"])
         tables = Tables(*(arrays[name] for name in Tables._fields))
-        return cls(lattice, vocabulary, TextInfo(**metadata["text"]), tables)
+        return cls(lattice, vocabulary, TextInfo(**metadata["text"]), tables, tuple(metadata.get("classes", ())))
+
+
+def class_text(name: str) -> str:
+    """How a class is shown among words."""
+    return f"{{{name}}}"
+
+
+def given_class(tables: Tables) -> npt.NDArray[np.float64]:
+    """The probability of each word given its class, from how often it is met; 0 for a word never met."""
+    if not tables.class_of.size:
+        return np.empty(0)
+    totals = np.bincount(tables.class_of, tables.word_counts)
+    chances: npt.NDArray[np.float64] = tables.word_counts / np.maximum(totals[tables.class_of], 1)
+    return chances
+
+
+def members_of(tables: Tables) -> dict[str, npt.NDArray[Any]]:
+    """The words of each class, the most frequent first, and where those of each class begin."""
+    members = np.argsort(tables.class_of, kind="stable").astype(np.int32)
+    base = np.cumsum([0, *np.bincount(tables.class_of)]) if tables.class_of.size else np.zeros(0, np.int64)
+    return {"members": members, "member_base": base}

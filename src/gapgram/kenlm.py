@@ -166,7 +166,7 @@ def gram_lengths(model: Part, ids: Ids) -> npt.NDArray[np.int64]:
         return model.located(ids, np.array([0, ids.size]))[1]
     if isinstance(model, GapgramModel):
         entries = lookup.locate_one(ids, model.order, model.arrays)[0]
-        spans = np.array([len(p) + 1 if p.is_contiguous else 1 for p in model.counts.patterns])
+        spans = np.maximum(model.stepper.plan.spans, 1)
         longest: npt.NDArray[np.int64] = np.where(entries >= 0, spans[:, None], 1).max(axis=0)
         return longest
     if isinstance(model, Mixture):

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from gapgram import corpus as text
 from gapgram import model_file
+from gapgram.ahead import on_all_cores
 from gapgram.counting import checked_threads
 from gapgram.counts import Counts
 from gapgram.errors import ModelFileError
@@ -28,7 +29,6 @@ from gapgram.queries import Begins, Floats, Ids, Queries, Sentence
 from gapgram.signature import Signature
 from gapgram.stepping import State, Stepper
 from gapgram.textfile import Block
-from gapgram.threads import in_order
 from gapgram.vocabulary import Vocabulary
 
 _CHUNK = 1 << 13  # words that one thread scores at a time
@@ -107,6 +107,7 @@ class Model(Queries):
             order=self.order,
             model=self.name,
             lattice=str(lattice).replace(" ", ",") if lattice.name == "custom" else lattice.name,
+            classes=self.counts.classes_digest,
             weights=self._parts.weights.name,
             discounts=str(self._parts.discounts),
             vocabulary=info.rule,
@@ -203,7 +204,7 @@ class Model(Queries):
     ) -> Floats:
         """The scores of many sentences, on all cores."""
         blocks = text.blocks_of_sentences(sentences, size=_CHUNK_BYTES)
-        done = in_order(lambda block: self._scored(block, bos, eos)[1], blocks, checked_threads(threads))
+        done = on_all_cores(lambda block: self._scored(block, bos, eos)[1], blocks, checked_threads(threads))
         return np.concatenate([np.empty(0), *done])
 
     def _scored(self, block: Block, bos: bool, eos: bool) -> tuple[Floats, Floats]:
@@ -236,7 +237,7 @@ class Model(Queries):
             a, b = bounds
             lookup.score_positions(ids[a:b], available[a:b], self.uniform, self.arrays, out[a:b])
 
-        for _ in in_order(work, _chunks(begins), checked_threads(threads)):
+        for _ in on_all_cores(work, _chunks(begins), checked_threads(threads)):
             pass
         return out
 

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from gapgram.ahead import on_all_cores
 from gapgram.errors import UsageError
 from gapgram.kernels import stepping as kernels
 from gapgram.kernels.jit import entry
 from gapgram.kernels.lookup import BACKOFF, ModelArrays, only_chains
-from gapgram.kernels.tables import FIRST_ROW, N_GRAMS, NEAREST, REACH, TAIL
+from gapgram.kernels.tables import FIRST_ROW, N_GRAMS, NEAREST, OF_CLASSES, REACH, TAIL
 from gapgram.kernels.words import START
-from gapgram.threads import in_order
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int32]
@@ -118,7 +118,7 @@ class Stepper:
                 out[a:b], scores[a:b], lengths[a:b],
             )  # fmt: skip
 
-        for _ in in_order(work, range(0, n, BEAM), threads if n > MANY else 1):
+        for _ in on_all_cores(work, range(0, n, BEAM), threads if n > MANY else 1):
             pass
         data = out.tobytes()
         return scores, [_new(State, (data[a : a + size],)) for a in range(0, n * size, size)]
@@ -141,18 +141,18 @@ class Stepper:
 def plan_of(arrays: ModelArrays, order: int) -> kernels.Plan:
     """What states of a model hold: for each context the place it is found at, and where that will be looked for."""
     places = arrays.tables.places
-    tails, nearest = places[1:, TAIL].tolist(), places[1:, NEAREST].tolist()
     readers: dict[tuple[int, int], list[int]] = {}
-    for pattern, (tail, farthest) in enumerate(zip(tails, nearest, strict=True), start=1):
-        for distance in range(1, farthest + 1):
+    for pattern in np.flatnonzero(places[:, REACH]).tolist():
+        tail, nearest = places[pattern, [TAIL, NEAREST]].tolist()
+        for distance in range(1, nearest + 1):
             readers.setdefault((tail, distance), []).append(pattern)
     slots = sorted(readers)
     number = {slot: i for i, slot in enumerate(slots)}
     columns = [(tail, distance, number.get((tail, distance - 1), -1)) for tail, distance in slots]
     spans = np.zeros(len(places), np.int64)
     spans[0] = 1
-    for pattern in range(1, len(places)):
-        if places[pattern, NEAREST] == 1 and spans[places[pattern, TAIL]]:
+    for pattern in np.flatnonzero((places[:, NEAREST] == 1) & (places[:, OF_CLASSES] == 0)).tolist():
+        if places[pattern, REACH] and spans[places[pattern, TAIL]]:
             spans[pattern] = places[pattern, REACH] + 1
     starts = np.diff(arrays.start_base)
     return kernels.Plan(

@@ -32,10 +32,12 @@ def kinds(made: dict[str, Model], tmp_path_factory: pytest.TempPathFactory) -> d
     path: Path = tmp_path_factory.mktemp("kinds") / "m.arpa"
     write_arpa(made["mkn"], path)
     mixed = Mixture([made["mkn"], made["learned"]], [0.3, 0.7])
-    return {**made, "arpa": read_arpa(path), "mixture": mixed}
+    classes = trained(toy_text(1200, seed=5, vocabulary=800), order=4, classes=20)
+    return {**made, "arpa": read_arpa(path), "mixture": mixed, "classes": classes}
 
 
-KINDS = [*ESTIMATORS, "arpa", "mixture"]
+KINDS = [*ESTIMATORS, "arpa", "mixture", "classes"]
+TOYS = {**ESTIMATORS, "classes": {"model": "glm", "classes": 3}}
 
 
 def stepped(model: Queries, state: State, words: list[str]) -> tuple[list[float], State]:
@@ -73,7 +75,7 @@ def test_a_beam_gives_the_bits_of_its_states_one_by_one(kinds: dict[str, Queries
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
-@pytest.mark.parametrize("options", ESTIMATORS.values(), ids=ESTIMATORS)
+@pytest.mark.parametrize("options", TOYS.values(), ids=TOYS)
 def test_equal_states_have_equal_futures(options: dict[str, object], order: int) -> None:
     """Every context of up to `order` words of a toy text, with and without its beginning, under every continuation."""
     if "lattice" in options and order < 4:

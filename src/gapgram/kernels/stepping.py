@@ -29,7 +29,7 @@ class Plan(NamedTuple):
 
     slots           [slot, 3]: pattern, distance, and the slot of the same pattern one word nearer (-1: none)
     reader_base, readers    for each slot the patterns whose contexts it is, now or some words later
-    spans           [pattern]: the length of a contiguous gram, 0 for patterns with gaps
+    spans           [pattern]: the length of a contiguous gram, 0 for patterns with gaps or of classes
     gated           whether the last words are kept for a gate
     forgetful       whether words that no context was seen with leave nothing behind, not even that they were there
     """
@@ -119,7 +119,7 @@ def extend(keys, words, stride, plan, order, uniform, model, out, scores, length
     logits = np.empty(n_patterns)
     shares = np.empty(n_patterns)
     if chains:
-        chain_values(n, at, counts, rows, uniform, model, values)
+        chain_values(words, 0, n, at, counts, rows, uniform, model, values)
     heard = np.zeros(order, np.int32)
     for i in range(n):
         heard[order - 1] = words[i]
@@ -159,7 +159,7 @@ def score_last(ids, order, uniform, model):
     last, chains = ids.size - 1, only_chains(model.edge_base)
     values = np.empty((n_patterns, 1))
     if chains:
-        chain_values(1, last, counts, rows, uniform, model, values)
+        chain_values(ids, last, 1, last, counts, rows, uniform, model, values)
     return math.log10(
         chance_of(
             ids, last, 0, last, min(last, order - 1), counts, rows, uniform, model, chains, values,

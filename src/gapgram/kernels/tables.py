@@ -8,6 +8,9 @@
     places      [pattern, column]: where all that lies, and what the pattern is; the columns are below
     parts       [pattern, n-1]: the stored patterns that skip one word more; 0 where there are none
     rows        the distinct statistics of a pattern's contexts: total, N1, N2, N3+
+    class_of    the class of each word, where there are patterns of classes; these are the patterns of another
+                stream, for which all that is said here of words holds of the words' classes
+    word_counts how often each word is met in the text, where there are classes
 
 Grams are sorted by context, then by key. Keys are word ids times an odd number, modulo a power of two: whatever
 words follow a context, their keys lie about evenly between 0 and that power, so that the place of a key among
@@ -36,11 +39,11 @@ ROW_MASK = (1 << ROW_BITS) - 1
 # Columns of `places`: the number of the first gram among those of all patterns and how many there are, the bit at which
 # they start, how many bits a gram and its code have; the first context, the step from one to the next, how many
 # there are; the first row of statistics and how many there are; the tail, the nearest offset and the farthest; the bits
-# of a key.
+# of a key; whether it is a pattern of classes.
 FIRST_GRAM, N_GRAMS, GRAM_BIT, WIDTH, CODE_BITS = 0, 1, 2, 3, 4
 FIRST_CONTEXT, STRIDE, N_CONTEXTS, FIRST_ROW, N_ROWS = 5, 6, 7, 8, 9
-TAIL, NEAREST, REACH, KEY_BITS = 10, 11, 12, 13
-N_COLUMNS = 14
+TAIL, NEAREST, REACH, KEY_BITS, OF_CLASSES = 10, 11, 12, 13, 14
+N_COLUMNS = 15
 
 SMALL = 64  # totals below this, all from one gram, find their row without hashing
 
@@ -55,6 +58,8 @@ class Tables(NamedTuple):
     places: np.ndarray
     parts: np.ndarray
     rows: np.ndarray
+    class_of: np.ndarray
+    word_counts: np.ndarray
 
 
 @kernel
@@ -87,6 +92,22 @@ def inverse_of(bits):
 def word_of(key, bits):
     """The word of a key."""
     return key * inverse_of(bits) & ((np.int64(1) << bits) - 1)
+
+
+@kernel
+def words_by_key(n_words):
+    """All words in the order of their keys."""
+    bits = key_bits_of(n_words)
+    inverse = inverse_of(bits)
+    mask = (np.int64(1) << bits) - 1
+    out = np.empty(n_words, np.int64)
+    n = 0
+    for key in range(1 << bits):
+        word = key * inverse & mask
+        if word < n_words:
+            out[n] = word
+            n += 1
+    return out
 
 
 @kernel
@@ -168,6 +189,21 @@ def unpack_grams(tables, p, begin, end):
     for g in range(begin, end):
         word, count = word_and_count(tables, p, g)
         out[g - begin] = word << COUNT_BITS | count
+    return out
+
+
+@kernel
+def counts_of_counts(tables, p, begin, end, upto):
+    """How many of grams begin … end-1 of a pattern have count 0, 1 … `upto`, and how many have more."""
+    at = tables.places[p]
+    bit, width = at[GRAM_BIT], at[WIDTH]
+    code_mask = (np.int64(1) << at[CODE_BITS]) - 1
+    out = np.zeros(upto + 2, np.int64)
+    for g in range(begin, end):
+        count = read_bits(tables.grams, bit + g * width, width) & code_mask
+        if count == code_mask:
+            count = large_count(at[FIRST_GRAM] + g, tables.large_at, tables.large_counts)
+        out[min(count, upto + 1)] += 1
     return out
 
 
