@@ -172,8 +172,8 @@ class Queries(ABC):
         else:
             blocks = text.blocks_of_files(texts or [], title="scoring", shown=shown)
         n_words = n_unknown = n_sentences = empty = 0
-        total: list[Floats] = []
-        known: list[Floats] = []
+        total: list[list[float]] = []
+        known: list[list[float]] = []
         for part in text.encode(blocks, self.vocabulary, rules or text.TextRules(special="unk")):
             begins = sentence_begins(part.ids)
             scores = self.positions(part.ids, begins, threads)
@@ -182,8 +182,8 @@ class Queries(ABC):
             n_unknown += int(unknown.sum())
             n_sentences += part.sentences
             empty += part.empty_lines
-            total.append(sum_sequences(scores, begins))
-            known.append(sum_sequences(np.where(unknown, 0.0, scores), begins))
+            total.append(sum_sequences(scores, begins).tolist())
+            known.append(sum_sequences(np.where(unknown, 0.0, scores), begins).tolist())
         # Rounded once, so that the sum does not depend on how the text was cut into parts.
         sums = math.fsum(chain.from_iterable(total)), math.fsum(chain.from_iterable(known))
         return Perplexity(n_words, n_unknown, n_sentences, *sums, str(self.signature), empty)
