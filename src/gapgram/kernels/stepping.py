@@ -66,10 +66,9 @@ def width_of(plan, order):
 
 
 @kernel
-def _next_keys(keys, words, entries, at, plan, order, tables, out):
+def _next_keys(keys, words, entries, at, plan, order, places, contexts, out):
     """The keys after words that were located in the columns from `at` on."""
     slots, reader_base, readers = plan.slots, plan.reader_base, plan.readers
-    places, contexts = tables.places, tables.contexts
     base = order if plan.gated else 1
     for i in range(words.size):
         if plan.gated:
@@ -113,24 +112,28 @@ def extend(keys, words, stride, plan, order, uniform, model, out, scores, length
         for i in range(n):
             entries[pattern, first + i] = keys[i, base + s]
     locate(words, available, 0, n, at, entries, counts, rows, model.tables)
-    _next_keys(keys, words, entries, at, plan, order, model.tables, out)
+    _next_keys(keys, words, entries, at, plan, order, model.tables.places, model.tables.contexts, out)
     chains = only_chains(model.edge_base)
     values = np.empty((n_patterns, n))
     logits = np.empty(n_patterns)
     shares = np.empty(n_patterns)
     if chains:
         chain_values(words, 0, n, at, counts, rows, uniform, model, values)
+    start_base, starts = model.start_base, model.starts
     heard = np.zeros(order, np.int32)
     for i in range(n):
         heard[order - 1] = words[i]
         if plan.gated:
             for k in range(1, order):
                 heard[order - 1 - k] = keys[i, k]
-        scores[i] = math.log10(
-            chance_of(
+        first = start_base[available[i]]
+        if chains and start_base[available[i] + 1] - first == 1:
+            chance = values[starts[first], i]
+        else:
+            chance = chance_of(
                 heard, order - 1, i, at + i, available[i], counts, rows, uniform, model, chains, values, logits, shares
             )
-        )
+        scores[i] = math.log10(chance)
         lengths[i] = 1
         for p in range(1, n_patterns):
             if entries[p, at + i] >= 0:
