@@ -83,7 +83,7 @@ class Pages(Protocol):
 
 @dataclass(frozen=True)
 class Counts:
-    """The counts of the patterns `lattice.stored`; immutable."""
+    """The counts of the patterns `lattice.stored`, or, where `pruned` says how, what was left of them; immutable."""
 
     lattice: Lattice
     vocabulary: Vocabulary
@@ -91,6 +91,7 @@ class Counts:
     tables: Tables
     class_names: tuple[str, ...] = ()
     pages: Pages | None = None
+    pruned: str = ""
 
     @cached_property
     def patterns(self) -> tuple[Pattern, ...]:
@@ -198,6 +199,7 @@ class Counts:
     def metadata(self) -> dict[str, Any]:
         """What the arrays do not say, as plain values."""
         found = {"order": self.lattice.order, "lattice": str(self.lattice), "text": asdict(self.text)}
+        found["pruned"] = self.pruned
         return {**found, "classes": list(self.class_names)} if self.class_names else found
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -215,7 +217,8 @@ class Counts:
         vocabulary = Vocabulary(arrays["words"], arrays["word_offsets"], arrays["word_slots"])
         lattice = Lattice.parse(metadata["lattice"], metadata["order"])
         tables = Tables(*(arrays[name] for name in Tables._fields))
-        return cls(lattice, vocabulary, TextInfo(**metadata["text"]), tables, tuple(metadata.get("classes", ())))
+        names = tuple(metadata.get("classes", ()))
+        return cls(lattice, vocabulary, TextInfo(**metadata["text"]), tables, names, pruned=metadata["pruned"])
 
 
 def class_text(name: str) -> str:

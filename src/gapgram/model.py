@@ -19,6 +19,7 @@ from gapgram.explain import Explanation, explain
 from gapgram.kernels import lookup
 from gapgram.model_file import ModelParts
 from gapgram.predict import Prediction, Predictor
+from gapgram.pruning import prune
 from gapgram.queries import Begins, Floats, Ids, Queries, Sentence
 from gapgram.signature import Signature
 from gapgram.vocabulary import Vocabulary
@@ -101,6 +102,7 @@ class Model(Queries):
             weights=self._parts.weights.name,
             discounts=str(self._parts.discounts),
             vocabulary=info.rule,
+            pruned=self.counts.pruned,
             corpus=info.digest,
         )
 
@@ -137,6 +139,25 @@ class Model(Queries):
     def explain(self, context: Sentence, word: str) -> Explanation:
         """Where P(word | context) comes from: what each pattern of the lattice contributes."""
         return explain(self, word, context)
+
+    def pruned(
+        self, *, counts: str | None = None, size: str | int | None = None, keep: float | None = None
+    ) -> Model:
+        """A model with fewer grams, whose distributions still sum to one; this one where it is small enough already.
+
+        counts: "0,0,1" drops grams of three words and more that occur once or never more, "111=1,1011=2" those of
+            these patterns; gaps are no words, and single words stay.
+        size: bytes, or a size such as "10M", that its file may have; the grams go that the model loses least with.
+        keep: the part of the model's own size.
+
+        >>> import gapgram
+        >>> model = gapgram.train(sentences=["the cat sat", "the dog sat", "a cat ran"] * 9, order=3, model="mkn")
+        >>> small = model.pruned(counts="0,0,9")
+        >>> small.counts.size(gapgram.Pattern.parse("111")), small.signature.pruned
+        (2, 'counts=0,0,9')
+        """
+        parts = prune(self._parts, counts=counts, size=size, keep=keep)
+        return self if parts is self._parts else Model(parts)
 
     def positions(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
         """log10 of the probability of every position, in chunks of whole sequences, a chunk a thread."""

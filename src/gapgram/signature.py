@@ -9,7 +9,7 @@ __version__ = "0.1.0"
 
 @dataclass(frozen=True)
 class Signature:
-    """The model behind a figure.
+    """The model behind a figure; `pruned` is told of pruned models alone.
 
     >>> print(Signature(order=3, model="mkn", lattice="chain", classes="none", weights="none", discounts="modified",
     ...                 vocabulary="min_count=1", corpus="00c0ffee"))
@@ -23,10 +23,12 @@ class Signature:
     weights: str
     discounts: str
     vocabulary: str
+    pruned: str = ""
     unknown: str = "uniform"
     log: int = 10
     corpus: str = ""
     gapgram: str = __version__
 
     def __str__(self) -> str:
-        return "|".join(f"{name}:{value}" for name, value in asdict(self).items())
+        fields = {name: value for name, value in asdict(self).items() if name != "pruned" or value}
+        return "|".join(f"{name}:{value}" for name, value in fields.items())

@@ -39,6 +39,8 @@ def command(model: str, pattern: str | None, top: int, as_json: bool) -> None:
         value = info[name]
         print(f"{name:20}{value:,}" if isinstance(value, int) else f"{name:20}{value}")
     print(f"{'bytes per gram':20}{info['bytes_per_gram']:.1f}")
+    if info["pruned"]:
+        print(f"{'pruned':20}{info['pruned']}")
     if info["learned"]:
         _print_learned(info["learned"])
     print(f"\n{_pattern_table(info['patterns'])}")
