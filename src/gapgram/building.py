@@ -114,7 +114,7 @@ class _Pages:
     def __init__(self, mapped: Mapped, most_resident: int, n_patterns: int) -> None:
         self._mapped, self._most = mapped, most_resident
         # A lookup reads about two places for each pattern, and the system maps 64 KiB around each.
-        self.positions = max(16, most_resident // (8 * 2 * n_patterns << 16))
+        self.positions = max(16, most_resident // (6 * 2 * n_patterns << 16))
 
     def give_back(self) -> None:
         """Give back all pages if there are too many."""
