@@ -53,7 +53,7 @@ def build_model_file(
     try:
         mapped = file.mapped()
         pages = _Pages(mapped, memory, len(lattice.stored)) if memory is not None else None
-        tables = Tables(*(mapped.arrays[field] for field in Tables._fields))
+        tables = _tables_of(mapped.arrays)
         counts = Counts(lattice, vocabulary, text, tables, names, pages=pages)
         weights, discounts = weigh(counts)
         mapped.give_back()
@@ -66,6 +66,10 @@ def build_model_file(
         if folder is None:  # else who has the folder knows whether another run may go on
             file.discard()
         raise
+
+
+def _tables_of(arrays: container.Arrays) -> Tables:
+    return Tables(**{name: arrays[name] for name in Tables._fields if name in arrays})
 
 
 def _tables(

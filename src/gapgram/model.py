@@ -23,8 +23,11 @@ from gapgram.kernels.jit import entry
 from gapgram.kernels.sentences import score_lines
 from gapgram.kernels.stepping import score_last
 from gapgram.kernels.words import ALLOW_UNKNOWN, SPECIAL_FOUND
+from gapgram.layouts import layout_of
 from gapgram.model_file import ModelParts
 from gapgram.predict import Prediction, Predictor
+from gapgram.pruning import prune
+from gapgram.quantising import quantised
 from gapgram.queries import Begins, Floats, Ids, Queries, Sentence
 from gapgram.signature import Signature
 from gapgram.stepping import State, Stepper
@@ -59,15 +62,29 @@ class Model(Queries):
         """Map a model file. Large files are checked in full only if `verify`."""
         return cls(model_file.read(path, verify=verify), Path(path).resolve())
 
-    def save(self, path: str | Path) -> None:
-        """Write the model to one file, aside and renamed."""
-        model_file.write(path, self._parts)
-        self._path = Path(path).resolve()
+    def save(self, path: str | Path, *, layout: str | None = None) -> None:
+        """Write the model to one file, aside and renamed; in its own layout, or in `fast` or `compact`."""
+        model_file.write(path, self._parts.in_layout(layout) if layout else self._parts)
+        if self._path is None or layout in (None, self.layout):
+            self._path = Path(path).resolve()
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._path is None:
             raise ModelFileError("a model is pickled by the path of its file: save it first")
         return type(self).load, (str(self._path),)
+
+    @property
+    def layout(self) -> str:
+        """How its tables lie: `fast` or `compact`."""
+        return layout_of(self.counts.tables)
+
+    def with_layout(self, layout: str) -> Model:
+        """The same model in the layout `fast` or `compact`; it gives the same probabilities, bit for bit."""
+        return Model(self._parts.in_layout(layout))
+
+    def quantised(self, bits: int) -> Model:
+        """A compact model whose patterns have at most 2**bits different counts each; it is only nearly this one."""
+        return Model(quantised(self._parts, bits))
 
     @property
     def path(self) -> Path | None:
@@ -111,7 +128,9 @@ class Model(Queries):
             weights=self._parts.weights.name,
             discounts=str(self._parts.discounts),
             vocabulary=info.rule,
+            pruned=self.counts.pruned,
             corpus=info.digest,
+            counts=f"quantised={self.counts.quantised}" if self.counts.quantised else "",
         )
 
     @cached_property
@@ -147,6 +166,25 @@ class Model(Queries):
     def explain(self, context: Sentence, word: str) -> Explanation:
         """Where P(word | context) comes from: what each pattern of the lattice contributes."""
         return explain(self, word, context)
+
+    def pruned(
+        self, *, counts: str | None = None, size: str | int | None = None, keep: float | None = None
+    ) -> Model:
+        """A model with fewer grams, whose distributions still sum to one; this one where it is small enough already.
+
+        counts: "0,0,1" drops grams of three words and more that occur once or never more, "111=1,1011=2" those of
+            these patterns; gaps are no words, and single words stay.
+        size: bytes, or a size such as "10M", that its file may have; the grams go that the model loses least with.
+        keep: the part of the model's own size.
+
+        >>> import gapgram
+        >>> model = gapgram.train(sentences=["the cat sat", "the dog sat", "a cat ran"] * 9, order=3, model="mkn")
+        >>> small = model.pruned(counts="0,0,9")
+        >>> small.counts.size(gapgram.Pattern.parse("111")), small.signature.pruned
+        (2, 'counts=0,0,9')
+        """
+        parts = prune(self._parts, counts=counts, size=size, keep=keep)
+        return self if parts is self._parts else Model(parts)
 
     @cached_property
     def stepper(self) -> Stepper:
