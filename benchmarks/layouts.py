@@ -20,8 +20,8 @@ ROUNDS = 5
 def main() -> None:
     """Print µs of CPU a word for each model, relative to the first, and how long it takes to open."""
     source, *paths = sys.argv[1:]
-    best = {path: np.inf for path in paths}
-    opening = {path: np.inf for path in paths}
+    best = dict.fromkeys(paths, np.inf)
+    opening = dict.fromkeys(paths, np.inf)
     for _ in range(ROUNDS):
         for path in paths:
             began = time.process_time()
