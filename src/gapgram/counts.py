@@ -84,7 +84,7 @@ class Pages(Protocol):
 
 @dataclass(frozen=True)
 class Counts:
-    """The counts of the patterns `lattice.stored`; immutable."""
+    """The counts of the patterns `lattice.stored`, or, where `pruned` says how, what was left of them; immutable."""
 
     lattice: Lattice
     vocabulary: Vocabulary
@@ -93,6 +93,7 @@ class Counts:
     class_names: tuple[str, ...] = ()
     quantised: int = 0  # bits: a pattern has at most 2**bits different counts; 0 where they are exact
     pages: Pages | None = None
+    pruned: str = ""
 
     @cached_property
     def patterns(self) -> tuple[Pattern, ...]:
@@ -204,6 +205,7 @@ class Counts:
     def metadata(self) -> dict[str, Any]:
         """What the arrays do not say, as plain values."""
         found = {"order": self.lattice.order, "lattice": str(self.lattice), "text": asdict(self.text)}
+        found["pruned"] = self.pruned
         found |= {"classes": list(self.class_names)} if self.class_names else {}
         return found | ({"quantised": self.quantised} if self.quantised else {})
 
@@ -231,7 +233,8 @@ class Counts:
         lattice = Lattice.parse(metadata["lattice"], metadata["order"])
         tables = Tables(**{name: arrays[name] for name in Tables._fields if name in arrays})
         names, quantised = tuple(metadata.get("classes", ())), metadata.get("quantised", 0)
-        return cls(lattice, vocabulary, TextInfo(**metadata["text"]), tables, names, quantised)
+        info = TextInfo(**metadata["text"])
+        return cls(lattice, vocabulary, info, tables, names, quantised, pruned=metadata["pruned"])
 
 
 def class_text(name: str) -> str:

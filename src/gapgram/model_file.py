@@ -62,6 +62,7 @@ class ModelParts:
             "discounts": {
                 "fallbacks": [str(p) for p in self.discounts.fallbacks],
                 "fitted": self.discounts.fitted,
+                "estimated": None if self.discounts.estimated is None else self.discounts.estimated.tolist(),
             },
         }
 
@@ -81,10 +82,12 @@ def read(path: str | Path, *, verify: bool | None = None) -> ModelParts:
             metadata["weights"]["name"], form, arrays["row_values"][:, WEIGHT], arrays["gate_table"], arrays["lift"],
             metadata["weights"]["report"],
         )  # fmt: skip
+        estimated = metadata["discounts"]["estimated"]
         discounts = Discounts(
             np.asarray(arrays["discounts"][:, 1:]),
             tuple(map(Pattern.parse, metadata["discounts"]["fallbacks"])),
             metadata["discounts"]["fitted"],
+            None if estimated is None else np.array(estimated),
         )
         derived = {name: arrays[name] for name in ("discounts", "row_values", "given_class", "members", "member_base")}
         return ModelParts(metadata["model"], counts, discounts, weights, derived)

@@ -25,6 +25,7 @@ def model_info(model: Model) -> dict[str, Any]:
         "vocabulary": len(model.vocabulary),
         "words": text.words,
         "sentences": text.sentences,
+        "pruned": counts.pruned,
         "signature": str(model.signature),
     }
 

@@ -24,8 +24,10 @@ from gapgram.discounts import Discounts, estimate_discounts
 from gapgram.errors import TextError, UsageError
 from gapgram.lattice import Lattice
 from gapgram.layouts import check_layout
+from gapgram.memory import parse_size
 from gapgram.model import Model
 from gapgram.model_file import ModelParts
+from gapgram.pruning import Thresholds
 from gapgram.queries import Sentence
 from gapgram.stored_text import StoredClasses, StoredText, read_text
 from gapgram.textfile import Block
@@ -58,6 +60,8 @@ def train(
     memory: str | int | None = None,
     tmp: str | Path | None = None,
     resume: bool = False,
+    prune: str | None = None,
+    size: str | int | None = None,
     shown: bool = False,
 ) -> Model:
     """Train a model on text files, or on sentences in memory.
@@ -65,8 +69,9 @@ def train(
     model: `mkn` (modified Kneser-Ney) or `glm` (generalized language model).
     lattice: other patterns than the model's own: `chain`, `full`, or patterns such as "1,11,101".
     weights: of a glm: `learned` (the default), `counts` or `uniform`.
-    classes: patterns of word classes beside those of words: how many to find in the text, `auto`, or the path of a
-        file of words and their classes; `none` is the default.
+    classes: of a glm with learned weights, patterns of word classes beside those of words: how many classes to find in
+        the text at most; `auto`, by its size, and none where it is small; the path of a file of words and their
+        classes; or `none`. The default is `auto`, and `none` where the lattice is named.
     held_out_texts: text to learn weights from; by default the training text, each word left out in turn.
     seed: of the sample that weights are learned from.
     output: where to write the model file; without it the model stays in memory.
@@ -75,31 +80,32 @@ def train(
         half of what the machine has. A text that needs more is counted through files. The model is the same.
     tmp: the folder for those files; by default that of the output.
     resume: go on where an interrupted run with the same texts and options stopped, if there is one.
+    prune, size: drop grams once the weights are fitted; `counts` and `size` of `Model.pruned`.
     """
     kind = _checked_weights(model, lattice, weights, held_out_texts)
     if (texts is None) == (sentences is None):
         raise UsageError("train: give text files or sentences, one of the two")
     patterns = lattice if isinstance(lattice, Lattice) else Lattice.parse(lattice or MODELS[model], order)
-    source = ClassSource.parse(classes)
-    patterns = _with_classes(patterns, source, kind)
+    patterns, source = _with_classes(patterns, classes, kind, named=lattice is not None)
     check_layout(layout)
     reading = {"min_count": min_count, "vocab_limit": vocab_limit, "rules": rules or text.TextRules()}
     run = _Run(texts, sentences, held_out_texts, model, patterns, kind, source, seed, reading, threads, shown)
+    smaller = prune is not None or size is not None
+    if prune is not None:
+        Thresholds.parse(prune, patterns)
+    if size is not None:
+        parse_size(size, "size")
     if output is not None:
         read = [path for paths in (texts, held_out_texts) if paths is not None for path in text.as_paths(paths)]
         container.check_place(output, read)
-        return _in_layout(run.within(Limits.of(memory, threads, output, tmp), resume=resume), layout, output)
-    if memory is not None or tmp is not None or resume:
+        trained = run.within(Limits.of(memory, threads, output, tmp), resume=resume)
+    elif memory is not None or tmp is not None or resume:
         raise UsageError("memory, tmp and resume are for a model that is written: name an output")
-    return _in_layout(run.in_memory(text.read_corpus(run.blocks(), **run.reading)), layout)
-
-
-def _in_layout(trained: Model, layout: str, output: str | Path | None = None) -> Model:
-    """The model in a layout, also in the file that it was written to."""
-    if layout == trained.layout:
-        return trained
-    changed = trained.with_layout(layout)
-    if output is not None:
+    else:
+        trained = run.in_memory(text.read_corpus(run.blocks(), **run.reading))
+    changed = trained.pruned(counts=prune, size=size) if smaller else trained
+    changed = changed if changed.layout == layout else changed.with_layout(layout)
+    if output is not None and changed is not trained:
         changed.save(output)
     return changed
 
@@ -120,6 +126,12 @@ class _Run:
     threads: int | None
     shown: bool
 
+    def settled(self, positions: int) -> _Run:
+        """The run as a text of so many positions has it: a small one without classes."""
+        if self.classes is None or positions >= self.classes.least:
+            return self
+        return replace(self, classes=None, lattice=self.lattice.of_words)
+
     def blocks(self) -> Iterator[Block]:
         if self.sentences is not None:
             return text.blocks_of_sentences(self.sentences)
@@ -127,6 +139,9 @@ class _Run:
 
     def in_memory(self, corpus: text.Corpus) -> Model:
         """The model of a text that, with all that is counted, is in memory."""
+        run = self.settled(corpus.ids.size)
+        if run is not self:
+            return run.in_memory(corpus)
         unseen = self._unseen(corpus.vocabulary)
         classing = None
         if self.classes is not None:
@@ -151,7 +166,7 @@ class _Run:
                     trained.save(limits.output)
                     return trained
                 stored = found
-            self._build(stored, limits, work.folder())
+            self.settled(stored.facts.positions)._build(stored, limits, work.folder())
         return Model.load(limits.output)
 
     def _identity(self) -> dict[str, Any]:
@@ -271,15 +286,21 @@ class _Run:
         return learned(counts, discounts, sample, source=source, shown=self.shown)
 
 
-def _with_classes(lattice: Lattice, classes: ClassSource | None, weights: str) -> Lattice:
-    """The lattice with patterns of classes where there are classes."""
-    if classes is None:
-        if lattice.of_classes is not None:
+def _with_classes(
+    lattice: Lattice, asked: str | int | Path | None, weights: str, *, named: bool
+) -> tuple[Lattice, ClassSource | None]:
+    """The lattice with patterns of classes where there are to be classes, and where these come from."""
+    has_patterns = lattice.of_classes is not None
+    if asked is None:
+        asked = "auto" if has_patterns or (weights == "learned" and not named) else "none"
+    source = ClassSource.parse(asked)
+    if source is None:
+        if has_patterns:
             raise UsageError("the lattice has patterns of classes: say which classes (auto, a number, or a file)")
-        return lattice
+        return lattice, None
     if weights != "learned":
         raise UsageError("classes are for a glm with learned weights: nothing else knows how far to trust them")
-    return lattice if lattice.of_classes is not None else lattice.with_classes("chain")
+    return (lattice, replace(source, least=0)) if has_patterns else (lattice.with_classes("chain"), source)
 
 
 def _checked_weights(

@@ -15,6 +15,8 @@ SPECIAL = (UNKNOWN, START, END)
 
 Array = npt.NDArray[np.int64]
 
+_REMEMBERED = 1 << 16  # words that were asked for one by one, as decoders do, and their ids
+
 
 class Vocabulary:
     """Words by id and ids by word; frozen, and mapped from a model file where it comes from one.
@@ -28,6 +30,7 @@ class Vocabulary:
 
     def __init__(self, pool: npt.NDArray[np.uint8], offsets: Array, slots: Array) -> None:
         self.pool, self.offsets, self.slots = pool, offsets, slots
+        self._asked: dict[str, int] = {}
 
     @classmethod
     def of(cls, words: Sequence[str | bytes]) -> Vocabulary:
@@ -54,7 +57,12 @@ class Vocabulary:
 
     def id(self, word: str) -> int:
         """The id of a word; 0, the id of `<unk>`, where the vocabulary does not hold it."""
-        return max(0, self._find(word))
+        found = self._asked.get(word)
+        if found is None:
+            if len(self._asked) >= _REMEMBERED:
+                self._asked.clear()
+            found = self._asked[word] = max(0, self._find(word))
+        return found
 
     def _find(self, word: str) -> int:
         text = np.frombuffer(word.encode("utf-8", "surrogatepass"), np.uint8)

@@ -43,6 +43,8 @@ def command(model: str, pattern: str | None, top: int, as_json: bool) -> None:
     print(f"{'bytes per gram':20}{info['bytes_per_gram']:.2f}: {by_part}")
     if info["quantised"]:
         print(f"{'quantised':20}to at most {1 << info['quantised']} different counts for each pattern")
+    if info["pruned"]:
+        print(f"{'pruned':20}{info['pruned']}")
     if info["learned"]:
         _print_learned(info["learned"])
     print(f"\n{_pattern_table(info['patterns'])}")

