@@ -21,7 +21,7 @@ import numpy as np
 from gapgram.kernels.gate import FREQUENT_WORDS
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.lookup import chain_values, chance_of, locate, locate_few, only_chains
-from gapgram.kernels.tables import FIRST_CONTEXT, N_CONTEXTS, REACH, ROW_BITS, ROW_MASK, STRIDE
+from gapgram.kernels.tables import N_CONTEXTS, REACH, context_at
 
 
 class Plan(NamedTuple):
@@ -51,12 +51,10 @@ def gate_word(word):
 
 
 @kernel
-def is_seen(places, contexts, p, context):
+def is_seen(tables, p, context):
     """Whether a context of pattern p was seen: it has statistics, or grams."""
-    stride = places[p, STRIDE]
-    record = places[p, FIRST_CONTEXT] + min(context, places[p, N_CONTEXTS] - 1) * stride
-    this, following = contexts[record], contexts[record + stride]
-    return this & ROW_MASK != 0 or following >> ROW_BITS > this >> ROW_BITS
+    begin, end, row = context_at(tables, p, min(context, tables.places[p, N_CONTEXTS] - 1))
+    return row != 0 or end > begin
 
 
 @kernel
@@ -66,7 +64,7 @@ def width_of(plan, order):
 
 
 @kernel
-def _next_keys(keys, words, entries, at, plan, order, places, contexts, out):
+def _next_keys(keys, words, entries, at, plan, order, tables, out):
     """The keys after words that were located in the columns from `at` on."""
     slots, reader_base, readers = plan.slots, plan.reader_base, plan.readers
     base = order if plan.gated else 1
@@ -82,9 +80,9 @@ def _next_keys(keys, words, entries, at, plan, order, places, contexts, out):
             seen = False
             if place >= 0:
                 for r in range(reader_base[s], reader_base[s + 1]):
-                    seen = seen or is_seen(places, contexts, readers[r], place)
+                    seen = seen or is_seen(tables, readers[r], place)
             if seen:
-                longest = max(longest, places[pattern, REACH] + slots[s, 1])
+                longest = max(longest, tables.places[pattern, REACH] + slots[s, 1])
             out[i, base + s] = place if seen else -1
         out[i, 0] = longest if plan.forgetful else min(np.int64(keys[i, 0]) + 1, order - 1)
 
@@ -112,7 +110,7 @@ def extend(keys, words, stride, plan, order, uniform, model, out, scores, length
         for i in range(n):
             entries[pattern, first + i] = keys[i, base + s]
     locate(words, available, 0, n, at, entries, counts, rows, model.tables)
-    _next_keys(keys, words, entries, at, plan, order, model.tables.places, model.tables.contexts, out)
+    _next_keys(keys, words, entries, at, plan, order, model.tables, out)
     chains = only_chains(model.edge_base)
     values = np.empty((n_patterns, n))
     logits = np.empty(n_patterns)
