@@ -82,7 +82,7 @@ def _next_keys(keys, words, entries, at, plan, order, tables, out):
                 for r in range(reader_base[s], reader_base[s + 1]):
                     seen = seen or is_seen(tables, readers[r], place)
             if seen:
-                longest = max(longest, places[pattern, REACH] + slots[s, 1])
+                longest = max(longest, tables.places[pattern, REACH] + slots[s, 1])
             out[i, base + s] = place if seen else -1
         out[i, 0] = longest if plan.forgetful else min(np.int64(keys[i, 0]) + 1, order - 1)
 
