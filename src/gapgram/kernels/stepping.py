@@ -66,7 +66,7 @@ def width_of(plan, order):
 @kernel
 def _next_keys(keys, words, entries, at, plan, order, tables, out):
     """The keys after words that were located in the columns from `at` on."""
-    slots, reader_base, readers, places = plan.slots, plan.reader_base, plan.readers, tables.places
+    slots, reader_base, readers = plan.slots, plan.reader_base, plan.readers
     base = order if plan.gated else 1
     for i in range(words.size):
         if plan.gated:
