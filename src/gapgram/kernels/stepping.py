@@ -20,7 +20,7 @@ import numpy as np
 
 from gapgram.kernels.gate import FREQUENT_WORDS
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.lookup import chain_values, chance_of, locate, locate_few, only_chains
+from gapgram.kernels.lookup import chances, locate, locate_few
 from gapgram.kernels.tables import N_CONTEXTS, REACH, context_at
 
 
@@ -111,27 +111,15 @@ def extend(keys, words, stride, plan, order, uniform, model, out, scores, length
             entries[pattern, first + i] = keys[i, base + s]
     locate(words, available, 0, n, at, entries, counts, rows, model.tables)
     _next_keys(keys, words, entries, at, plan, order, model.tables, out)
-    chains = only_chains(model.edge_base)
-    values = np.empty((n_patterns, n))
-    logits = np.empty(n_patterns)
-    shares = np.empty(n_patterns)
-    if chains:
-        chain_values(words, 0, n, at, counts, rows, uniform, model, values)
-    start_base, starts = model.start_base, model.starts
-    heard = np.zeros(order, np.int32)
+    heard = np.zeros((n, order), np.int32)
     for i in range(n):
-        heard[order - 1] = words[i]
+        heard[i, order - 1] = words[i]
         if plan.gated:
             for k in range(1, order):
-                heard[order - 1 - k] = keys[i, k]
-        first = start_base[available[i]]
-        if chains and start_base[available[i] + 1] - first == 1:
-            chance = values[starts[first], i]
-        else:
-            chance = chance_of(
-                heard, order - 1, i, at + i, available[i], counts, rows, uniform, model, chains, values, logits, shares
-            )
-        scores[i] = math.log10(chance)
+                heard[i, order - 1 - k] = keys[i, k]
+    chances(heard.reshape(-1), order - 1, order, n, at, available, counts, rows, uniform, model, scores)
+    for i in range(n):
+        scores[i] = math.log10(scores[i])
         lengths[i] = 1
         for p in range(1, n_patterns):
             if entries[p, at + i] >= 0:
@@ -157,13 +145,7 @@ def score_last(ids, order, uniform, model):
     counts = np.zeros((n_patterns, ids.size), np.int64)
     rows = np.zeros((n_patterns, ids.size), np.int64)
     locate_few(ids, order, entries, counts, rows, model.tables)
-    last, chains = ids.size - 1, only_chains(model.edge_base)
-    values = np.empty((n_patterns, 1))
-    if chains:
-        chain_values(ids, last, 1, last, counts, rows, uniform, model, values)
-    return math.log10(
-        chance_of(
-            ids, last, 0, last, min(last, order - 1), counts, rows, uniform, model, chains, values,
-            np.empty(n_patterns), np.empty(n_patterns),
-        )
-    )  # fmt: skip
+    last, found = ids.size - 1, np.empty(1)
+    available = np.full(1, min(last, order - 1), np.int16)
+    chances(ids, last, 1, 1, last, available, counts, rows, uniform, model, found)
+    return math.log10(found[0])
