@@ -1,0 +1,104 @@
+"""A text on a cluster to counts."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from pyspark.sql import DataFrame, SparkSession
+
+from gapgram.corpus import TextRules
+from gapgram.counting.spark import sample
+from gapgram.counting.spark.bands import Cuts, Stream, count_bands
+from gapgram.counting.spark.refusal import first_refused
+from gapgram.counting.spark.shards import Shards
+from gapgram.counting.spark.text import Learned, RefusedError, checked_paths, learn, read_lines
+from gapgram.counts import TextInfo
+from gapgram.errors import TextError, UsageError
+from gapgram.lattice import Lattice
+from gapgram.vocabulary import Vocabulary
+
+BAND_POSITIONS = 1 << 20  # about
+_PLACES = 1 << 31  # of windows laid one after the other that a band can number
+
+
+@dataclass(frozen=True)
+class CountedText:
+    """The counts of a text as shards, with what a model needs to know of the text itself."""
+
+    vocabulary: Vocabulary
+    text: TextInfo
+    pieces: Shards
+    lines: DataFrame
+    stream: Stream
+
+    def sample(self, *, seed: int, limit: int) -> npt.NDArray[np.int32]:
+        """Sentences for `weights.left_out`, which gives the same sample of them as of the whole text."""
+        positions = self.text.words + 2 * self.text.sentences
+        return sample.sample(self.lines, self.stream, positions=positions, seed=seed, limit=limit)
+
+
+@contextlib.contextmanager
+def count_text(
+    spark: SparkSession,
+    texts: Iterable[object],
+    lattice: Lattice,
+    *,
+    shards: str,
+    rules: TextRules,
+    min_count: int = 1,
+    vocab_limit: int | None = None,
+    bands: int | None = None,
+) -> Iterator[CountedText]:
+    """Count all patterns of a lattice in text that Spark reads, into a new folder of shards.
+
+    bands: how many parts are counted apart; by default one for a million words, and one for each core at least.
+    """
+    if min_count < 1:
+        raise UsageError(f"minimum count {min_count}: expected 1 or more")
+    if vocab_limit is not None and vocab_limit < 1:
+        raise UsageError(f"vocabulary limit {vocab_limit}: expected 1 or more words")
+    paths = checked_paths(texts)
+    lines = read_lines(spark, paths)
+    try:
+        learned = learn(lines, rules=rules, min_count=min_count, vocab_limit=vocab_limit)
+    except RefusedError:
+        raise first_refused(spark, paths, rules) from None
+    _check_length(learned.longest, lattice.order)
+    cuts = Cuts.of(learned.counts, bands or _bands(learned, spark))
+    _check_cuts(cuts, lattice.order)
+    words = learned.vocabulary
+    broadcast = spark.sparkContext.broadcast((words.pool, words.offsets, words.slots))
+    try:
+        stream = Stream(broadcast, rules)
+        tables = count_bands(lines, stream, lattice, cuts, len(cuts))
+        pieces = Shards.write(spark, tables, shards)
+        pieces.check(lattice, cuts.positions)
+        yield CountedText(words, learned.info, pieces, lines, stream)
+    finally:
+        broadcast.destroy()
+
+
+def _bands(learned: Learned, spark: SparkSession) -> int:
+    return max(spark.sparkContext.defaultParallelism, math.ceil(int(learned.counts.sum()) / BAND_POSITIONS))
+
+
+def _check_cuts(cuts: Cuts, order: int) -> None:
+    most = max(cuts.positions)
+    if most * (order + 1) >= _PLACES:
+        raise TextError(
+            f"{most:,} grams of order {order} start with one word or a few: at most {_PLACES // (order + 1):,} can be "
+            "counted at once; lower the order or split the text"
+        )
+
+
+def _check_length(longest: int, order: int) -> None:
+    if longest + 1 < order - 1:
+        raise TextError(
+            f"order {order} is larger than any sentence: the longest has {longest} words, which allow "
+            f"order {longest + 2} at most"
+        )
