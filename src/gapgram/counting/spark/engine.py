@@ -6,6 +6,7 @@ import contextlib
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ from gapgram.corpus import TextRules
 from gapgram.counting.spark import sample
 from gapgram.counting.spark.bands import Cuts, Stream, count_bands
 from gapgram.counting.spark.refusal import first_refused
-from gapgram.counting.spark.shards import Shards
+from gapgram.counting.spark.shards import Shards, write_shards
 from gapgram.counting.spark.text import Learned, RefusedError, checked_paths, learn, read_lines
 from gapgram.counts import TextInfo
 from gapgram.errors import TextError, UsageError
@@ -49,6 +50,7 @@ def count_text(
     lattice: Lattice,
     *,
     shards: str,
+    copies: str | Path | None = None,
     rules: TextRules,
     min_count: int = 1,
     vocab_limit: int | None = None,
@@ -56,6 +58,7 @@ def count_text(
 ) -> Iterator[CountedText]:
     """Count all patterns of a lattice in text that Spark reads, into a new folder of shards.
 
+    copies: a folder of this machine for copies of shards that are written elsewhere; removed in the end.
     bands: how many parts are counted apart; by default one for a million words, and one for each core at least.
     """
     if min_count < 1:
@@ -76,9 +79,13 @@ def count_text(
     try:
         stream = Stream(broadcast, rules)
         tables = count_bands(lines, stream, lattice, cuts, len(cuts))
-        pieces = Shards.write(spark, tables, shards)
-        pieces.check(lattice, cuts.positions)
-        yield CountedText(words, learned.info, pieces, lines, stream)
+        write_shards(tables, shards)
+        pieces = Shards(spark, shards, copies)
+        try:
+            pieces.check(lattice, cuts.positions)
+            yield CountedText(words, learned.info, pieces, lines, stream)
+        finally:
+            pieces.close()
     finally:
         broadcast.destroy()
 

@@ -1,17 +1,21 @@
-"""Tables of bands as Parquet: written by the workers, taken by the driver one band after the other."""
+"""Tables of bands as Parquet: written by the workers, taken by the driver one band after the other.
+
+Workers write where Spark writes. The driver maps the files; where they are not on its own disk it copies them there
+first, compressed as they are: they are smaller than the model.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as sql
 
 from gapgram.counting.assemble import Piece
 from gapgram.counting.spark.batches import batch_of, bytes_of
@@ -22,7 +26,7 @@ from gapgram.pattern import Pattern
 Array = npt.NDArray[np.int64]
 
 SHARDS = (
-    "band int, pattern int, part int, windows bigint, bytes bigint, grams binary, contexts binary, rows binary"
+    "band int, pattern int, part int, windows bigint, grams binary, contexts binary, rows binary"
 )
 _TABLES = ("grams", "contexts", "rows")
 _ROW = pa.schema(
@@ -31,12 +35,11 @@ _ROW = pa.schema(
         ("pattern", pa.int32()),
         ("part", pa.int32()),
         ("windows", pa.int64()),
-        ("bytes", pa.int64()),
         *((name, pa.binary()) for name in _TABLES),
     ]
 )
 PART_NUMBERS = 1 << 18  # numbers of each table that a row holds at most: 2 MiB
-FETCH_BYTES = 64 << 20  # that the driver takes at once, about
+_GROUP_BYTES = 1 << 20  # of rows that lie together, compressed, about: what the driver reads at once
 
 
 def shard_rows(band: int, pattern: Pattern, windows: int, piece: Piece) -> Iterator[pa.RecordBatch]:
@@ -45,79 +48,111 @@ def shard_rows(band: int, pattern: Pattern, windows: int, piece: Piece) -> Itera
     for part in range(max(-(-table.size // PART_NUMBERS) for table in tables)):
         numbers = slice(part * PART_NUMBERS, (part + 1) * PART_NUMBERS)
         blobs = [table[numbers].tobytes() for table in tables]
-        facts = (band, pattern.mask, part, windows, sum(map(len, blobs)))
-        yield batch_of(_ROW, *([value] for value in (*facts, *blobs)))
+        yield batch_of(_ROW, [band], [pattern.mask], [part], [windows], *([blob] for blob in blobs))
 
 
-@dataclass(frozen=True)
+def write_shards(tables: DataFrame, folder: str) -> None:
+    """Run what `bands.count_bands` plans, and keep its rows."""
+    # Rows are large, so that Parquet must not wait for a hundred before it looks at their size.
+    checks = {f"parquet.{what}.size.row.check.min": "1" for what in ("block", "page")}
+    writer = tables.write.options(compression="zstd", **checks)
+    writer.option("parquet.block.size", str(_GROUP_BYTES)).parquet(folder)
+
+
 class Shards:
-    """The pieces of all bands of a text in a folder of Parquet, for `counting.assemble`."""
+    """The pieces of all bands of a text, for `counting.assemble`; closed when done with."""
 
-    spark: SparkSession
-    folder: str
+    def __init__(self, spark: SparkSession, folder: str, copies: str | Path | None = None) -> None:
+        """`copies`: where to put copies of files that are not on this machine; removed in the end."""
+        self.folder = folder
+        self._copies = TemporaryDirectory(prefix="gapgram-shards-", dir=copies)
+        self._files = [_File.open(path) for path in _local_files(spark, folder, self._copies.name)]
+        self._places: dict[int, list[_Place]] = {}
+        for file in self._files:
+            for place in file.places():
+                self._places.setdefault(place.pattern, []).append(place)
+        for places in self._places.values():
+            places.sort(key=lambda place: (place.band, place.part))
 
-    @classmethod
-    def write(cls, spark: SparkSession, tables: DataFrame, folder: str) -> Shards:
-        """Count: run what `bands.count_bands` plans, and keep its rows."""
-        # Rows are large, so that Parquet must not wait for a hundred before it looks at their size.
-        checks = {f"parquet.{what}.size.row.check.min": "1" for what in ("block", "page")}
-        tables.write.options(compression="zstd", **checks).parquet(folder)
-        return cls(spark, folder)
+    def close(self) -> None:
+        """Close the files and remove copies."""
+        for file in self._files:
+            file.parquet.close()
+        self._copies.cleanup()
 
     def check(self, lattice: Lattice, positions: tuple[int, ...]) -> None:
-        """Refuse shards that lack a band or a part of one: the text must have changed between its readings."""
-        index = self._index
-        first = index.filter(pc.equal(index["part"], 0))
+        """Refuse shards that lack a band or some windows of one."""
         for pattern in lattice.stored:
-            found = first.filter(pc.equal(first["pattern"], pattern.mask))
-            if tuple(found["windows"].to_pylist()) != positions:
+            places = self._places.get(pattern.mask, [])
+            if tuple(place.windows for place in places if not place.part) != positions:
                 raise EngineError(
-                    f"{self.folder}: the counts of pattern {pattern} are not those of the text, which must have "
-                    "changed while it was read: leave it alone and start again"
+                    f"{self.folder}: the counts of pattern {pattern} are not those of the whole text: either the folder "
+                    "is not one that all machines share, or the text changed while it was read"
                 )
 
     def of(self, pattern: Pattern) -> Iterator[Piece]:
         """The pieces of a pattern, band after band; may be asked for again and again."""
-        band, parts = -1, []
-        for row in self._rows(pattern):
-            if row["band"] != band and parts:
-                yield _piece(parts)
-                parts = []
-            band = row["band"]
-            parts.append(row)
-        if parts:
-            yield _piece(parts)
-
-    @cached_property
-    def _index(self) -> pa.Table:
-        """Where each row lies, in order of pattern, band and part."""
-        rows = self.spark.read.schema(SHARDS).parquet(self.folder)
-        index = rows.select(
-            "pattern", "band", "part", "windows", "bytes", sql.col("_metadata.file_path").alias("file")
-        )
-        return index.toArrow().sort_by([(name, "ascending") for name in ("pattern", "band", "part")])
-
-    def _rows(self, pattern: Pattern) -> Iterator[dict[str, pa.Array]]:
-        index = self._index.filter(pc.equal(self._index["pattern"], pattern.mask))
-        fetch = np.cumsum(index["bytes"].to_numpy()) // FETCH_BYTES
-        begins = np.flatnonzero(np.diff(fetch, prepend=-1))
-        for begin, end in zip(begins.tolist(), [*begins[1:].tolist(), len(fetch)], strict=True):
-            yield from self._fetch(pattern, index.slice(begin, end - begin))
-
-    def _fetch(self, pattern: Pattern, index: pa.Table) -> Iterator[dict[str, pa.Array]]:
-        """The rows of a stretch of the index."""
-        place = sql.struct("band", "part")
-        ends = [sql.struct(*(sql.lit(index[name][at].as_py()) for name in ("band", "part"))) for at in (0, -1)]
-        rows = self.spark.read.schema(SHARDS).parquet(*index["file"].unique().to_pylist())
-        rows = rows.where((sql.col("pattern") == pattern.mask) & (place >= ends[0]) & (place <= ends[1]))
-        table = rows.toArrow().sort_by([("band", "ascending"), ("part", "ascending")])
-        for batch in table.to_batches():
-            for i in range(batch.num_rows):
-                yield {"band": batch["band"][i].as_py(), **{t: batch[t].slice(i, 1) for t in _TABLES}}
+        places = self._places[pattern.mask]
+        begin = 0
+        while begin < len(places):
+            end = begin + 1
+            while end < len(places) and places[end].band == places[begin].band:
+                end += 1
+            yield _piece([place.read() for place in places[begin:end]])
+            begin = end
 
 
-def _piece(parts: list[dict[str, pa.Array]]) -> Piece:
-    grams, contexts, rows = (
-        np.concatenate([bytes_of(part[name])[0].view(np.int64) for part in parts]) for name in _TABLES
-    )
+@dataclass(frozen=True)
+class _File:
+    """A shard on this machine."""
+
+    parquet: pq.ParquetFile
+
+    @classmethod
+    def open(cls, path: Path) -> _File:
+        return cls(pq.ParquetFile(path, memory_map=True))
+
+    def places(self) -> Iterator[_Place]:
+        """Where each row lies."""
+        for group in range(self.parquet.num_row_groups):
+            facts = self.parquet.read_row_group(group, columns=["band", "pattern", "part", "windows"])
+            columns = (facts[name].to_pylist() for name in ("band", "pattern", "part", "windows"))
+            for row, (band, pattern, part, windows) in enumerate(zip(*columns, strict=True)):
+                yield _Place(band, pattern, part, windows, self.parquet, group, row)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A row of the shards: what it is and where it lies."""
+
+    band: int
+    pattern: int
+    part: int
+    windows: int
+    parquet: pq.ParquetFile
+    group: int
+    row: int
+
+    def read(self) -> list[Array]:
+        """The numbers of its tables."""
+        table = self.parquet.read_row_group(self.group, columns=list(_TABLES)).slice(self.row, 1)
+        return [bytes_of(table[name].chunk(0))[0].view(np.int64) for name in _TABLES]
+
+
+def _piece(parts: list[list[Array]]) -> Piece:
+    grams, contexts, rows = (np.concatenate(tables) for tables in zip(*parts, strict=True))
     return Piece(grams, contexts, rows.reshape(-1, 4))
+
+
+def _local_files(spark: SparkSession, folder: str, copies: str) -> list[Path]:
+    """The files of a folder of Parquet, copied here where they are elsewhere."""
+    hadoop = spark._jvm.org.apache.hadoop.fs
+    path = hadoop.Path(folder)
+    system = path.getFileSystem(spark._jsc.hadoopConfiguration())
+    found = [status.getPath() for status in system.listStatus(path)]
+    parquet = [path for path in found if path.getName().endswith(".parquet")]
+    if system.getScheme() == "file":
+        return [Path(path.toUri().getPath()) for path in parquet]
+    for path in parquet:
+        system.copyToLocalFile(False, path, hadoop.Path(f"file:{copies}/{path.getName()}"), True)
+    return [Path(copies, path.getName()) for path in parquet]
