@@ -51,12 +51,12 @@ def assert_equal_contexts(counts: Counts, reference: ReferenceCounts, pattern: P
     """The row of every context holds its total, N1, N2 and N3+; contexts are the grams of the tail."""
     if not pattern.mask:
         return
-    p, tables, tail = counts.index(pattern), counts.tables, pattern.tail
+    contexts, rows, tail = counts.contexts(pattern), counts.rows(pattern), pattern.tail
     for i in range(len(counts.grams(tail))):
         context = tuple(w for w in counts.words_of(tail, i) if w is not None)
-        row = tables.rows[tables.row_base[p] + (tables.contexts[tables.context_base[p] + i] & ROW_MASK)]
+        row = rows[contexts[i] & ROW_MASK]
         assert row.tolist() == [reference.total(pattern, context), *reference.types(pattern, context)]
-    ends = tables.contexts[tables.context_base[p] : tables.context_base[p + 1]] >> ROW_BITS
+    ends = contexts >> ROW_BITS
     assert (ends[0], ends[-1]) == (0, counts.size(pattern))
 
 
@@ -116,7 +116,7 @@ def test_unique_from_is_the_shortest_gram_that_occurs_nowhere_else(text: Text, o
     corpus = corpus_of(text)
     counts = count(corpus, Lattice.full(order), threads=1)
     available = availability(corpus.ids, np.append(np.flatnonzero(corpus.ids == 1), corpus.ids.size), order)
-    statistics = fitting.statistics_of(corpus.ids, available, counts.tables.rows, counts.lookup_arrays)
+    statistics = fitting.statistics_of(corpus.ids, available, counts.tables)
     chain = np.array([counts.index(Pattern.contiguous(k)) for k in range(order)])
     found = fitting.unique_from(statistics, available, chain)
     stream = "".join(chr(200 + i) for i in corpus.ids)

@@ -13,6 +13,7 @@ from gapgram.corpus import blocks_of_sentences, read_corpus
 from gapgram.counting import count
 from gapgram.discounts import estimate_discounts
 from gapgram.errors import DiscountWarning, UsageError
+from gapgram.kernels.tables import FIRST_ROW
 from gapgram.kernels import fitting
 from gapgram.kernels.gate import context_bucket
 from gapgram.kernels.lookup import BUCKET
@@ -124,9 +125,8 @@ class LearnedReference(ReferenceModel):
     def _row(self, pattern, before):
         context = keep(pattern, before)
         numbers = (self.counts.total(pattern, context), *self.counts.types(pattern, context))
-        tables, p = self.model.counts.tables, self.model.counts.index(pattern)
-        first, last = tables.row_base[p], tables.row_base[p + 1]
-        return first + int(np.flatnonzero((tables.rows[first:last] == numbers).all(axis=1))[0])
+        first = int(self.model.counts.tables.places[self.model.counts.index(pattern), FIRST_ROW])
+        return first + int(np.flatnonzero((self.model.counts.rows(pattern) == numbers).all(axis=1))[0])
 
     def backoff(self, pattern, before):
         g = super().backoff(pattern, before)

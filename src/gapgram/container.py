@@ -15,10 +15,11 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
+import mmap
 import os
 import struct
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -70,16 +71,21 @@ def write(path: str | Path, kind: int, metadata: Mapping[str, Any], arrays: Mapp
     """Write a file aside, sync it and rename it; nothing is left behind if that fails."""
     with written_aside(Path(path)) as file:
         file.write(_HEADER.pack(_UNFINISHED, VERSION, kind, 0, 0, 0, 0, 0))
-        sections = [_write_section(file, name, np.ascontiguousarray(array)) for name, array in arrays.items()]
-        table = json.dumps(
-            {"metadata": metadata, "sections": [vars(s) for s in sections]}, sort_keys=True, ensure_ascii=False
-        ).encode()
-        at = file.tell()
-        file.write(table)
-        size = file.tell()
-        os.fsync(file.fileno())
-        file.seek(0)
-        file.write(_header(kind, at, table, size))
+        sections = [_write_section(file, name, _bytes_of(array)) for name, array in arrays.items()]
+        _finish(file, kind, metadata, sections)
+
+
+def _finish(file: BinaryIO, kind: int, metadata: Mapping[str, Any], sections: Sequence[Section]) -> None:
+    """Write the table of contents, sync, and turn the header into that of a finished file."""
+    table = json.dumps(
+        {"metadata": metadata, "sections": [vars(s) for s in sections]}, sort_keys=True, ensure_ascii=False
+    ).encode()
+    at = file.tell()
+    file.write(table)
+    size = file.tell()
+    os.fsync(file.fileno())
+    file.seek(0)
+    file.write(_header(kind, at, table, size))
 
 
 def _header(kind: int, at: int, table: bytes, size: int) -> bytes:
@@ -87,15 +93,127 @@ def _header(kind: int, at: int, table: bytes, size: int) -> bytes:
     return _HEADER.pack(*fields, xxhash.xxh3_64_intdigest(_HEADER.pack(*fields, 0)))
 
 
-def _write_section(file: BinaryIO, name: str, array: npt.NDArray[Any]) -> Section:
-    offset = file.tell()
-    padding = bytes(-array.nbytes % _ALIGN)
+@dataclass(frozen=True)
+class Stream:
+    """An array that is never whole in memory: its chunks, in order, flattened."""
+
+    name: str
+    dtype: npt.DTypeLike
+    shape: tuple[int, ...]
+    chunks: Iterable[npt.NDArray[Any]]
+
+
+def _bytes_of(array: npt.NDArray[Any]) -> Stream:
+    array = np.ascontiguousarray(array)
+    return Stream("", array.dtype, array.shape, (array,))
+
+
+def _write_section(file: BinaryIO, name: str, stream: Stream) -> Section:
+    offset, dtype, written = file.tell(), np.dtype(stream.dtype), 0
     checksum = xxhash.xxh3_64()
-    for part in (array.reshape(-1).view(np.uint8).data, padding):
-        checksum.update(part)
-        file.write(part)
-    padded = array.nbytes + len(padding)
-    return Section(name, array.dtype.str, array.shape, offset, padded, checksum.intdigest())
+    for chunk in stream.chunks:
+        data = chunk.reshape(-1).view(np.uint8).data
+        checksum.update(data)
+        file.write(data)
+        written += data.nbytes
+    expected = dtype.itemsize * int(np.prod(stream.shape, dtype=np.int64))
+    if written != expected:
+        raise ValueError(f"section {name}: {written} bytes, expected {expected}")
+    padding = bytes(-written % _ALIGN)
+    checksum.update(padding)
+    file.write(padding)
+    return Section(name, dtype.str, stream.shape, offset, written + len(padding), checksum.intdigest())
+
+
+class Unfinished:
+    """A file under way, for contents that are never whole in memory; `write` gives the same bytes.
+
+    Sections are appended, as arrays or as streams, can be read back while the rest is worked out, and survive the
+    process: `state` is all that `resumed` needs. The file lies beside its final place until `finish`.
+    """
+
+    def __init__(self, path: str | Path, kind: int, aside: Path, sections: Sequence[Section] = ()) -> None:
+        self.path, self.kind, self.aside, self.sections = Path(os.path.realpath(path)), kind, aside, list(sections)
+
+    @classmethod
+    def new(cls, path: str | Path, kind: int) -> Unfinished:
+        """Begin a file."""
+        check_place(path)
+        place = Path(os.path.realpath(path))
+        try:
+            handle, name = tempfile.mkstemp(prefix=f".{place.name}.", suffix=".unfinished", dir=place.parent)
+            with os.fdopen(handle, "wb") as file:
+                file.write(_HEADER.pack(_UNFINISHED, VERSION, kind, 0, 0, 0, 0, 0))
+        except OSError as error:
+            raise _cannot_write(place, error) from None
+        return cls(path, kind, Path(name))
+
+    @classmethod
+    def resumed(cls, path: str | Path, kind: int, state: Mapping[str, Any]) -> Unfinished | None:
+        """A file that another process began; None where it is no longer there or not as it was left."""
+        sections = [Section(**{**entry, "shape": tuple(entry["shape"])}) for entry in state["sections"]]
+        aside = Path(os.path.realpath(path)).parent / state["aside"]
+        size = max((s.offset + s.padded for s in sections), default=_HEADER.size)
+        if not aside.is_file() or aside.stat().st_size < size:
+            return None
+        os.truncate(aside, size)
+        return cls(path, kind, aside, sections)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What is written so far, as plain values; on disk once this returns."""
+        with self.aside.open("rb+") as file:
+            os.fsync(file.fileno())
+        return {"aside": self.aside.name, "sections": [vars(s) for s in self.sections]}
+
+    def add(self, name: str, array: npt.NDArray[Any]) -> None:
+        """Append an array."""
+        stream = _bytes_of(array)
+        self.add_stream(Stream(name, stream.dtype, stream.shape, stream.chunks))
+
+    def add_stream(self, stream: Stream) -> None:
+        """Append an array that comes in chunks."""
+        try:
+            with self.aside.open("ab") as file:
+                self.sections.append(_write_section(file, stream.name, stream))
+        except OSError as error:
+            raise _cannot_write(self.path, error, "") from None
+
+    def mapped(self) -> Mapped:
+        """The sections so far."""
+        return Mapped(self.aside, tuple(self.sections))
+
+    def finish(self, metadata: Mapping[str, Any]) -> None:
+        """Complete the file and give it its name."""
+        try:
+            with self.aside.open("rb+") as file:
+                file.seek(0, os.SEEK_END)
+                _finish(file, self.kind, metadata, self.sections)
+                file.flush()
+                os.fsync(file.fileno())
+            _give_usual_permissions(self.aside)
+            self.aside.replace(self.path)
+        except OSError as error:
+            raise _cannot_write(self.path, error, "") from None
+
+    def discard(self) -> None:
+        """Remove what was written."""
+        self.aside.unlink(missing_ok=True)
+
+
+class Mapped:
+    """Arrays of a file, mapped, whose pages can be given back: what was read of them counts as memory in use."""
+
+    def __init__(self, path: Path, sections: Sequence[Section]) -> None:
+        with path.open("rb") as file:
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        memory = np.frombuffer(self._map, np.uint8)
+        self.arrays: Arrays = {section.name: _array(memory, section) for section in sections}
+
+    def give_back(self) -> None:
+        """Let go of all pages; they are read again when needed."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            self._map.madvise(mmap.MADV_DONTNEED)
 
 
 def check_place(path: str | Path, inputs: Iterable[str | Path] = ()) -> None:
@@ -141,9 +259,9 @@ def _give_usual_permissions(path: Path) -> None:
     path.chmod(0o666 & ~mask)
 
 
-def _cannot_write(path: Path, error: OSError) -> ModelFileError:
+def _cannot_write(path: Path, error: OSError, outcome: str = "; nothing was kept") -> ModelFileError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return ModelFileError(f"{path}: no room left while writing ({error.strerror}); nothing was kept")
+        return ModelFileError(f"{path}: no room left while writing ({error.strerror}){outcome}")
     return ModelFileError(f"{path}: cannot be written: {error.strerror}")
 
 

@@ -161,42 +161,95 @@ def read_corpus(
     >>> corpus.ids.tolist()
     [1, 3, 4, 3, 2, 1, 5, 2]
     """
-    if min_count < 1:
-        raise UsageError(f"minimum count {min_count}: expected 1 or more")
-    if vocab_limit is not None and vocab_limit < 1:
-        raise UsageError(f"vocabulary limit {vocab_limit}: expected 1 or more words")
-    table, pieces = _Table(), []
-    lines = empty = sentences = digest = 0
-    with _closing(blocks):
-        for block in blocks:
-            text = _text_of(block, rules)
-            begin = 0
-            while begin < text.size:
-                out = np.empty(2 * (text.size - begin) + 2, np.int32)
-                status, stopped, table.n, used, n_lines, n_empty, block_digest = kernels.learn_lines(
-                    text, begin, _SPECIAL_RULES[rules.special],
-                    table.slots, table.pool, table.offsets, table.counts, table.n, out,
-                )  # fmt: skip
-                if status == kernels.SPECIAL_FOUND:
-                    raise _special_word(block, text, stopped, rules)
-                pieces.append(out[:used].copy())
-                lines, empty, sentences = lines + n_lines, empty + n_empty, sentences + n_lines - n_empty
-                digest = (digest + int(block_digest)) % (1 << 64)
-                if status == kernels.TABLE_FULL:
-                    table.grow(int(np.argmax(text[stopped:] == ord("\n"))) + 1)
-                begin = stopped
-    if not lines:
-        raise TextError("the text is empty: expected one sentence a line")
-    if not sentences:
-        raise TextError(f"the text has {lines:,} lines and all are empty: expected one sentence a line")
+    reader = Reader(min_count=min_count, vocab_limit=vocab_limit, rules=rules)
+    pieces = list(reader.read(blocks))
     ids = np.concatenate(pieces)
     pieces.clear()
-    words = ids.size - 2 * sentences
-    if words == 1:
-        raise TextError("the text is one word in all: a model needs more to count")
-    vocabulary, new_ids = _final_ids(table, min_count, vocab_limit)
-    rule = f"min_count={min_count},limit={vocab_limit or 'none'},special={rules.special}"
-    return Corpus(new_ids[ids], vocabulary, sentences, words, empty, f"{digest:016x}", rule)
+    facts, vocabulary, new_ids = reader.finish()
+    return Corpus(new_ids[ids], vocabulary, facts.sentences, facts.words, facts.empty_lines, facts.digest, facts.rule)
+
+
+@dataclass(frozen=True)
+class TextFacts:
+    """What a text is, beside its words; `longest` is the number of words of its longest sentence."""
+
+    sentences: int
+    words: int
+    longest: int
+    empty_lines: int
+    digest: str
+    rule: str
+
+    @property
+    def positions(self) -> int:
+        """How many ids the text has, `<s>` and `</s>` of every sentence included."""
+        return self.words + 2 * self.sentences
+
+
+class Reader:
+    """Learns the vocabulary of a text whose ids are kept elsewhere: piece by piece, under ids that are not final."""
+
+    def __init__(
+        self,
+        *,
+        min_count: int = 1,
+        vocab_limit: int | None = None,
+        rules: TextRules = TextRules(),  # noqa: B008 - frozen
+    ) -> None:
+        if min_count < 1:
+            raise UsageError(f"minimum count {min_count}: expected 1 or more")
+        if vocab_limit is not None and vocab_limit < 1:
+            raise UsageError(f"vocabulary limit {vocab_limit}: expected 1 or more words")
+        self._min_count, self._vocab_limit, self._rules = min_count, vocab_limit, rules
+        self._table = _Table()
+        self._lines = self._empty = self._positions = self._longest = self._digest = 0
+
+    def read(self, blocks: Iterable[Block]) -> Iterator[Ids]:
+        """The ids of whole sentences, as the table of words numbers them so far."""
+        with _closing(blocks):
+            for block in blocks:
+                yield from self._read_block(block)
+        if not self._lines:
+            raise TextError("the text is empty: expected one sentence a line")
+        if self._lines == self._empty:
+            raise TextError(f"the text has {self._lines:,} lines and all are empty: expected one sentence a line")
+        if self._words == 1:
+            raise TextError("the text is one word in all: a model needs more to count")
+
+    def _read_block(self, block: Block) -> Iterator[Ids]:
+        text, table, special = _text_of(block, self._rules), self._table, _SPECIAL_RULES[self._rules.special]
+        begin = 0
+        while begin < text.size:
+            out = np.empty(2 * (text.size - begin) + 2, np.int32)
+            status, stopped, table.n, used, lines, empty, digest = kernels.learn_lines(
+                text, begin, special, table.slots, table.pool, table.offsets, table.counts, table.n, out
+            )
+            if status == kernels.SPECIAL_FOUND:
+                raise _special_word(block, text, stopped, self._rules)
+            self._lines, self._empty = self._lines + lines, self._empty + empty
+            self._digest = (self._digest + int(digest)) % (1 << 64)
+            if used:
+                ids = out[:used].copy()
+                starts = np.flatnonzero(ids == kernels.START)
+                self._positions += used
+                self._longest = max(self._longest, int(np.diff(starts, append=used).max()) - 2)
+                yield ids
+            if status == kernels.TABLE_FULL:
+                table.grow(int(np.argmax(text[stopped:] == ord("\n"))) + 1)
+            begin = stopped
+
+    @property
+    def _words(self) -> int:
+        return self._positions - 2 * (self._lines - self._empty)
+
+    def finish(self) -> tuple[TextFacts, Vocabulary, Ids]:
+        """What was read, its vocabulary, and the final id of each id that was given out."""
+        vocabulary, new_ids = _final_ids(self._table, self._min_count, self._vocab_limit)
+        rule = f"min_count={self._min_count},limit={self._vocab_limit or 'none'},special={self._rules.special}"
+        facts = TextFacts(
+            self._lines - self._empty, self._words, self._longest, self._empty, f"{self._digest:016x}", rule
+        )
+        return facts, vocabulary, new_ids
 
 
 def _final_ids(table: _Table, min_count: int, vocab_limit: int | None) -> tuple[Vocabulary, Ids]:

@@ -1,12 +1,6 @@
 """Counts of every pattern of a lattice, frozen: what discounts, weights and models are made from.
 
-The tables of all patterns lie one after the other in three flat arrays, so that kernels take a handful
-of arrays whatever the order (see `kernels.tables` for the entries):
-
-    grams      pattern p: gram_base[p] to gram_base[p+1]; of the empty pattern, one gram a word id
-    contexts   pattern p: context_base[p] to context_base[p+1], one for each gram of the pattern's tail
-               and a closing one; of the empty pattern, one and a closing one
-    rows       pattern p: row_base[p] to row_base[p+1], the distinct statistics of its contexts
+The tables of all patterns lie in a handful of flat arrays, whatever the order: see `kernels.tables`.
 """
 
 from __future__ import annotations
@@ -22,12 +16,27 @@ import numpy.typing as npt
 
 from gapgram import container
 from gapgram.errors import UsageError
-from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS
+from gapgram.kernels.tables import (
+    COUNT_BITS,
+    COUNT_MASK,
+    FIRST_CONTEXT,
+    FIRST_ROW,
+    N_CONTEXTS,
+    N_GRAMS,
+    N_ROWS,
+    REACH,
+    ROW_BITS,
+    STRIDE,
+    Tables,
+    unpack_grams,
+)
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 from gapgram.vocabulary import Vocabulary
 
 Array = npt.NDArray[np.int64]
+
+_CHUNK = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -41,15 +50,20 @@ class TextInfo:
 
 
 @dataclass(frozen=True)
-class Tables:
-    """The arrays of the module's head."""
+class Piece:
+    """The tables of one pattern, of a whole text or of a band of it, as `kernels.tables.build_tables` returns them.
+
+    grams: `word << COUNT_BITS | count`; contexts: `begin << ROW_BITS | row`; rows: their distinct statistics.
+    """
 
     grams: Array
-    gram_base: Array
     contexts: Array
-    context_base: Array
     rows: Array
-    row_base: Array
+
+    @property
+    def n_grams(self) -> int:
+        """How many grams there are."""
+        return self.grams.size
 
 
 @dataclass(frozen=True)
@@ -75,9 +89,25 @@ class Counts:
             raise UsageError(f"pattern {pattern} was not counted: there are {held}") from None
 
     def grams(self, pattern: Pattern) -> Array:
-        """The gram entries of a pattern; of the empty pattern also words with count 0."""
-        p, tables = self.index(pattern), self.tables
-        return tables.grams[tables.gram_base[p] : tables.gram_base[p + 1]]
+        """The grams of a pattern as `word << COUNT_BITS | count`; of the empty pattern also words with count 0."""
+        p = self.index(pattern)
+        grams: Array = unpack_grams(self.tables, p, 0, int(self.tables.places[p, N_GRAMS]))
+        return grams
+
+    def contexts(self, pattern: Pattern) -> Array:
+        """The contexts of a pattern as `begin << ROW_BITS | row`, and the one that closes them."""
+        at = self.tables.places[self.index(pattern)]
+        first, step = int(at[FIRST_CONTEXT]), int(at[STRIDE])
+        return self.tables.contexts[first : first + (int(at[N_CONTEXTS]) + 1) * step : step]
+
+    def rows(self, pattern: Pattern) -> Array:
+        """The distinct statistics of a pattern's contexts."""
+        at = self.tables.places[self.index(pattern)]
+        return self.tables.rows[at[FIRST_ROW] : at[FIRST_ROW] + at[N_ROWS]]
+
+    def piece(self, pattern: Pattern) -> Piece:
+        """The tables of a pattern, unpacked."""
+        return Piece(self.grams(pattern), self.contexts(pattern)[:-1].copy(), self.rows(pattern))
 
     def gram_counts(self, pattern: Pattern) -> Array:
         """The counts of a pattern's grams, in their order."""
@@ -86,13 +116,17 @@ class Counts:
     def size(self, pattern: Pattern) -> int:
         """How many different grams the pattern has."""
         if pattern.mask:
-            return len(self.grams(pattern))
+            return int(self.tables.places[self.index(pattern), N_GRAMS])
         return int(np.count_nonzero(self.gram_counts(pattern)))
 
     def counts_of_counts(self, pattern: Pattern, upto: int = 4) -> tuple[int, ...]:
         """How many grams have count 1 … `upto`."""
-        counts = self.gram_counts(pattern)
-        return tuple(int(n) for n in np.bincount(np.minimum(counts, upto + 1), minlength=upto + 2)[1 : upto + 1])
+        p, found = self.index(pattern), np.zeros(upto + 2, np.int64)
+        size = int(self.tables.places[p, N_GRAMS])
+        for begin in range(0, size, _CHUNK):  # never all at once: tables may be larger than the memory
+            counts = unpack_grams(self.tables, p, begin, min(begin + _CHUNK, size)) & COUNT_MASK
+            found += np.bincount(np.minimum(counts, upto + 1), minlength=upto + 2)
+        return tuple(found[1 : upto + 1].tolist())
 
     def most_frequent(self, pattern: Pattern, k: int = 10) -> list[tuple[tuple[str | None, ...], int]]:
         """The k grams with the largest counts, each as its words (None for a gap) and its count.
@@ -109,8 +143,7 @@ class Counts:
         word = self.vocabulary[int(self.grams(pattern)[gram] >> COUNT_BITS)]
         if not pattern.mask:
             return (word,)
-        p, tables = self.index(pattern), self.tables
-        begins = tables.contexts[tables.context_base[p] : tables.context_base[p + 1]] >> ROW_BITS
+        begins = self.contexts(pattern) >> ROW_BITS
         context = int(np.searchsorted(begins, gram, side="right")) - 1
         return (*self.words_of(pattern.tail, context), *[None] * (pattern.nearest - 1), word)
 
@@ -120,30 +153,10 @@ class Counts:
             if count:
                 yield self.words_of(pattern, gram), int(count)
 
-    @cached_property
-    def pattern_arrays(self) -> dict[str, Array]:
-        """For each pattern the number of its tail, its nearest and its farthest offset, its parts."""
-        return {
-            "tails": np.array([self.index(p.tail) for p in self.patterns], np.int64),
-            "nearest": np.array([p.nearest for p in self.patterns], np.int64),
-            "reaches": np.array([p.reach for p in self.patterns], np.int64),
-            "parts": self._parts(),
-        }
-
-    def _parts(self) -> Array:
-        """[pattern, n-1]: the numbers of the stored patterns that skip one word more, 0 where there are none."""
-        number = {pattern: i for i, pattern in enumerate(self.patterns)}
-        parts = np.zeros((len(self.patterns), self.lattice.order - 1), np.int64)
-        for i, pattern in enumerate(self.patterns):
-            for k, part in enumerate(pattern.smaller()):
-                parts[i, k] = number.get(part, 0)
-        return parts
-
-    @cached_property
-    def lookup_arrays(self) -> tuple[Array, ...]:
-        """What `kernels.lookup.locate` takes."""
-        t = self.tables
-        return (t.grams, t.gram_base, t.contexts, t.context_base, t.row_base, *self.pattern_arrays.values())
+    @property
+    def reaches(self) -> Array:
+        """The farthest offset of each pattern."""
+        return self.tables.places[:, REACH]
 
     def save(self, path: str | Path) -> None:
         """Write the counts to a file, aside and renamed."""
@@ -161,15 +174,17 @@ class Counts:
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """All arrays by name, as they go into a file."""
-        words = self.vocabulary
-        return {
-            "words": words.pool, "word_offsets": words.offsets, "word_slots": words.slots, **vars(self.tables),
-        }  # fmt: skip
+        return {**self.word_arrays(self.vocabulary), **self.tables._asdict()}
+
+    @staticmethod
+    def word_arrays(words: Vocabulary) -> dict[str, npt.NDArray[Any]]:
+        """The arrays of a vocabulary by name, as they go into a file."""
+        return {"words": words.pool, "word_offsets": words.offsets, "word_slots": words.slots}
 
     @classmethod
     def from_parts(cls, metadata: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Counts:
         """The counts that `metadata` and `arrays` came from."""
         vocabulary = Vocabulary(arrays["words"], arrays["word_offsets"], arrays["word_slots"])
         lattice = Lattice.parse(metadata["lattice"], metadata["order"])
-        tables = Tables(**{name: arrays[name] for name in Tables.__dataclass_fields__})
+        tables = Tables(*(arrays[name] for name in Tables._fields))
         return cls(lattice, vocabulary, TextInfo(**metadata["text"]), tables)

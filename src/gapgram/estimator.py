@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import numpy.typing as npt
 
@@ -11,6 +9,7 @@ from gapgram.counts import Counts
 from gapgram.discounts import Discounts
 from gapgram.kernels.gate import context_buckets
 from gapgram.kernels.lookup import BACKOFF, BUCKET, SCALE, WEIGHT
+from gapgram.kernels.tables import FIRST_ROW, N_ROWS
 from gapgram.weights import Weights
 
 Floats = npt.NDArray[np.float64]
@@ -27,7 +26,8 @@ def row_values(counts: Counts, discounts: Discounts, weights: Weights) -> Floats
     values = np.empty((len(tables.rows), 4))
     values[:, WEIGHT] = weights.row_weights
     values[:, BUCKET] = buckets = context_buckets(tables.rows)
-    for p, (first, last) in enumerate(pairwise(tables.row_base)):
+    for p, (first, n) in enumerate(tables.places[:, [FIRST_ROW, N_ROWS]]):
+        last = first + n
         rows = tables.rows[first:last]
         total = np.maximum(rows[:, 0], 1)
         taken = np.minimum(rows[:, 1:] @ discounts.values[p], total)

@@ -104,10 +104,10 @@ class Model(Queries):
         )
 
     @cached_property
-    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
-        """What the lookup kernels take; see `kernels.lookup.MODEL_ARRAYS`."""
-        arrays = self._parts.arrays()
-        return tuple(arrays[name] for name in lookup.MODEL_ARRAYS)
+    def arrays(self) -> lookup.ModelArrays:
+        """What the lookup kernels take."""
+        arrays = {**self._parts.arrays(), "tables": self.counts.tables}
+        return lookup.ModelArrays(*(arrays[name] for name in lookup.ModelArrays._fields))
 
     @cached_property
     def uniform(self) -> float:

@@ -35,7 +35,6 @@ class ModelParts:
     def of(cls, name: str, counts: Counts, discounts: Discounts, weights: Weights) -> ModelParts:
         """Derive what queries need from counts, discounts and weights."""
         derived = {
-            **counts.pattern_arrays,
             "discounts": discount_table(discounts),
             "row_values": row_values(counts, discounts, weights),
         }
@@ -80,5 +79,5 @@ def read(path: str | Path, *, verify: bool | None = None) -> ModelParts:
             tuple(map(Pattern.parse, metadata["discounts"]["fallbacks"])),
             metadata["discounts"]["fitted"],
         )
-        derived = {name: arrays[name] for name in ("tails", "nearest", "reaches", "parts", "discounts", "row_values")}
+        derived = {name: arrays[name] for name in ("discounts", "row_values")}
         return ModelParts(metadata["model"], counts, discounts, weights, derived)

@@ -44,7 +44,7 @@ class Source(Protocol):
     @property
     def uniform(self) -> float: ...
     @property
-    def arrays(self) -> tuple[npt.NDArray[Any], ...]: ...
+    def arrays(self) -> lookup.ModelArrays: ...
     @property
     def vocabulary(self) -> Vocabulary: ...
     def context_ids(self, context: Any) -> Ids: ...
@@ -66,8 +66,7 @@ class Predictor:
 
     def __init__(self, model: Source) -> None:
         self._model = model
-        grams = model.arrays[0]
-        self._block_counts = np.zeros((grams.size >> topk.BLOCK_BITS) + 1, np.int64)
+        self._block_counts = np.zeros(topk.n_blocks(model.arrays.tables.places), np.int64)
 
     def predict(
         self, context: str | Sequence[str] = (), k: int = 10, *, prefix: str = "", special: bool = False

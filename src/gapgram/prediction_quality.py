@@ -96,7 +96,7 @@ class _Judge:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.block_counts = np.zeros((model.arrays[0].size >> topk.BLOCK_BITS) + 1, np.int64)
+        self.block_counts = np.zeros(topk.n_blocks(model.arrays.tables.places), np.int64)
 
     def sentence(self, ids: Ids, words: Sequence[bytes]) -> Tally:
         """The tally of one sentence; `ids` starts with `<s>`, words are what the text has after it."""

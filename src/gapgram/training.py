@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from gapgram import container
 from gapgram import corpus as text
+from gapgram.bounded import Limits, Work, guessed_positions, identity
+from gapgram.building import build_model_file
 from gapgram.counting import count
-from gapgram.counts import Counts
+from gapgram.counting.spilled import SpilledCount, SpilledPieces
+from gapgram.counts import Counts, TextInfo
 from gapgram.discounts import Discounts, estimate_discounts
 from gapgram.errors import TextError, UsageError
 from gapgram.lattice import Lattice
 from gapgram.model import Model
 from gapgram.model_file import ModelParts
 from gapgram.queries import Sentence
+from gapgram.stored_text import StoredText, read_text
+from gapgram.textfile import Block
 from gapgram.vocabulary import Vocabulary
 from gapgram.weights import Weights, by_counts, held_out, learned, left_out, uniform
+from gapgram.weights.sample import sample_positions
+from gapgram.work_folder import WorkFolder
 
 MODELS = {"mkn": "chain", "glm": "full"}
 WEIGHTS = ("uniform", "counts", "learned")
@@ -40,6 +48,9 @@ def train(
     vocab_limit: int | None = None,
     rules: text.TextRules | None = None,
     threads: int | None = None,
+    memory: str | int | None = None,
+    tmp: str | Path | None = None,
+    resume: bool = False,
     shown: bool = False,
 ) -> Model:
     """Train a model on text files, or on sentences in memory.
@@ -50,28 +61,142 @@ def train(
     held_out_texts: text to learn weights from; by default the training text, each word left out in turn.
     seed: of the sample that weights are learned from.
     output: where to write the model file; without it the model stays in memory.
+    memory: bytes, or a size such as "4G", that training to an output may take beside the program itself; by default
+        half of what the machine has. A text that needs more is counted through files. The model is the same.
+    tmp: the folder for those files; by default that of the output.
+    resume: go on where an interrupted run with the same texts and options stopped, if there is one.
     """
     kind = _checked_weights(model, lattice, weights, held_out_texts)
     if (texts is None) == (sentences is None):
         raise UsageError("train: give text files or sentences, one of the two")
     patterns = lattice if isinstance(lattice, Lattice) else Lattice.parse(lattice or MODELS[model], order)
-    rules = rules or text.TextRules()
+    reading = {"min_count": min_count, "vocab_limit": vocab_limit, "rules": rules or text.TextRules()}
+    run = _Run(texts, sentences, held_out_texts, model, patterns, kind, seed, reading, threads, shown)
     if output is not None:
         read = [path for paths in (texts, held_out_texts) if paths is not None for path in text.as_paths(paths)]
         container.check_place(output, read)
-    if sentences is not None:
-        blocks = text.blocks_of_sentences(sentences)
-    else:
-        blocks = text.blocks_of_files(texts or [], shown=shown)
-    corpus = text.read_corpus(blocks, min_count=min_count, vocab_limit=vocab_limit, rules=rules)
-    unseen = _encode(held_out_texts, corpus.vocabulary, rules) if held_out_texts is not None else None
-    counts = count(corpus, patterns, threads=threads, shown=shown)
-    discounts = estimate_discounts(counts)
-    chosen, discounts = _weights(kind, counts, corpus.ids, unseen, discounts, seed=seed, shown=shown)
-    trained = Model(ModelParts.of(model, counts, discounts, chosen))
-    if output is not None:
-        trained.save(output)
-    return trained
+        return run.within(Limits.of(memory, threads, output, tmp), resume=resume)
+    if memory is not None or tmp is not None or resume:
+        raise UsageError("memory, tmp and resume are for a model that is written: name an output")
+    return run.in_memory(text.read_corpus(run.blocks(), **run.reading))
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What `train` was asked for, checked."""
+
+    texts: text.Paths | None
+    sentences: Iterable[Sentence] | None
+    held_out_texts: text.Paths | None
+    model: str
+    lattice: Lattice
+    weights: str
+    seed: int
+    reading: dict[str, Any]
+    threads: int | None
+    shown: bool
+
+    def blocks(self) -> Iterator[Block]:
+        if self.sentences is not None:
+            return text.blocks_of_sentences(self.sentences)
+        return text.blocks_of_files(self.texts or [], shown=self.shown)
+
+    def in_memory(self, corpus: text.Corpus) -> Model:
+        """The model of a text that, with all that is counted, is in memory."""
+        unseen = self._unseen(corpus.vocabulary)
+        counts = count(corpus, self.lattice, threads=self.threads, shown=self.shown)
+        chosen, discounts = self._weigh(counts, corpus.ids, unseen)
+        return Model(ModelParts.of(self.model, counts, discounts, chosen))
+
+    def within(self, limits: Limits, *, resume: bool) -> Model:
+        """The same model, written, whether or not all of it fits into memory."""
+        lasting = self.sentences is None and "-" not in map(str, text.as_paths(self.texts or []))
+        if resume and not lasting:
+            raise UsageError("resume: sentences in memory and standard input cannot be read again; name text files")
+        with Work(limits, self._identity(), resume=resume, lasting=lasting) as work:
+            stored = StoredText.of_folder(work.found) if work.found is not None else None
+            if stored is None:
+                found = self._read(limits, work)
+                if isinstance(found, text.Corpus):
+                    trained = self.in_memory(found)
+                    trained.save(limits.output)
+                    return trained
+                stored = found
+            self._build(stored, limits, work.folder())
+        return Model.load(limits.output)
+
+    def _identity(self) -> dict[str, Any]:
+        reading = {**self.reading, "rules": vars(self.reading["rules"])}
+        options = {"order": self.lattice.order, "lattice": str(self.lattice), "model": self.model}
+        return identity(
+            self.texts, self.held_out_texts, {**options, "weights": self.weights, "seed": self.seed, **reading}
+        )
+
+    def _read(self, limits: Limits, work: Work) -> text.Corpus | StoredText:
+        most = limits.most_held(self.lattice, learned=self.weights == "learned")
+        guess = guessed_positions(self.texts) if self.texts is not None else 0
+        if guess > most:
+            limits.check_room(guess, self.lattice)
+        return read_text(self.blocks(), text.Reader(**self.reading), most=most, folder=work.folder)
+
+    def _build(self, stored: StoredText, limits: Limits, folder: WorkFolder) -> None:
+        limits.check_room(stored.facts.positions, self.lattice, used=folder.bytes)
+        unseen = self._unseen(stored.vocabulary)
+        facts = stored.facts
+
+        def pieces() -> SpilledPieces:
+            counting = SpilledCount(stored, self.lattice, folder, memory=limits.left(), threads=self.threads)
+            return counting.pieces(shown=self.shown)
+
+        def weigh(counts: Counts) -> tuple[Weights, Discounts]:
+            sample_folder = None if limits.sample_fits(self.lattice) else folder.path
+            return self._weigh(counts, stored.chunks(1 << 20), unseen, sample_folder)
+
+        build_model_file(
+            limits.output,
+            name=self.model,
+            lattice=self.lattice,
+            vocabulary=stored.vocabulary,
+            text=TextInfo(facts.sentences, facts.words, facts.digest, facts.rule),
+            pieces=pieces,
+            weigh=weigh,
+            memory=limits.memory,
+            folder=folder,
+        )
+
+    def _unseen(self, vocabulary: Vocabulary) -> text.Ids | None:
+        """The held-out text, or as much of it as a sample holds; all of it is read."""
+        if self.held_out_texts is None:
+            return None
+        most, parts = sample_positions(len(self.lattice.stored)), [np.empty(0, np.int32)]
+        for part in text.encode(text.blocks_of_files(self.held_out_texts), vocabulary, self.reading["rules"]):
+            if sum(map(len, parts)) < most:
+                parts.append(part.ids)
+        ids = np.concatenate(parts)
+        if not ids.size:
+            raise TextError("the held-out text is empty: expected one sentence a line")
+        return ids
+
+    def _weigh(
+        self,
+        counts: Counts,
+        ids: text.Ids | Iterable[text.Ids],
+        unseen: text.Ids | None,
+        sample_folder: Path | None = None,
+    ) -> tuple[Weights, Discounts]:
+        discounts = estimate_discounts(counts)
+        if self.weights == "none":
+            return replace(uniform(counts), name="none"), discounts
+        if self.weights == "uniform":
+            return uniform(counts), discounts
+        if self.weights == "counts":
+            return by_counts(counts, discounts), discounts
+        if unseen is not None:
+            sample, source = held_out(counts, unseen, folder=sample_folder), "held-out text"
+        else:
+            sample = left_out(counts, ids, seed=self.seed, folder=sample_folder)
+            source = f"training text, left out, seed {self.seed}"
+        return learned(counts, discounts, sample, source=source, shown=self.shown)
 
 
 def _checked_weights(
@@ -92,36 +217,6 @@ def _checked_weights(
     if held_out_texts is not None and kind != "learned":
         raise UsageError("held-out text is for learned weights")
     return kind
-
-
-def _encode(texts: text.Paths, vocabulary: Vocabulary, rules: text.TextRules) -> text.Ids:
-    parts = [part.ids for part in text.encode(text.blocks_of_files(texts), vocabulary, rules)]
-    ids = np.concatenate([np.empty(0, np.int32), *parts])
-    if not ids.size:
-        raise TextError("the held-out text is empty: expected one sentence a line")
-    return ids
-
-
-def _weights(
-    kind: str,
-    counts: Counts,
-    ids: text.Ids,
-    unseen: text.Ids | None,
-    discounts: Discounts,
-    *,
-    seed: int,
-    shown: bool,
-) -> tuple[Weights, Discounts]:
-    if kind == "none":
-        return replace(uniform(counts), name="none"), discounts
-    if kind == "uniform":
-        return uniform(counts), discounts
-    if kind == "counts":
-        return by_counts(counts, discounts), discounts
-    if unseen is not None:
-        return learned(counts, discounts, held_out(counts, unseen), source="held-out text", shown=shown)
-    sample = left_out(counts, ids, seed=seed)
-    return learned(counts, discounts, sample, source=f"training text, left out, seed {seed}", shown=shown)
 
 
 def load(path: str | Path, *, verify: bool | None = None) -> Model:

@@ -74,7 +74,7 @@ def test_random_texts_with_weights(weights: str, text: Any, context: list[str]) 
 def test_the_search_itself_answers_and_reads_few_words(made: dict[str, Model]) -> None:
     """The tests above would pass too if every word were looked at; ordinary contexts must not need that."""
     model = made["learned"]
-    blocks = np.zeros((model.arrays[0].size >> topk.BLOCK_BITS) + 1, np.int64)
+    blocks = np.zeros(topk.n_blocks(model.arrays.tables.places), np.int64)
     for context in contexts_of(toy_text(20, seed=6, vocabulary=1000)):
         ids = np.append(model.context_ids(context), np.int32(0))
         words, _, whole = topk.most_probable(ids, model.order, model.uniform, model.arrays, blocks, 3, False)
@@ -87,7 +87,7 @@ def test_a_search_for_more_words_than_it_may_find_says_so() -> None:
     model = trained(lines, order=2, model="mkn")
     assert pairs(Predictor(model).predict([], 3)) == sorted_words(model, [])[:3]
     ids = np.zeros(1, np.int32)
-    blocks = np.zeros((model.arrays[0].size >> topk.BLOCK_BITS) + 1, np.int64)
+    blocks = np.zeros(topk.n_blocks(model.arrays.tables.places), np.int64)
     assert not topk.most_probable(ids, 2, model.uniform, model.arrays, blocks, 3, False)[2]
 
 

@@ -15,15 +15,10 @@ Array = npt.NDArray[np.int64]
 def contiguous_tree(model: Model) -> tuple[Array, Array, Array, Array]:
     """(base, words, children, counts): the tables of the contiguous patterns are the tree already."""
     patterns = [Pattern.contiguous(k) for k in range(model.order)]
-    tables, numbers = model.counts.tables, [model.counts.index(p) for p in patterns]
-    entries = [tables.grams[tables.gram_base[p] : tables.gram_base[p + 1]] for p in numbers]
+    entries = [model.counts.grams(p) for p in patterns]
     base = np.cumsum([0, *map(len, entries)])
     flat = np.concatenate(entries)
-    begins = [
-        (tables.contexts[tables.context_base[p] : tables.context_base[p + 1] - 1] >> ROW_BITS) + base[k]
-        for k, p in enumerate(numbers)
-        if k > 0
-    ]
+    begins = [(model.counts.contexts(p)[:-1] >> ROW_BITS) + base[k] for k, p in enumerate(patterns) if k > 0]
     children = np.concatenate([*begins, np.full(len(entries[-1]) + 1, base[-1])])
     return base, flat >> COUNT_BITS, children, flat & COUNT_MASK
 

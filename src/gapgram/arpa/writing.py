@@ -22,7 +22,7 @@ from gapgram.container import written_aside
 from gapgram.errors import UsageError
 from gapgram.kernels import backoff as kernels
 from gapgram.kernels.lookup import BACKOFF, SCALE
-from gapgram.kernels.tables import ROW_MASK
+from gapgram.kernels.tables import FIRST_ROW, ROW_MASK
 from gapgram.model import Model
 from gapgram.vocabulary import SPECIAL, START
 
@@ -52,14 +52,13 @@ def as_backoff(model: Model) -> BackoffModel:
 
 def _probabilities(model: Model, base: Array, words: Array, children: Array, counts: Array) -> Floats:
     """The probability of each gram, from the shortest to the longest."""
-    tables, values = model.counts.tables, model.parts.derived["row_values"]
     suffixes = kernels.suffixes_of(base, model.order, words, children)
     probs = np.empty(len(words))
     for p, (first, last) in enumerate(pairwise(base)):
         left = counts[first:last] - model.parts.derived["discounts"][p, np.minimum(counts[first:last], 3)]
         left = np.where(counts[first:last] > 0, left, 0.0)
         if p == 0:
-            row = values[tables.contexts[0] & ROW_MASK]
+            row = _rows(model, 0)[0]
             probs[first:last] = left * row[SCALE] + row[BACKOFF] * model.uniform
         else:
             parents = np.arange(base[p - 1], first)
@@ -70,16 +69,16 @@ def _probabilities(model: Model, base: Array, words: Array, children: Array, cou
 
 def _rows(model: Model, p: int) -> Floats:
     """The values of all contexts of pattern p."""
-    tables = model.counts.tables
-    contexts = tables.contexts[tables.context_base[p] : tables.context_base[p + 1] - 1]
-    values: Floats = model.parts.derived["row_values"][tables.row_base[p] + (contexts & ROW_MASK)]
+    contexts = model.counts.contexts(model.counts.patterns[p])[:-1]
+    first = int(model.counts.tables.places[p, FIRST_ROW])
+    values: Floats = model.parts.derived["row_values"][first + (contexts & ROW_MASK)]
     return values
 
 
 def _backoffs(model: Model, length: int) -> Floats:
     """The backoff of each gram of a length; 1 for the longest."""
     if length == model.order:
-        return np.ones(int(np.diff(model.counts.tables.gram_base)[-1]))
+        return np.ones(model.counts.size(model.counts.patterns[-1]))
     return _rows(model, length)[:, BACKOFF]
 
 

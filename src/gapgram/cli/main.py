@@ -79,7 +79,7 @@ def main() -> None:
     except BaseException as error:
         number, mistake = _signal_behind(error), _mistake(error)
         if number:
-            _say("interrupted; nothing half-written was left behind")
+            _say(f"interrupted; {_kept(error) or 'nothing half-written was left behind'}")
             sys.exit(128 + number)
         if mistake is None:
             raise
@@ -92,6 +92,13 @@ def _signal_behind(error: BaseException | None) -> int:
     while error is not None and not isinstance(error, _Stopped):
         error = error.__cause__ or error.__context__
     return int(error.args[0]) if error is not None else 0
+
+
+def _kept(error: BaseException | None) -> str | None:
+    """What a run that was stopped has left for another to go on with."""
+    while error is not None and not hasattr(error, "kept"):
+        error = error.__cause__ or error.__context__
+    return str(error.kept) if error is not None else None
 
 
 def _mistake(error: BaseException) -> str | None:

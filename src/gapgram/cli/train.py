@@ -46,6 +46,14 @@ from gapgram.cli.options import (
 @click.option("--seed", default=1, show_default=True, metavar="N", help="Of the sample that weights are learned from.")
 @click.option("--min-count", default=1, show_default=True, metavar="N", help="Rarer words become <unk>.")
 @click.option("--vocab-limit", type=int, metavar="N", help="Keep the N most frequent words.")
+@click.option(
+    "--memory",
+    metavar="SIZE",
+    help="What training may take beside the program itself, such as 4G; a text that needs more is counted through "
+    "files, with the same result.  [default: half of what there is]",
+)
+@click.option("--tmp", metavar="FOLDER", help="Where such files are written.  [default: beside the model]")
+@click.option("--resume", is_flag=True, help="Go on where an interrupted run to the same MODEL stopped.")
 @text_options(training=True)
 @threads_option
 @json_option

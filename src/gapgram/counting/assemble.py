@@ -2,68 +2,116 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
-from gapgram.counts import Tables
+from gapgram.counts import Piece
 from gapgram.errors import TextError
-from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS, ROW_MASK, build_tables, place_contexts
+from gapgram.kernels import tables as kernels
+from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS, ROW_MASK, Tables
 from gapgram.pattern import Pattern
 
 Array = npt.NDArray[np.int64]
 
-
-@dataclass(frozen=True)
-class Piece:
-    """The tables of one pattern in one band, as `kernels.tables.build_tables` returns them.
-
-    The empty pattern's has grams alone: its one context spans all bands.
-    """
-
-    grams: Array
-    contexts: Array
-    rows: Array
+GRAM_WIDTH = 32
 
 
 def assemble(patterns: tuple[Pattern, ...], pieces: dict[Pattern, list[Piece]]) -> Tables:
     """The tables of all patterns, the pieces of each in order; empties `pieces` as it goes."""
-    pieces[Pattern(0)] = [_all_words(pieces[Pattern(0)])]
-    gram_base = _bases(sum(p.grams.size for p in pieces[q]) for q in patterns)
-    context_base = _bases(sum(p.contexts.size for p in pieces[q]) + 1 for q in patterns)
-    grams = np.empty(gram_base[-1], np.int64)
-    contexts = np.empty(context_base[-1], np.int64)
-    rows = []
-    for i, pattern in enumerate(patterns):
-        parts = pieces.pop(pattern)
-        distinct, numbers = _distinct_rows([p.rows for p in parts])
-        rows.append(distinct)
-        gram, context = 0, int(context_base[i])
-        for part, row_numbers in zip(parts, numbers, strict=True):
-            begin = int(gram_base[i]) + gram
-            grams[begin : begin + part.grams.size] = part.grams
-            place_contexts(part.contexts, gram, row_numbers, contexts[context : context + part.contexts.size])
-            gram += part.grams.size
-            context += part.contexts.size
-        contexts[context] = gram << ROW_BITS
-    return Tables(grams, gram_base, contexts, context_base, np.concatenate(rows), _bases(map(len, rows)))
+    pieces[Pattern(0)] = [all_words([part.grams for part in pieces[Pattern(0)]])]
+    sizes = [sum(p.grams.size for p in pieces[q]) for q in patterns]
+    rows, numbers = zip(*[_distinct_rows([p.rows for p in pieces[q]]) for q in patterns], strict=True)
+    places = places_of(patterns, sizes, [len(r) for r in rows])
+    grams = np.zeros(-(-sum(sizes) * GRAM_WIDTH // 64), np.uint64)
+    contexts = np.empty(n_contexts(places), np.int64)
+    large = []
+    for p, pattern in enumerate(patterns):
+        at, done = places[p], 0
+        first, step = int(at[kernels.FIRST_CONTEXT]), int(at[kernels.STRIDE])
+        for piece, row_numbers in zip(pieces.pop(pattern), numbers[p], strict=True):
+            bit = int(at[kernels.GRAM_BIT]) + done * GRAM_WIDTH
+            found, counts = kernels.pack_grams(piece.grams, grams, bit, GRAM_WIDTH, int(at[kernels.CODE_BITS]))
+            large.append((found + at[kernels.FIRST_GRAM] + done, counts))
+            kernels.place_contexts(piece.contexts, done, row_numbers, contexts[first:], step)
+            done += piece.grams.size
+            first += piece.contexts.size * step
+        contexts[first] = done << ROW_BITS
+    large_at, large_counts = (np.concatenate(part) for part in zip(*large, strict=True))
+    return frozen(Tables(grams, large_at, large_counts, contexts, places, parts_of(patterns), np.concatenate(rows)))
 
 
-def _all_words(parts: list[Piece]) -> Piece:
-    """The tables of the empty pattern: the words of all bands follow its one context."""
-    grams = np.concatenate([part.grams for part in parts])
-    return Piece(*build_tables(grams >> COUNT_BITS, grams & COUNT_MASK, np.array([0, grams.size], np.int32)))
+def frozen(tables: Tables) -> Tables:
+    """The same tables, never to be written to again."""
+    for array in tables:
+        array.flags.writeable = False
+    return tables
 
 
-def _bases(sizes: object) -> Array:
-    return np.cumsum([0, *sizes], dtype=np.int64)  # type: ignore[misc]
+def places_of(patterns: tuple[Pattern, ...], sizes: list[int], n_rows: list[int]) -> Array:
+    """Where the tables of patterns of these sizes lie (`kernels.tables`), the contexts of one tail side by side."""
+    number = {pattern: p for p, pattern in enumerate(patterns)}
+    places = np.zeros((len(patterns), kernels.N_COLUMNS), np.int64)
+    places[:, kernels.N_GRAMS] = sizes
+    places[:, kernels.FIRST_GRAM] = np.cumsum([0, *sizes[:-1]])
+    places[:, kernels.GRAM_BIT] = places[:, kernels.FIRST_GRAM] * GRAM_WIDTH
+    places[:, kernels.WIDTH] = GRAM_WIDTH
+    places[:, kernels.CODE_BITS] = GRAM_WIDTH - word_bits(sizes[0])
+    places[:, kernels.N_ROWS] = n_rows
+    places[:, kernels.FIRST_ROW] = np.cumsum([0, *n_rows[:-1]])
+    places[:, kernels.TAIL] = [number[p.tail] for p in patterns]
+    places[:, kernels.NEAREST] = [p.nearest for p in patterns]
+    places[:, kernels.REACH] = [p.reach for p in patterns]
+    places[0, [kernels.STRIDE, kernels.N_CONTEXTS]] = 1
+    used = 2  # the one context of the empty pattern, and the one that closes it
+    for tail in range(len(patterns)):
+        heads = [p for p in range(1, len(patterns)) if places[p, kernels.TAIL] == tail]
+        for i, p in enumerate(heads):
+            places[p, kernels.FIRST_CONTEXT] = used + i
+            places[p, kernels.STRIDE] = len(heads)
+            places[p, kernels.N_CONTEXTS] = sizes[tail]
+        used += len(heads) * (sizes[tail] + 1)
+    return places
+
+
+def n_contexts(places: Array) -> int:
+    """How many contexts of all patterns there are, those that close a table included."""
+    return int((places[:, kernels.N_CONTEXTS] + 1).sum())
+
+
+def word_bits(n_words: int) -> int:
+    """The bits that a word id takes; at least two are left for the count."""
+    bits = max(1, (n_words - 1).bit_length())
+    if bits > GRAM_WIDTH - 2:
+        raise TextError(f"{n_words:,} different words: at most {1 << (GRAM_WIDTH - 2):,} can be told apart")
+    return bits
+
+
+def parts_of(patterns: tuple[Pattern, ...]) -> Array:
+    """[pattern, n-1]: the numbers of the stored patterns that skip one word more, 0 where there are none."""
+    number = {pattern: p for p, pattern in enumerate(patterns)}
+    parts = np.zeros((len(patterns), max(p.reach for p in patterns)), np.int64)
+    for p, pattern in enumerate(patterns):
+        for k, part in enumerate(pattern.smaller()):
+            parts[p, k] = number.get(part, 0)
+    return parts
+
+
+def all_words(parts: list[Array]) -> Piece:
+    """The tables of the empty pattern, from its grams in each band: all words follow its one context."""
+    grams = np.concatenate(parts)
+    return Piece(*kernels.build_tables(grams >> COUNT_BITS, grams & COUNT_MASK, np.array([0, grams.size], np.int32)))
 
 
 def _distinct_rows(tables: list[Array]) -> tuple[Array, list[Array]]:
     """The sorted distinct rows of several tables, and for each table the new number of each row."""
     distinct, inverse = np.unique(np.concatenate(tables), axis=0, return_inverse=True)
-    if len(distinct) > ROW_MASK:
-        raise TextError(f"{len(distinct):,} different context statistics in one pattern: at most {ROW_MASK:,}")
+    check_rows(distinct)
     ends = np.cumsum([len(t) for t in tables])
     return distinct, np.split(inverse.reshape(-1), ends[:-1])
+
+
+def check_rows(rows: Array) -> Array:
+    """The rows, unless there are more of them than a context can tell apart."""
+    if len(rows) > ROW_MASK:
+        raise TextError(f"{len(rows):,} different context statistics in one pattern: at most {ROW_MASK:,}")
+    return rows

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gapgram.counting.assemble import Piece
+from gapgram.counts import Piece
 from gapgram.kernels import sorting, tables
 from gapgram.kernels.words import START
 from gapgram.lattice import Lattice
@@ -51,13 +51,24 @@ class Band:
 
     def pieces(self) -> dict[Pattern, Piece]:
         """The tables of all stored patterns in this band."""
+        return dict(self.each())
+
+    def each(self, second: int | None = None) -> Iterator[tuple[Pattern, Piece]]:
+        """The tables of all stored patterns, or of those whose second word stands `second` places after the oldest.
+
+        Each is worked out when it is asked for, so that they need not all be in memory.
+        """
         chain = self._chain()
-        pieces = {node.pattern: self._piece(node) for node in chain[1:] if node.pattern in self.lattice.stored}
-        pieces[Pattern(0)] = self._unigrams(chain[0])
+        if second is None:
+            yield Pattern(0), self._unigrams(chain[0])
+        if second in (None, 1):
+            for node in chain[1:]:
+                yield node.pattern, self._piece(node)
         while chain:
-            for node in self._gapped(chain.pop()):
-                pieces[node.pattern] = self._piece(node)
-        return pieces
+            node = chain.pop()
+            if not chain or second in (None, 1):
+                for below in self._gapped(node, None if chain else second):
+                    yield below.pattern, self._piece(below)
 
     def _chain(self) -> list[_Node]:
         """The nodes of the contiguous patterns; marks the first place of each of their grams."""
@@ -70,10 +81,12 @@ class Band:
             nodes.append(self._extend(nodes[-1], 1, marks=self.marks[m]))
         return nodes
 
-    def _gapped(self, node: _Node) -> Iterator[_Node]:
+    def _gapped(self, node: _Node, only_distance: int | None = None) -> Iterator[_Node]:
         """The stored nodes with gaps in the tree below a node, each before those below it."""
         farthest = self.order - 1
         for distance in range(1, farthest - node.pattern.reach + 1):
+            if only_distance not in (None, distance):
+                continue
             pattern = _appended(node.pattern, distance)
             if pattern.is_contiguous or pattern not in self.lattice.stored:
                 continue

@@ -10,10 +10,10 @@ from typing import TypeVar
 import numpy as np
 
 from gapgram.corpus import Corpus
-from gapgram.counting.assemble import Piece, assemble
+from gapgram.counting.assemble import assemble
 from gapgram.counting.band import Band
 from gapgram.counting.windows import Bands
-from gapgram.counts import Counts, TextInfo
+from gapgram.counts import Counts, Piece, TextInfo
 from gapgram.errors import TextError, UsageError
 from gapgram.kernels.words import START
 from gapgram.lattice import Lattice
@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 def count(corpus: Corpus, lattice: Lattice, *, threads: int | None = None, shown: bool = False) -> Counts:
     """Count all patterns of a lattice in a corpus."""
     threads = checked_threads(threads)
-    _check_length(corpus, lattice.order)
+    _check_text(corpus, lattice.order)
     n_bands = max(-(-corpus.ids.size // BAND_POSITIONS), 1)
     bands = Bands.of(corpus.ids, len(corpus.vocabulary), n_bands if n_bands == 1 else max(n_bands, 2 * threads))
 
@@ -55,14 +55,18 @@ def checked_threads(threads: int | None) -> int:
     return threads
 
 
-def _check_length(corpus: Corpus, order: int) -> None:
-    starts = np.flatnonzero(corpus.ids == START)
-    longest = int(np.max(np.diff(np.append(starts, corpus.ids.size)))) - 2
+def check_length(longest: int, order: int) -> None:
+    """Refuse an order that no sentence reaches, the longest having so many words."""
     if longest + 1 < order - 1:
         raise TextError(
             f"order {order} is larger than any sentence: the longest has {longest} words, which allow "
             f"order {longest + 2} at most"
         )
+
+
+def _check_text(corpus: Corpus, order: int) -> None:
+    starts = np.flatnonzero(corpus.ids == START)
+    check_length(int(np.max(np.diff(np.append(starts, corpus.ids.size)))) - 2, order)
     if corpus.ids.size >= 1 << 31:
         raise TextError(f"{corpus.ids.size:,} words at once: this engine counts up to {1 << 31:,}")
 

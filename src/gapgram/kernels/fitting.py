@@ -38,9 +38,9 @@ def sentence_hashes(ids, begins, seed):
 
 
 @kernel
-def statistics_of(ids, available, row_statistics, tables):
+def statistics_of(ids, available, tables):
     """[position, pattern, 5] statistics of all positions of a few sequences."""
-    n_patterns = tables[5].size
+    n_patterns = tables.places.shape[0]
     entries = np.full((n_patterns, ids.size), -1, np.int64)
     counts = np.zeros((n_patterns, ids.size), np.int64)
     rows = np.zeros((n_patterns, ids.size), np.int64)
@@ -52,7 +52,7 @@ def statistics_of(ids, available, row_statistics, tables):
             if row >= 0:
                 out[t, p, COUNT] = counts[p, t]
                 for k in range(4):
-                    out[t, p, TOTAL + k] = row_statistics[row, k]
+                    out[t, p, TOTAL + k] = tables.rows[row, k]
     return out
 
 

@@ -1,9 +1,8 @@
 """The grams of a text found in the tables of a model, and their probabilities.
 
-A model is one plain tuple of arrays, `MODEL_ARRAYS` names them in order:
+A model is one plain tuple of arrays:
 
-    grams, gram_base, contexts, context_base, row_base    the tables (`gapgram.counts`)
-    tails, nearest, reaches     of each pattern: the number of its tail, its nearest offset, its farthest
+    tables                      `kernels.tables`
     discounts                   [pattern, 4]: what is taken from a count of 0, 1, 2, 3 or more
     row_values                  [row, 4]: of a context with these statistics the SCALE that turns a
                                 discounted count into a probability, the BACKOFF probability g, the
@@ -11,7 +10,6 @@ A model is one plain tuple of arrays, `MODEL_ARRAYS` names them in order:
     edge_base, edge_to, edge_weight    the patterns each pattern falls back on, and its leaning to each
     start_base, starts          for 0 … n-1 words available: the patterns a prediction starts from
     gate_table                  [feature, pattern]: logits that add up (`kernels.gate`); may be empty
-    parts                       [pattern, n-1]: the stored patterns that skip one word more; 0 where none
 
 A prediction gives its starting patterns shares in the ratio of their weights, times, where there is a
 gate, the exponential of their logits. A pattern keeps of its share what its discounted counts use and
@@ -23,25 +21,56 @@ belong together, so every distribution sums to one.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from gapgram.kernels.gate import BUCKETS, word_bucket, word_row
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS, ROW_MASK
+from gapgram.kernels.tables import (
+    CODE_BITS,
+    FIRST_CONTEXT,
+    FIRST_GRAM,
+    FIRST_ROW,
+    GRAM_BIT,
+    N_CONTEXTS,
+    N_GRAMS,
+    N_ROWS,
+    NEAREST,
+    REACH,
+    ROW_BITS,
+    ROW_MASK,
+    STRIDE,
+    TAIL,
+    WIDTH,
+    Tables,
+    begin_of,
+    large_count,
+    read_bits,
+    word_and_count,
+)
 from gapgram.kernels.words import START
 
-MODEL_ARRAYS = (
-    "grams", "gram_base", "contexts", "context_base", "row_base", "tails", "nearest", "reaches",
-    "discounts", "row_values", "edge_base", "edge_to", "edge_weight", "start_base", "starts", "gate_table",
-    "parts",
-)  # fmt: skip
 SCALE, BACKOFF, WEIGHT, BUCKET = 0, 1, 2, 3
-BLOCK = 1024
+BLOCK = 512
+
+
+class ModelArrays(NamedTuple):
+    """The arrays of the module's head."""
+
+    tables: Tables
+    discounts: np.ndarray
+    row_values: np.ndarray
+    edge_base: np.ndarray
+    edge_to: np.ndarray
+    edge_weight: np.ndarray
+    start_base: np.ndarray
+    starts: np.ndarray
+    gate_table: np.ndarray
 
 
 @kernel
-def _search(grams, base, low, size, keys, active, n_active):
+def _search(grams, bit, width, low, size, keys, active, n_active):
     """Of each active search, find the last of the grams low … low+size-1 that is not above its key.
 
     All searches take a step before any takes its next: their reads do not wait for each other.
@@ -52,7 +81,7 @@ def _search(grams, base, low, size, keys, active, n_active):
             i = active[a]
             half = size[i] >> 1
             middle = low[i] + half
-            low[i] += half * (grams[base + middle] <= keys[i])
+            low[i] += half * (read_bits(grams, bit + middle * width, width) <= keys[i])
             size[i] -= half
             active[still] = i
             still += size[i] > 1
@@ -66,28 +95,29 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
     Writes column at+i for position begin+i: `entries` the number of the gram (-1: never seen), `counts`
     its count, `rows` the row of its context (the pattern's row 0 where it was never seen, -1 where the
     sentence is too short for the pattern). The columns before `at` hold the positions before `begin`.
-    `tables` are the first eight arrays of a model and `parts`; they are never read outside their bounds,
-    whatever a damaged file says.
+    The tables are never read outside their bounds, whatever a damaged file says.
     """
-    grams, gram_base, contexts, context_base, row_base, tails, nearest, reaches, parts = tables
     n = end - begin
-    n_words = gram_base[1]
+    places, grams, contexts, parts = tables.places, tables.grams, tables.contexts, tables.parts
+    n_words = places[0, N_GRAMS]
     low = np.empty(n, np.int64)
     size = np.empty(n, np.int64)
     keys = np.empty(n, np.int64)
     active = np.empty(n + 1, np.int64)
+    root = places[0, FIRST_ROW] + min(contexts[0] & ROW_MASK, places[0, N_ROWS] - 1)
     for i in range(n):
         word = np.int64(ids[begin + i]) if ids[begin + i] < n_words else np.int64(0)
-        keys[i] = word << COUNT_BITS | COUNT_MASK
         entries[0, at + i] = word
-        counts[0, at + i] = grams[word] & COUNT_MASK
-        rows[0, at + i] = min(contexts[0] & ROW_MASK, row_base[1] - 1)
-    for p in range(1, tails.size):
-        tail, distance, reach = tails[p], nearest[p], reaches[p]
-        base, n_grams = gram_base[p], gram_base[p + 1] - gram_base[p]
-        context_at, last_context = context_base[p], context_base[p + 1] - context_base[p] - 2
-        row_at, last_row = row_base[p], row_base[p + 1] - 1
-        n_active = 0
+        counts[0, at + i] = word_and_count(tables, 0, word)[1]
+        rows[0, at + i] = root
+    for p in range(1, places.shape[0]):
+        tail, distance, reach = places[p, TAIL], places[p, NEAREST], places[p, REACH]
+        bit, width, code_bits = places[p, GRAM_BIT], places[p, WIDTH], places[p, CODE_BITS]
+        first_gram, n_grams = places[p, FIRST_GRAM], places[p, N_GRAMS]
+        context_at, stride = places[p, FIRST_CONTEXT], places[p, STRIDE]
+        last_context = places[p, N_CONTEXTS] - 1
+        row_at, last_row = places[p, FIRST_ROW], places[p, FIRST_ROW] + places[p, N_ROWS] - 1
+        code_mask = (np.int64(1) << code_bits) - 1
         for i in range(n):
             context = np.int64(-1)
             if available[begin + i] >= reach:
@@ -96,11 +126,13 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
             else:
                 rows[p, at + i] = -1
             entries[p, at + i] = context  # until the gram is found
+            keys[i] = entries[0, at + i] << code_bits | code_mask
         for i in range(n):
             context = entries[p, at + i]
             seen = context >= 0
-            this = contexts[context_at + max(context, 0)]
-            following = contexts[context_at + max(context, 0) + 1]
+            record = context_at + max(context, 0) * stride
+            this = contexts[record]
+            following = contexts[record + stride]
             low[i] = min(this >> ROW_BITS, n_grams)
             size[i] = max(min(following >> ROW_BITS, n_grams) - low[i], 0) * seen
             rows[p, at + i] += (this & ROW_MASK) * seen
@@ -109,27 +141,30 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
             if part > 0:  # a gram was only seen if each of its parts was
                 for i in range(n):
                     size[i] *= entries[part, at + i] >= 0
+        n_active = 0
         for i in range(n):
             active[n_active] = i
             n_active += size[i] > 1
-        _search(grams, base, low, size, keys, active, n_active)
+        _search(grams, bit, width, low, size, keys, active, n_active)
         for i in range(n):
             entry = np.int64(-1)
             count = np.int64(0)
             if size[i] > 0:
-                gram = grams[base + low[i]]
-                if gram >> COUNT_BITS == keys[i] >> COUNT_BITS:
+                gram = read_bits(grams, bit + low[i] * width, width)
+                if gram >> code_bits == keys[i] >> code_bits:
                     entry = low[i]
-                    count = gram & COUNT_MASK
+                    count = gram & code_mask
+                    if count == code_mask:
+                        count = large_count(first_gram + entry, tables.large_at, tables.large_counts)
             entries[p, at + i] = entry
             counts[p, at + i] = count
             rows[p, at + i] = min(rows[p, at + i], last_row)
 
 
 @kernel
-def _gate(ids, t, rows, column, available, reaches, row_values, gate_table, logits, shares):
+def _gate(ids, t, rows, column, available, row_values, gate_table, order, logits, shares):
     """Multiply the weights of all patterns, given in `shares`, by what the gate makes of the context."""
-    n_patterns, order = shares.size, reaches[-1] + 1
+    n_patterns = shares.size
     for q in range(n_patterns):
         logits[q] = gate_table[n_patterns * BUCKETS + available, q]
     for p in range(n_patterns):
@@ -151,32 +186,40 @@ def _gate(ids, t, rows, column, available, reaches, row_values, gate_table, logi
 
 
 @kernel
-def share(
-    ids, t, rows, column, available,
-    reaches, row_values, edge_base, edge_to, edge_weight, start_base, starts, gate_table, logits, shares,
-):  # fmt: skip
-    """Fill `shares[p]` with the share of the prediction at ids[t] that each pattern decides.
+def weigh_starts(ids, t, rows, column, available, model, logits, shares):
+    """Fill `shares[p]` with the weight of each pattern that the prediction at ids[t] starts from, 0 for the others.
 
-    The share of pattern p multiplies its discounted counts. Returns the rest, which goes evenly to the
-    vocabulary. `logits` is room for as many numbers as there are patterns.
+    `logits` is room for as many numbers as there are patterns.
     """
-    first, last = start_base[available], start_base[available + 1]
-    n_patterns = shares.size
-    for p in range(n_patterns):
+    first, last = model.start_base[available], model.start_base[available + 1]
+    starts, gate_table = model.starts, model.gate_table
+    for p in range(shares.size):
         shares[p] = 0.0
     if last - first == 1:
         shares[starts[first]] = 1.0
-    else:
-        for s in range(first, last):
-            shares[starts[s]] = row_values[rows[starts[s], column], WEIGHT]
-        if gate_table.size > 0:
-            _gate(ids, t, rows, column, available, reaches, row_values, gate_table, logits, shares)
-        total = 0.0
-        for s in range(first, last):
-            total += shares[starts[s]]
-        for s in range(first, last):
-            shares[starts[s]] /= total
-    for p in range(n_patterns - 1, 0, -1):
+        return
+    for s in range(first, last):
+        shares[starts[s]] = model.row_values[rows[starts[s], column], WEIGHT]
+    if gate_table.size > 0:
+        order = model.start_base.size - 1
+        _gate(ids, t, rows, column, available, model.row_values, gate_table, order, logits, shares)
+    total = 0.0
+    for s in range(first, last):
+        total += shares[starts[s]]
+    for s in range(first, last):
+        shares[starts[s]] /= total
+
+
+@kernel
+def share(ids, t, rows, column, available, model, logits, shares):
+    """Fill `shares[p]` with the share of the prediction at ids[t] that each pattern decides.
+
+    The share of pattern p multiplies its discounted counts. Returns the rest, which goes evenly to the
+    vocabulary.
+    """
+    row_values, edge_base, edge_to, edge_weight = model.row_values, model.edge_base, model.edge_to, model.edge_weight
+    weigh_starts(ids, t, rows, column, available, model, logits, shares)
+    for p in range(shares.size - 1, 0, -1):
         if shares[p] > 0.0:
             passed = shares[p] * row_values[rows[p, column], BACKOFF]
             begin, end = edge_base[p], edge_base[p + 1]
@@ -194,14 +237,14 @@ def share(
 
 
 @kernel
-def probability(counts, rows, column, discounts, row_values, shares, rest):
+def probability(counts, rows, column, model, shares, rest):
     """The probability of the word that was located in a column, for given shares."""
     total = rest
     for p in range(shares.size):
         count = counts[p, column]
         if count > 0 and shares[p] > 0.0:
-            left = count - discounts[p, min(count, 3)]
-            total += shares[p] * left * row_values[rows[p, column], SCALE]
+            left = count - model.discounts[p, min(count, 3)]
+            total += shares[p] * left * model.row_values[rows[p, column], SCALE]
     return total
 
 
@@ -216,36 +259,73 @@ def availability(ids, begins, order):
 
 
 @kernel
+def _only_chains(edge_base):
+    """Whether every pattern but the empty one falls back on exactly one other."""
+    for p in range(1, edge_base.size - 1):
+        if edge_base[p + 1] - edge_base[p] != 1:
+            return False
+    return True
+
+
+@kernel
+def _chain_values(n, at, counts, rows, uniform, model, values):
+    """[pattern, position]: the probability of the word under each pattern that falls back along its chain."""
+    discounts, row_values = model.discounts, model.row_values
+    for p in range(values.shape[0]):
+        d1, d2, d3 = discounts[p, 1], discounts[p, 2], discounts[p, 3]
+        down = model.edge_to[model.edge_base[p]] if p > 0 else np.int64(0)
+        for i in range(n):
+            row = rows[p, at + i]
+            below = values[down, i] if p > 0 else uniform
+            if row >= 0:
+                count = counts[p, at + i]
+                below *= row_values[row, BACKOFF]
+                if count > 0:
+                    left = count - (d3 if count > 2 else d2 if count == 2 else d1)
+                    below += left * row_values[row, SCALE]
+            values[p, i] = below
+
+
+@kernel
 def score_positions(ids, available, uniform, model, out):
     """log10 of the probability of every word; 0 where the word is `<s>`, which is never predicted.
 
     `uniform` is the probability of a word under the even distribution over the vocabulary.
     """
-    reaches, discounts, row_values, edge_base, edge_to, edge_weight, start_base, starts, gate_table = model[7:16]
-    n_patterns = reaches.size
-    halo = start_base.size - 1  # the order, so that every offset lies in the columns
-    entries = np.full((n_patterns, halo + BLOCK), -1, np.int64)
-    counts = np.zeros((n_patterns, halo + BLOCK), np.int64)
-    rows = np.zeros((n_patterns, halo + BLOCK), np.int64)
+    n_patterns = model.discounts.shape[0]
+    halo = model.start_base.size - 1  # the order, so that every offset lies in the columns
+    block = min(BLOCK, ids.size)
+    entries = np.full((n_patterns, halo + block), -1, np.int64)
+    counts = np.zeros((n_patterns, halo + block), np.int64)
+    rows = np.zeros((n_patterns, halo + block), np.int64)
     shares = np.empty(n_patterns, np.float64)
     logits = np.empty(n_patterns, np.float64)
-    for begin in range(0, ids.size, BLOCK):
-        end = min(begin + BLOCK, ids.size)
-        locate(ids, available, begin, end, halo, entries, counts, rows, model[:8] + model[16:17])
+    chains = _only_chains(model.edge_base)
+    values = np.empty((n_patterns, block), np.float64)
+    for begin in range(0, ids.size, block):
+        end = min(begin + block, ids.size)
+        locate(ids, available, begin, end, halo, entries, counts, rows, model.tables)
+        if chains:
+            _chain_values(end - begin, halo, counts, rows, uniform, model, values)
         for i in range(end - begin):
             t = begin + i
             if ids[t] == START:
                 out[t] = 0.0
+                continue
+            first, last = model.start_base[available[t]], model.start_base[available[t] + 1]
+            if chains and last - first == 1:
+                chance = values[model.starts[first], i]
+            elif chains:
+                weigh_starts(ids, t, rows, halo + i, available[t], model, logits, shares)
+                chance = 0.0
+                for s in range(first, last):
+                    chance += shares[model.starts[s]] * values[model.starts[s], i]
             else:
-                rest = share(
-                    ids, t, rows, halo + i, available[t],
-                    reaches, row_values, edge_base, edge_to, edge_weight, start_base, starts, gate_table,
-                    logits, shares,
-                )  # fmt: skip
-                chance = probability(counts, rows, halo + i, discounts, row_values, shares, rest * uniform)
-                out[t] = math.log10(chance)
-        if end - begin == BLOCK:
-            entries[:, :halo] = entries[:, BLOCK : BLOCK + halo]
+                rest = share(ids, t, rows, halo + i, available[t], model, logits, shares)
+                chance = probability(counts, rows, halo + i, model, shares, rest * uniform)
+            out[t] = math.log10(chance)
+        if end < ids.size:
+            entries[:, :halo] = entries[:, block : block + halo]
 
 
 @kernel
@@ -264,41 +344,51 @@ def locate_one(ids, order, model):
 
     Entries, counts and rows have a column a word; the shares are those of the last word's place.
     """
-    reaches, _, row_values, edge_base, edge_to, edge_weight, start_base, starts, gate_table = model[7:16]
-    n_patterns = reaches.size
+    n_patterns = model.discounts.shape[0]
     entries = np.full((n_patterns, ids.size), -1, np.int64)
     counts = np.zeros((n_patterns, ids.size), np.int64)
     rows = np.zeros((n_patterns, ids.size), np.int64)
     begins = np.array([0, ids.size])
     available = availability(ids, begins, order)
-    locate(ids, available, 0, ids.size, 0, entries, counts, rows, model[:8] + model[16:17])
+    locate(ids, available, 0, ids.size, 0, entries, counts, rows, model.tables)
     shares = np.empty(n_patterns)
-    rest = share(
-        ids, ids.size - 1, rows, ids.size - 1, available[-1],
-        reaches, row_values, edge_base, edge_to, edge_weight, start_base, starts, gate_table,
-        np.empty(n_patterns), shares,
-    )  # fmt: skip
+    last = ids.size - 1
+    rest = share(ids, last, rows, last, available[-1], model, np.empty(n_patterns), shares)
     return entries, counts, rows, shares, rest
+
+
+@kernel
+def successors(ids, order, uniform, model):
+    """(begin, end, scale, floor): the list of each pattern at the place of the last of `ids`.
+
+    The list of pattern p is its grams begin[p] … end[p]-1; it is empty where the pattern has no share. What
+    is left of a count of the list times scale[p] is its part of a probability; floor is what every word has.
+    """
+    places = model.tables.places
+    entries, _, rows, shares, rest = locate_one(ids, order, model)
+    column = ids.size - 1
+    begin = np.zeros(shares.size, np.int64)
+    end = np.zeros(shares.size, np.int64)
+    scale = np.zeros(shares.size)
+    for p in range(shares.size):
+        context = entries[places[p, TAIL], column - places[p, NEAREST]] if p > 0 else np.int64(0)
+        if shares[p] > 0.0 and context >= 0:
+            begin[p] = begin_of(model.tables, p, context)
+            end[p] = begin_of(model.tables, p, context + 1)
+            scale[p] = shares[p] * model.row_values[rows[p, column], SCALE]
+    return begin, end, scale, rest * uniform
 
 
 @kernel
 def distribution(ids, order, uniform, model):
     """The probability of every word of the vocabulary at the place of the last of `ids`."""
-    grams, gram_base, contexts, context_base, _, tails, nearest, _, discounts, row_values = model[:10]
-    entries, _, rows, shares, rest = locate_one(ids, order, model)
-    column = ids.size - 1
-    out = np.full(gram_base[1], rest * uniform)
-    for p in range(tails.size):
-        if shares[p] > 0.0:
-            context = entries[tails[p], column - nearest[p]] if p > 0 else np.int64(0)
-            if context >= 0:
-                low = contexts[context_base[p] + context] >> ROW_BITS
-                high = min(contexts[context_base[p] + context + 1] >> ROW_BITS, gram_base[p + 1] - gram_base[p])
-                scale = shares[p] * row_values[rows[p, column], SCALE]
-                for g in range(gram_base[p] + low, gram_base[p] + high):
-                    count = grams[g] & COUNT_MASK
-                    if count > 0:
-                        word = min(grams[g] >> COUNT_BITS, gram_base[1] - 1)
-                        out[word] += scale * (count - discounts[p, min(count, 3)])
+    tables, discounts = model.tables, model.discounts
+    begin, end, scale, floor = successors(ids, order, uniform, model)
+    out = np.full(tables.places[0, N_GRAMS], floor)
+    for p in range(begin.size):
+        for g in range(begin[p], end[p]):
+            word, count = word_and_count(tables, p, g)
+            if count > 0:
+                out[min(word, out.size - 1)] += scale[p] * (count - discounts[p, min(count, 3)])
     out[START] = 0.0
     return out

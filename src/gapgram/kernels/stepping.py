@@ -12,5 +12,4 @@ from gapgram.kernels.lookup import locate_one, probability
 def score_last(ids, order, uniform, model):
     """log10 of the probability of the last of some words; the number `score_positions` has for it."""
     _, counts, rows, shares, rest = locate_one(ids, order, model)
-    discounts, row_values = model[8:10]
-    return math.log10(probability(counts, rows, ids.size - 1, discounts, row_values, shares, rest * uniform))
+    return math.log10(probability(counts, rows, ids.size - 1, model, shares, rest * uniform))

@@ -1,13 +1,24 @@
-"""Groups of equal grams to the two tables of a pattern.
+"""The tables of all patterns in flat arrays, and how kernels read them.
 
-A gram is `word << COUNT_BITS | count`, a context is `begin << ROW_BITS | row`: the grams that follow the
-context start at `begin`, those of the next context end them, and `row` is the row of the pattern's table
-of context statistics (total, N1, N2, N3+); row 0 is the context never seen. Grams are sorted by context,
-then by word. A context has no key of its own: it is a gram of another pattern, and its number there is
-its place here.
+    grams       bits; gram g of a pattern is `word << code bits | code`, so many bits wide as `places` says.
+                The code is the count, or all ones where the count does not fit
+    large_at, large_counts      the numbers of the grams whose counts do not fit, rising, and these counts
+    contexts    `begin << ROW_BITS | row`: the grams that follow the context start at `begin`, those of the
+                next context end them; `row` is the row of the pattern's statistics, 0 for a context never seen
+    places      [pattern, column]: where all that lies, and what the pattern is; the columns are below
+    parts       [pattern, n-1]: the stored patterns that skip one word more; 0 where there are none
+    rows        the distinct statistics of a pattern's contexts: total, N1, N2, N3+
+
+Grams are sorted by context, then by word. A context has no key: it is a gram of another pattern, the
+tail, and its number there is its place here. The contexts of all patterns with one tail lie side by side, a
+record for each gram of the tail: what one lookup read is there for the next.
+
+Tables are put together from pieces (`gapgram.counting.assemble`), whose grams are `word << COUNT_BITS | count`.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +29,109 @@ ROW_BITS = 24
 COUNT_MASK = (1 << COUNT_BITS) - 1
 ROW_MASK = (1 << ROW_BITS) - 1
 
+# Columns of `places`: the number of the first gram among those of all patterns and how many there are, the bit at which
+# they start, how many bits a gram and its code have; the first context, the step from one to the next, how many
+# there are; the first row of statistics and how many there are; the tail, the nearest offset and the farthest.
+FIRST_GRAM, N_GRAMS, GRAM_BIT, WIDTH, CODE_BITS = 0, 1, 2, 3, 4
+FIRST_CONTEXT, STRIDE, N_CONTEXTS, FIRST_ROW, N_ROWS = 5, 6, 7, 8, 9
+TAIL, NEAREST, REACH = 10, 11, 12
+N_COLUMNS = 13
+
 SMALL = 64  # totals below this, all from one gram, find their row without hashing
+
+
+class Tables(NamedTuple):
+    """The arrays of the module's head, as kernels take them."""
+
+    grams: np.ndarray
+    large_at: np.ndarray
+    large_counts: np.ndarray
+    contexts: np.ndarray
+    places: np.ndarray
+    parts: np.ndarray
+    rows: np.ndarray
+
+
+@kernel
+def read_bits(bits, at, width):
+    """The number of so many bits, at most 63, that starts at a bit."""
+    i, shift = at >> 6, np.uint64(at & 63)
+    value = bits[i] >> shift
+    if (at & 63) + width > 64:
+        value |= bits[i + 1] << (np.uint64(64) - shift)
+    return np.int64(value & ((np.uint64(1) << np.uint64(width)) - np.uint64(1)))
+
+
+@kernel
+def write_bits(bits, at, width, value):
+    """Set so many bits, all 0 before, that start at a bit."""
+    i, shift = at >> 6, np.uint64(at & 63)
+    bits[i] |= np.uint64(value) << shift
+    if (at & 63) + width > 64:
+        bits[i + 1] |= np.uint64(value) >> (np.uint64(64) - shift)
+
+
+@kernel
+def large_count(gram, large_at, large_counts):
+    """The count of a gram that has its place among the large ones, by its number among those of all patterns."""
+    low, high = 0, large_at.size
+    while low < high:
+        middle = (low + high) >> 1
+        if large_at[middle] < gram:
+            low = middle + 1
+        else:
+            high = middle
+    return large_counts[low] if low < large_at.size else np.int64(1)
+
+
+@kernel
+def word_and_count(tables, p, g):
+    """The word and the count of gram g of pattern p."""
+    at = tables.places[p]
+    gram = read_bits(tables.grams, at[GRAM_BIT] + g * at[WIDTH], at[WIDTH])
+    code_mask = (np.int64(1) << at[CODE_BITS]) - 1
+    count = gram & code_mask
+    if count == code_mask:
+        count = large_count(at[FIRST_GRAM] + g, tables.large_at, tables.large_counts)
+    return gram >> at[CODE_BITS], count
+
+
+@kernel
+def begin_of(tables, p, context):
+    """Where the grams of a context of pattern p begin; those of the one before end there."""
+    at = tables.places[p]
+    return min(tables.contexts[at[FIRST_CONTEXT] + context * at[STRIDE]] >> ROW_BITS, at[N_GRAMS])
+
+
+@kernel
+def pack_grams(grams, bits, bit, width, code_bits):
+    """Write grams `word << COUNT_BITS | count` from a bit on; returns the places and counts of those too large."""
+    code_mask = (np.int64(1) << code_bits) - 1
+    n_large = 0
+    for g in range(grams.size):
+        n_large += grams[g] & COUNT_MASK >= code_mask
+    at = np.empty(n_large, np.int64)
+    counts = np.empty(n_large, np.int64)
+    n_large = 0
+    for g in range(grams.size):
+        count = grams[g] & COUNT_MASK
+        if count >= code_mask:
+            at[n_large] = g
+            counts[n_large] = count
+            n_large += 1
+            count = code_mask
+        write_bits(bits, bit + g * width, width, grams[g] >> COUNT_BITS << code_bits | count)
+    return at, counts
+
+
+@kernel
+def unpack_grams(tables, p, begin, end):
+    """Grams begin … end-1 of a pattern as `word << COUNT_BITS | count`."""
+    out = np.empty(end - begin, np.int64)
+    for g in range(begin, end):
+        word, count = word_and_count(tables, p, g)
+        out[g - begin] = word << COUNT_BITS | count
+    return out
 
 
 @kernel
@@ -99,8 +212,27 @@ def build_tables(words, counts, begins):
 
 
 @kernel
-def place_contexts(contexts, first_gram, row_numbers, out):
-    """Copy contexts whose grams now start at `first_gram`, with their rows renumbered."""
+def place_contexts(contexts, first_gram, row_numbers, out, stride):
+    """Copy contexts whose grams now start at `first_gram`, with their rows renumbered, a stride apart."""
     for c in range(contexts.size):
         begin = (contexts[c] >> ROW_BITS) + first_gram
-        out[c] = begin << ROW_BITS | row_numbers[contexts[c] & ROW_MASK]
+        out[c * stride] = begin << ROW_BITS | row_numbers[contexts[c] & ROW_MASK]
+
+
+@kernel
+def row_numbers(rows, distinct):
+    """The number of each row among distinct rows, which are sorted and hold it."""
+    out = np.empty(rows.shape[0], np.int64)
+    for r in range(rows.shape[0]):
+        low, high = 0, distinct.shape[0] - 1
+        while low < high:
+            middle = (low + high) >> 1
+            k = 0
+            while k < 3 and distinct[middle, k] == rows[r, k]:
+                k += 1
+            if distinct[middle, k] < rows[r, k]:
+                low = middle + 1
+            else:
+                high = middle
+        out[r] = low
+    return out

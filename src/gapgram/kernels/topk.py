@@ -16,8 +16,16 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.lookup import SCALE, locate_one
-from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS
+from gapgram.kernels.lookup import successors
+from gapgram.kernels.tables import (
+    CODE_BITS,
+    FIRST_GRAM,
+    GRAM_BIT,
+    N_GRAMS,
+    WIDTH,
+    read_bits,
+    word_and_count,
+)
 from gapgram.kernels.words import END, START
 
 BLOCK_BITS = 6
@@ -32,28 +40,6 @@ def most_words(n_words):
 
 
 @kernel
-def successors(ids, order, uniform, model):
-    """(begin, end, scale, floor): the list of each pattern at the place of the last of `ids`.
-
-    The list of pattern p is grams[begin[p]:end[p]]; it is empty where the pattern has no share.
-    """
-    _, gram_base, contexts, context_base, _, tails, nearest, _, _, row_values = model[:10]
-    entries, _, rows, shares, rest = locate_one(ids, order, model)
-    column = ids.size - 1
-    begin = np.zeros(tails.size, np.int64)
-    end = np.zeros(tails.size, np.int64)
-    scale = np.zeros(tails.size)
-    for p in range(tails.size):
-        context = entries[tails[p], column - nearest[p]] if p > 0 else np.int64(0)
-        if shares[p] > 0.0 and context >= 0:
-            at = context_base[p] + context
-            begin[p] = gram_base[p] + (contexts[at] >> ROW_BITS)
-            end[p] = min(gram_base[p] + (contexts[at + 1] >> ROW_BITS), gram_base[p + 1])
-            scale[p] = shares[p] * row_values[rows[p, column], SCALE]
-    return begin, end, scale, rest * uniform
-
-
-@kernel
 def _most(count, discounts, p):
     """The most that is left of any count up to this one: discounts may reorder 1, 2 and 3."""
     most = 0.0
@@ -64,27 +50,42 @@ def _most(count, discounts, p):
 
 @kernel
 def _part(begin, end, block):
-    """What a list has in a block of the table: (first, last)."""
+    """What a list has in a block of its pattern's grams: (first, last)."""
     return max(begin, block << BLOCK_BITS), min(end, (block + 1) << BLOCK_BITS)
 
 
 @kernel
-def _largest_count(grams, first, last, block_counts):
+def n_blocks(places):
+    """How many blocks the grams of all patterns have, each pattern's by its own."""
+    n = 0
+    for p in range(places.shape[0]):
+        n = _block_number(places, p, (places[p, N_GRAMS] >> BLOCK_BITS) + 1)
+    return n
+
+
+@kernel
+def _block_number(places, p, block):
+    """The number of a block of pattern p among those of all patterns."""
+    return (places[p, FIRST_GRAM] >> BLOCK_BITS) + 2 * p + block
+
+
+@kernel
+def _largest_count(tables, p, first, last, block_counts):
     """The largest count of grams first … last-1 of one block; remembered where they are the whole block."""
-    block = first >> BLOCK_BITS
+    block = _block_number(tables.places, p, first >> BLOCK_BITS)
     whole = last - first == 1 << BLOCK_BITS
     if whole and block_counts[block] > 0:
         return block_counts[block]
     largest = np.int64(1)
     for g in range(first, last):
-        largest = max(largest, grams[g] & COUNT_MASK)
+        largest = max(largest, word_and_count(tables, p, g)[1])
     if whole:
         block_counts[block] = largest
     return largest
 
 
 @kernel
-def _largest_terms(begin, end, scale, grams, discounts, block_counts):
+def _largest_terms(begin, end, scale, tables, discounts, block_counts):
     """A bound of the terms of each list."""
     largest = np.zeros(begin.size)
     for p in range(begin.size):
@@ -92,7 +93,7 @@ def _largest_terms(begin, end, scale, grams, discounts, block_counts):
         if begin[p] < end[p]:
             for block in range(begin[p] >> BLOCK_BITS, ((end[p] - 1) >> BLOCK_BITS) + 1):
                 first, last = _part(begin[p], end[p], block)
-                count = max(count, _largest_count(grams, first, last, block_counts))
+                count = max(count, _largest_count(tables, p, first, last, block_counts))
         largest[p] = scale[p] * _most(count, discounts, p)
     return largest
 
@@ -117,7 +118,7 @@ def _cuts(largest, budget):
 
 
 @kernel
-def _collect(begin, end, scale, cuts, grams, discounts, block_counts, special, limit):
+def _collect(begin, end, scale, cuts, tables, discounts, block_counts, special, limit):
     """The words of which some term reaches its list's cut, each once, rising; at most about `limit`."""
     found = np.empty(1024, np.int64)
     n = 0
@@ -126,15 +127,14 @@ def _collect(begin, end, scale, cuts, grams, discounts, block_counts, special, l
             continue
         for block in range(begin[p] >> BLOCK_BITS, ((end[p] - 1) >> BLOCK_BITS) + 1):
             first, last = _part(begin[p], end[p], block)
-            if scale[p] * _most(_largest_count(grams, first, last, block_counts), discounts, p) < cuts[p]:
+            if scale[p] * _most(_largest_count(tables, p, first, last, block_counts), discounts, p) < cuts[p]:
                 continue
             if n + last - first > found.size:
                 bigger = np.empty(2 * found.size, np.int64)
                 bigger[:n] = found[:n]
                 found = bigger
             for g in range(first, last):
-                count = grams[g] & COUNT_MASK
-                word = grams[g] >> COUNT_BITS
+                word, count = word_and_count(tables, p, g)
                 may = count > 0 and (word > END or (special and word != START))
                 if may and scale[p] * (count - discounts[p, min(count, 3)]) >= cuts[p]:
                     found[n] = word
@@ -145,39 +145,42 @@ def _collect(begin, end, scale, cuts, grams, discounts, block_counts, special, l
 
 
 @kernel
-def _count_in(grams, begin, end, word):
+def _count_in(tables, p, begin, end, word):
     """The count of a word in a list; 0 where it is not there."""
-    key = word << COUNT_BITS
+    at = tables.places[p]
+    bit, width, code_bits = at[GRAM_BIT], at[WIDTH], at[CODE_BITS]
     low, high = begin, end
     while low < high:
         middle = (low + high) >> 1
-        if grams[middle] < key:
+        if read_bits(tables.grams, bit + middle * width, width) >> code_bits < word:
             low = middle + 1
         else:
             high = middle
-    if low < end and grams[low] >> COUNT_BITS == word:
-        return grams[low] & COUNT_MASK
+    if low < end:
+        found, count = word_and_count(tables, p, low)
+        if found == word:
+            return count
     return np.int64(0)
 
 
 @kernel
-def probabilities(words, begin, end, scale, floor, grams, discounts):
+def probabilities(words, begin, end, scale, floor, tables, discounts):
     """The probability of each of some words, its terms added in the order that `distribution` adds them."""
     out = np.full(words.size, floor)
     for p in range(begin.size):
         if begin[p] < end[p]:
             for i in range(words.size):
                 if p == 0:
-                    count = grams[words[i]] & COUNT_MASK
+                    count = word_and_count(tables, 0, words[i])[1]
                 else:
-                    count = _count_in(grams, begin[p], end[p], words[i])
+                    count = _count_in(tables, p, begin[p], end[p], words[i])
                 if count > 0:
                     out[i] += scale[p] * (count - discounts[p, min(count, 3)])
     return out
 
 
 @kernel
-def _at_least(least, begin, end, scale, floor, largest, grams, discounts, block_counts, special, limit):
+def _at_least(least, begin, end, scale, floor, largest, tables, discounts, block_counts, special, limit):
     """(words, probabilities, whole) of a set that holds every word at least as probable as `least`.
 
     whole: whether the set could be found; it cannot where it would hold more than `limit` words.
@@ -185,23 +188,23 @@ def _at_least(least, begin, end, scale, floor, largest, grams, discounts, block_
     if least <= floor / SLACK:
         return np.empty(0, np.int64), np.empty(0), False
     cuts = _cuts(largest, least - floor)
-    words = _collect(begin, end, scale, cuts, grams, discounts, block_counts, special, limit)
+    words = _collect(begin, end, scale, cuts, tables, discounts, block_counts, special, limit)
     if words.size > limit:
         return words, np.empty(0), False
-    return words, probabilities(words, begin, end, scale, floor, grams, discounts), True
+    return words, probabilities(words, begin, end, scale, floor, tables, discounts), True
 
 
 @kernel
 def at_least(ids, order, uniform, model, block_counts, word, special):
     """(words, probabilities, whole): every word at least as probable as `word`, and some others."""
-    grams, discounts = model[0], model[8]
+    tables, discounts = model.tables, model.discounts
     begin, end, scale, floor = successors(ids, order, uniform, model)
-    largest = _largest_terms(begin, end, scale, grams, discounts, block_counts)
+    largest = _largest_terms(begin, end, scale, tables, discounts, block_counts)
     one = np.array([word])
-    least = probabilities(one, begin, end, scale, floor, grams, discounts)[0]
-    limit = most_words(model[1][1])
+    least = probabilities(one, begin, end, scale, floor, tables, discounts)[0]
+    limit = most_words(model.tables.places[0, N_GRAMS])
     return _at_least(
-        least, begin, end, scale, floor, largest, grams, discounts, block_counts, special, limit
+        least, begin, end, scale, floor, largest, tables, discounts, block_counts, special, limit
     )
 
 
@@ -212,15 +215,15 @@ def most_probable(ids, order, uniform, model, block_counts, k, special):
     A guess of the k-th probability is lowered until a set with k words is found; the k-th probability in
     it is a bound for the second search, unless it already reaches the guess.
     """
-    grams, discounts = model[0], model[8]
-    limit = most_words(model[1][1])
+    tables, discounts = model.tables, model.discounts
+    limit = most_words(model.tables.places[0, N_GRAMS])
     begin, end, scale, floor = successors(ids, order, uniform, model)
-    largest = _largest_terms(begin, end, scale, grams, discounts, block_counts)
+    largest = _largest_terms(begin, end, scale, tables, discounts, block_counts)
     budget = 0.5 * largest.max()
     sure = False
     while True:
         words, found, whole = _at_least(
-            floor + budget, begin, end, scale, floor, largest, grams, discounts, block_counts, special, limit
+            floor + budget, begin, end, scale, floor, largest, tables, discounts, block_counts, special, limit
         )
         if sure or not whole:
             return words, found, whole
@@ -240,7 +243,7 @@ def of_range(ids, order, uniform, model, ranks, by_rank, first, last):
 
     Each list is read through, or searched for every word, whichever is less work.
     """
-    grams, discounts = model[0], model[8]
+    tables, discounts = model.tables, model.discounts
     begin, end, scale, floor = successors(ids, order, uniform, model)
     out = np.full(last - first, floor)
     for p in range(begin.size):
@@ -252,14 +255,17 @@ def of_range(ids, order, uniform, model, ranks, by_rank, first, last):
             steps += 1
         if p > 0 and size <= (last - first) * steps * _SEARCH_COST:
             for g in range(begin[p], end[p]):
-                place = ranks[min(grams[g] >> COUNT_BITS, ranks.size - 1)] - first
-                count = grams[g] & COUNT_MASK
+                word, count = word_and_count(tables, p, g)
+                place = ranks[min(word, ranks.size - 1)] - first
                 if 0 <= place < last - first and count > 0:
                     out[place] += scale[p] * (count - discounts[p, min(count, 3)])
         else:
             for i in range(last - first):
                 word = np.int64(by_rank[first + i])
-                count = grams[word] & COUNT_MASK if p == 0 else _count_in(grams, begin[p], end[p], word)
+                if p == 0:
+                    count = word_and_count(tables, 0, word)[1]
+                else:
+                    count = _count_in(tables, p, begin[p], end[p], word)
                 if count > 0:
                     out[i] += scale[p] * (count - discounts[p, min(count, 3)])
     return out

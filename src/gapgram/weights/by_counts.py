@@ -20,6 +20,7 @@ import numpy.typing as npt
 from gapgram.counts import Counts
 from gapgram.discounts import Discounts
 from gapgram.kernels.gate import BUCKETS
+from gapgram.kernels.tables import N_ROWS
 from gapgram.weights.form import NO_GATE, Weights, recursive
 
 Floats = npt.NDArray[np.float64]
@@ -68,7 +69,7 @@ def mixture_logits(counts: Counts, discounts: Discounts) -> Floats:
 
 def pattern_of_row(counts: Counts) -> npt.NDArray[np.int64]:
     """The number of the pattern that each row of context statistics belongs to."""
-    return np.repeat(np.arange(len(counts.patterns)), np.diff(counts.tables.row_base))
+    return np.repeat(np.arange(len(counts.patterns)), counts.tables.places[:, N_ROWS])
 
 
 def falling_back(

@@ -77,7 +77,9 @@ class Problem:
     def __init__(self, counts: Counts, discounts: Discounts, sample: Sample) -> None:
         self.counts, self.discounts, self.sample = counts, discounts, sample
         base = mixture_base(counts)
-        self.log_prior = fitting.log_prior_of(sample.statistics, discounts.values, base, BY_G, BY_LOG)
+        self.log_prior = sample.each(
+            "prior", (len(counts.patterns),), lambda s: fitting.log_prior_of(s, discounts.values, base, BY_G, BY_LOG)
+        )
         self.uniform = 1.0 / (len(counts.vocabulary) - 1)
         below = {p: counts.lattice.below(p)[:1] for p in counts.lattice.patterns}
         self.down = np.array([counts.index(below[p][0]) if below.get(p) else 0 for p in counts.patterns])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +17,7 @@ from gapgram.kernels.words import START, UNKNOWN
 from gapgram.pattern import Pattern
 
 Ids = npt.NDArray[np.int32]
+Begins = npt.NDArray[np.int64]
 
 NUMBERS = 1 << 24  # positions × patterns that a sample holds at most
 _CHUNK = 1 << 12
@@ -25,65 +28,169 @@ _NEVER = 99  # a reach that no position allows
 LOST_EVERY = 3
 
 
+class Rows(Protocol):
+    """An array that is read in slices of its first axis, in memory or in a file."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, rows: slice, /) -> npt.NDArray[Any]: ...
+
+
+class RowsInFile:
+    """Rows in a file, for samples that take more memory than is allowed."""
+
+    def __init__(self, path: Path, shape: tuple[int, ...], dtype: npt.DTypeLike) -> None:
+        self._path, self._shape, self._dtype, self._n = path, shape, np.dtype(dtype), 0
+        path.write_bytes(b"")
+
+    def append(self, rows: npt.NDArray[Any]) -> None:
+        """Add rows at the end."""
+        with self._path.open("ab") as file:
+            file.write(np.ascontiguousarray(rows, self._dtype).reshape(-1).data)
+        self._n += len(rows)
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __getitem__(self, rows: slice, /) -> npt.NDArray[Any]:
+        begin, end, _ = rows.indices(self._n)
+        size = int(np.prod(self._shape))
+        offset = begin * size * self._dtype.itemsize
+        found = np.fromfile(self._path, self._dtype, max(end - begin, 0) * size, offset=offset)
+        return found.reshape(-1, *self._shape)
+
+
+class _RowsInMemory:
+    """Rows in an array that is made once, large enough for all; what is not filled takes no memory."""
+
+    def __init__(self, most: int, shape: tuple[int, ...], dtype: npt.DTypeLike) -> None:
+        self._array, self._n = np.empty((most, *shape), dtype), 0
+
+    def append(self, rows: npt.NDArray[Any]) -> None:
+        self._array[self._n : self._n + len(rows)] = rows
+        self._n += len(rows)
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __getitem__(self, rows: slice, /) -> npt.NDArray[Any]:
+        return self._array[: self._n][rows]
+
+
 @dataclass(frozen=True)
 class Sample:
-    """Statistics [position, pattern, 5] and features [position, feature]; see `kernels.fitting`."""
+    """Statistics [position, pattern, 5] and features [position, feature]; see `kernels.fitting`.
 
-    statistics: Ids
-    features: Ids
+    folder: where the arrays are kept if they are not in memory.
+    """
+
+    statistics: Rows
+    features: Rows
+    folder: Path | None = None
 
     def __len__(self) -> int:
         return len(self.statistics)
 
+    def each(self, name: str, shape: tuple[int, ...], of: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> Rows:
+        """What a function says of the statistics, row by row, kept where they are."""
+        rows = _new_rows(self.folder, name, len(self), shape, np.float64)
+        for begin in range(0, len(self), _CHUNK):
+            rows.append(of(self.statistics[begin : begin + _CHUNK]))
+        return rows
 
-def left_out(counts: Counts, ids: Ids, *, seed: int, limit: int | None = None) -> Sample:
+
+def _new_rows(
+    folder: Path | None, name: str, most: int, shape: tuple[int, ...], dtype: npt.DTypeLike
+) -> RowsInFile | _RowsInMemory:
+    if folder is None:
+        return _RowsInMemory(most, shape, dtype)
+    return RowsInFile(folder / f"sample-{name}", shape, dtype)
+
+
+def sample_positions(n_patterns: int) -> int:
+    """The positions that a sample has at most, but for the rest of its last sentence."""
+    return NUMBERS // n_patterns
+
+
+def sample_bytes(n_patterns: int, order: int) -> int:
+    """The memory, or disk, of a position of a sample: statistics, features and prior."""
+    return n_patterns * (20 + 8) + 4 * (n_patterns + order)
+
+
+def chosen(chunks: Iterable[Ids], *, seed: int, limit: int) -> Ids:
+    """The sentences of a text that a sample of so many positions is taken from, in the order of a hash of their words.
+
+    The text comes in arrays of whole sentences. Of the sentences of several texts so chosen, those of all of them
+    together can be chosen again.
+    """
+    ids, begins, hashes = np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.uint64)
+    for chunk in chunks:
+        more = np.append(np.flatnonzero(chunk == START), chunk.size)
+        found = fitting.sentence_hashes(chunk, more, seed)
+        if ids.size >= limit:  # whatever comes after the last sentence kept cannot be chosen any more
+            near = found < hashes[-1]
+            chunk, more = _sentences(chunk, more, np.flatnonzero(near))
+            found = found[near]
+        ids, begins = np.concatenate([ids, chunk]), np.concatenate([begins[:-1], begins[-1] + more])
+        hashes = np.concatenate([hashes, found])
+        order = np.argsort(hashes, kind="stable")
+        ends = np.cumsum(np.diff(begins)[order])
+        order = order[: int(np.searchsorted(ends, limit)) + 1]
+        ids, begins = _sentences(ids, begins, order)
+        hashes = hashes[order]
+    return ids
+
+
+def _sentences(ids: Ids, begins: Begins, order: Begins) -> tuple[Ids, Begins]:
+    """Some sentences, in this order."""
+    lengths = np.diff(begins)[order]
+    starts = np.append(0, np.cumsum(lengths))
+    return ids[np.arange(starts[-1]) + np.repeat(begins[order] - starts[:-1], lengths)], starts
+
+
+def left_out(
+    counts: Counts, text: Ids | Iterable[Ids], *, seed: int, limit: int | None = None, folder: Path | None = None
+) -> Sample:
     """A sample of the training text itself, each position without its own contribution to the counts.
 
-    Sentences are taken in the order of a hash of their words, so the sample does not depend on the order
-    of the text. A word that occurs once would be unknown without its one occurrence: of those every third
-    is kept, as an unknown word.
+    The text is one array or comes in arrays of whole sentences. Sentences are taken in the order of a hash of their
+    words, so the sample does not depend on the order of the text. A word that occurs once would be unknown without
+    its one occurrence: of those every third is kept, as an unknown word.
     """
-    begins = np.append(np.flatnonzero(ids == START), ids.size)
-    hashes = fitting.sentence_hashes(ids, begins, seed)
-    return _sample(counts, ids, begins, np.argsort(hashes, kind="stable"), limit, seen=True)
+    limit = limit or sample_positions(len(counts.patterns))
+    ids = chosen([text] if isinstance(text, np.ndarray) else text, seed=seed, limit=limit)
+    return _sample(counts, ids, limit, folder, seen=True)
 
 
-def held_out(counts: Counts, ids: Ids, *, limit: int | None = None) -> Sample:
+def held_out(counts: Counts, ids: Ids, *, limit: int | None = None, folder: Path | None = None) -> Sample:
     """A sample of text that the counts have not seen."""
-    begins = np.append(np.flatnonzero(ids == START), ids.size)
-    return _sample(counts, ids, begins, np.arange(begins.size - 1), limit, seen=False)
+    return _sample(counts, ids, limit or sample_positions(len(counts.patterns)), folder, seen=False)
 
 
-def _sample(
-    counts: Counts,
-    ids: Ids,
-    begins: npt.NDArray[np.int64],
-    order: npt.NDArray[np.int64],
-    limit: int | None,
-    *,
-    seen: bool,
-) -> Sample:
-    limit = limit or NUMBERS // len(counts.patterns)
-    reaches = counts.pattern_arrays["reaches"]
+def _sample(counts: Counts, ids: Ids, limit: int, folder: Path | None, *, seen: bool) -> Sample:
+    """The first sentences of a text, up to the limit."""
+    reaches = counts.reaches
+    n_patterns, order = len(counts.patterns), counts.lattice.order
     allowed = np.where([p in counts.lattice.patterns for p in counts.patterns], reaches, _NEVER)
-    parts = []
-    for positions, starts in _chunks(begins, order, limit):
-        words = ids[positions]
-        available = availability(words, starts, counts.lattice.order)
-        statistics = fitting.statistics_of(words, available, counts.tables.rows, counts.lookup_arrays)
+    begins = np.append(np.flatnonzero(ids == START), ids.size)
+    all_statistics = _new_rows(folder, "statistics", ids.size, (n_patterns, 5), np.int32)
+    all_features = _new_rows(folder, "features", ids.size, (n_patterns + order,), np.int32)
+    for words, starts in _chunks(ids, begins, limit):
+        available = availability(words, starts, order)
+        statistics = fitting.statistics_of(words, available, counts.tables)
         usable = (words != START) & (words != UNKNOWN)
         if seen:
             lost = _leave_out(counts, statistics, available) & usable
             usable &= ~lost | (np.cumsum(lost) % LOST_EVERY == 0)
-        features = fitting.features_of(words, available, statistics, allowed, counts.lattice.order)
-        chosen = np.flatnonzero(usable)
-        parts.append((statistics.take(chosen, axis=0), features.take(chosen, axis=0)))
-    return Sample(np.concatenate([s for s, _ in parts]), np.concatenate([f for _, f in parts]))
+        features = fitting.features_of(words, available, statistics, allowed, order)
+        kept = np.flatnonzero(usable)
+        all_statistics.append(statistics.take(kept, axis=0))
+        all_features.append(features.take(kept, axis=0))
+    return Sample(all_statistics, all_features, folder)
 
 
 def _leave_out(counts: Counts, statistics: Ids, available: npt.NDArray[np.int16]) -> npt.NDArray[np.bool_]:
     """Take each position out of its statistics; True where its word occurs nowhere else."""
-    order, reaches = counts.lattice.order, counts.pattern_arrays["reaches"]
+    order, reaches = counts.lattice.order, np.ascontiguousarray(counts.reaches)
     chain = np.array([counts.index(Pattern.contiguous(k)) for k in range(order)])
     contiguous = np.array([p.is_contiguous for p in counts.patterns])
     unique = fitting.unique_from(statistics, available, chain)
@@ -92,18 +199,12 @@ def _leave_out(counts: Counts, statistics: Ids, available: npt.NDArray[np.int16]
     return alone
 
 
-def _chunks(
-    begins: npt.NDArray[np.int64], order: npt.NDArray[np.int64], limit: int
-) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-    """Positions of the sentences in this order up to the limit, a few thousand at a time, with their starts."""
-    lengths = np.diff(begins)[order]
-    ends = np.cumsum(lengths)
-    last = min(int(np.searchsorted(ends, limit)) + 1, order.size)
+def _chunks(ids: Ids, begins: Begins, limit: int) -> Iterator[tuple[Ids, Begins]]:
+    """The sentences up to the limit, a few thousand words at a time, with their starts."""
+    ends = begins[1:]
+    last = min(int(np.searchsorted(ends, limit)) + 1, ends.size)
     first = 0
     while first < last:
-        done = int(ends[first - 1]) if first else 0
-        stop = min(max(int(np.searchsorted(ends, done + _CHUNK)), first + 1), last)
-        starts = np.append(0, np.cumsum(lengths[first:stop]))
-        shift = np.repeat(begins[order[first:stop]] - starts[:-1], lengths[first:stop])
-        yield np.arange(starts[-1]) + shift, starts
+        stop = min(max(int(np.searchsorted(ends, begins[first] + _CHUNK)), first + 1), last)
+        yield ids[begins[first] : begins[stop]], begins[first : stop + 1] - begins[first]
         first = stop

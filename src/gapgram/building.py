@@ -1,0 +1,119 @@
+"""Pieces of counts to a model file, without ever holding its tables in memory."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gapgram import container
+from gapgram.container import Mapped, Unfinished
+from gapgram.counting.streaming import Pieces, table_streams
+from gapgram.counts import Counts, TextInfo
+from gapgram.discounts import Discounts
+from gapgram.kernels.tables import Tables
+from gapgram.lattice import Lattice
+from gapgram.memory import resident
+from gapgram.model_file import ModelParts
+from gapgram.vocabulary import Vocabulary
+from gapgram.weights import Weights
+from gapgram.work_folder import WorkFolder
+
+_STAGE = "tables"
+_SECONDS = 0.005  # between two looks at the memory in use
+
+Weigh = Callable[[Counts], tuple[Weights, Discounts]]
+
+
+def build_model_file(
+    output: str | Path,
+    *,
+    name: str,
+    lattice: Lattice,
+    vocabulary: Vocabulary,
+    text: TextInfo,
+    pieces: Callable[[], Pieces],
+    weigh: Weigh,
+    memory: int | None = None,
+    folder: WorkFolder | None = None,
+) -> None:
+    """Write the model of a text that was counted piece by piece: the same file as `Model.save` would write.
+
+    pieces: counts, or gives what was counted; not called where an earlier run has written the tables.
+    weigh: chooses weights and discounts, looking things up in counts that are mapped from the unfinished file.
+    memory: pages of that file are given back when the process holds more than this.
+    folder: where it is noted that the tables are written; without it an interrupted run leaves nothing.
+    """
+    file = _tables(output, lattice, vocabulary, pieces, folder)
+    try:
+        mapped = file.mapped()
+        counts = Counts(lattice, vocabulary, text, Tables(*(mapped.arrays[field] for field in Tables._fields)))
+        with _held_below(memory, mapped):
+            weights, discounts = weigh(counts)
+            parts = ModelParts.of(name, counts, discounts, weights)
+        for section, array in parts.arrays().items():
+            if section not in mapped.arrays:
+                file.add(section, array)
+        file.finish(parts.metadata)
+    except BaseException:
+        if folder is None:  # else who has the folder knows whether another run may go on
+            file.discard()
+        raise
+
+
+def _tables(
+    output: str | Path,
+    lattice: Lattice,
+    vocabulary: Vocabulary,
+    pieces: Callable[[], Pieces],
+    folder: WorkFolder | None,
+) -> Unfinished:
+    """An unfinished file with the words and tables, of an earlier run where there is one."""
+    noted = folder.done(_STAGE) if folder is not None else None
+    found = Unfinished.resumed(output, container.MODEL, noted) if noted else None
+    if found is not None:
+        return found
+    counted = pieces()
+    file = Unfinished.new(output, container.MODEL)
+    try:
+        for section, array in Counts.word_arrays(vocabulary).items():
+            file.add(section, array)
+        for stream in table_streams(lattice.stored, counted):
+            file.add_stream(stream)
+        if folder is not None:
+            folder.note(_STAGE, file.state)
+    except BaseException:
+        file.discard()
+        raise
+    return file
+
+
+def discard_tables(output: str | Path, folder: WorkFolder) -> None:
+    """Remove the unfinished file that an earlier run has left."""
+    noted = folder.done(_STAGE)
+    found = Unfinished.resumed(output, container.MODEL, noted) if noted else None
+    if found is not None:
+        found.discard()
+
+
+@contextmanager
+def _held_below(memory: int | None, mapped: Mapped) -> Iterator[None]:
+    """Give back the pages of mapped tables whenever the process holds more than this."""
+    stop = threading.Event()
+
+    def watch(limit: int) -> None:
+        while not stop.wait(_SECONDS):
+            if resident() > limit:
+                mapped.give_back()
+
+    watcher = threading.Thread(target=watch, args=(memory,), daemon=True)
+    if memory is not None:
+        watcher.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        if memory is not None:
+            watcher.join()
+        mapped.give_back()

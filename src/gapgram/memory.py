@@ -1,0 +1,113 @@
+"""How much memory there is, how much is in use, and what disks have left."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from gapgram.errors import UsageError
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+def parse_size(size: str | int) -> int:
+    """Bytes from a number or from text such as 4G, 400M, 1.5GB.
+
+    >>> parse_size("4G"), parse_size("400 MB"), parse_size(1000)
+    (4294967296, 419430400, 1000)
+    """
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", str(size), re.IGNORECASE)
+    n_bytes = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
+    if n_bytes < 1:
+        raise UsageError(f"memory {size!r}: expected a size such as 4G or 400M")
+    return n_bytes
+
+
+def show_size(n_bytes: float) -> str:
+    """Bytes for a reader.
+
+    >>> show_size(5 << 30), show_size(123456), show_size(12)
+    ('5.0G', '121K', '12')
+    """
+    for unit in ("G", "M", "K"):
+        if n_bytes >= _UNITS[unit]:
+            digits = 1 if unit == "G" else 0
+            return f"{n_bytes / _UNITS[unit]:,.{digits}f}{unit}"
+    return str(int(n_bytes))
+
+
+def default_memory() -> int:
+    """Half of what the machine has, or of what this process may use where a control group says less."""
+    return min([_machine(), *_cgroup_limits()]) // 2
+
+
+def _machine() -> int:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 8 << 30  # where the system does not say
+
+
+def _cgroup_limits() -> list[int]:
+    limits = []
+    for path in (*_own_cgroup(), *map(Path, _CGROUP_LIMITS)):
+        try:
+            limits.append(int(path.read_text()))
+        except (OSError, ValueError):  # not there, or "max"
+            continue
+    return limits
+
+
+def _own_cgroup() -> list[Path]:
+    """The limits of the control group of this process and of those around it."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return []
+    inside = [line.split(":", 2)[2].strip("/") for line in lines if line.startswith("0::")]
+    folders = [Path("/sys/fs/cgroup") / name for name in inside if name]
+    return [
+        f / "memory.max"
+        for folder in folders
+        for f in (folder, *folder.parents)
+        if f.is_relative_to("/sys/fs/cgroup")
+    ]
+
+
+def resident() -> int:
+    """The memory this process holds now; 0 where the system does not say."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
+
+
+def trim() -> None:
+    """Give memory that was freed back to the system, where the C library can."""
+    if sys.platform == "linux":
+        import ctypes
+
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
+
+
+def check_room(needed: dict[Path, int]) -> None:
+    """Refuse work that needs more room in some folders than their disks have; one disk may hold several."""
+    by_disk: dict[int, tuple[list[Path], int]] = {}
+    for folder, n_bytes in needed.items():
+        folders, total = by_disk.get(os.stat(folder).st_dev, ([], 0))
+        by_disk[os.stat(folder).st_dev] = ([*folders, folder], total + n_bytes)
+    for folders, total in by_disk.values():
+        free = shutil.disk_usage(folders[0]).free
+        if total > free:
+            raise UsageError(
+                f"about {show_size(total)} of disk are needed in {' and '.join(map(str, folders))}, "
+                f"{show_size(free)} are free: make room, name another folder for temporary files (--tmp), or allow "
+                "more memory (--memory)"
+            )
