@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from gapgram import container
 from gapgram import corpus as text
 from gapgram.bounded import Limits, Work, guessed_positions, identity
 from gapgram.building import build_model_file
+from gapgram.cluster import Cluster
 from gapgram.counting import count
 from gapgram.counting.spilled import SpilledCount, SpilledPieces
 from gapgram.counts import Counts, TextInfo
@@ -28,6 +30,9 @@ from gapgram.vocabulary import Vocabulary
 from gapgram.weights import Weights, by_counts, held_out, learned, left_out, uniform
 from gapgram.weights.sample import sample_positions
 from gapgram.work_folder import WorkFolder
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 MODELS = {"mkn": "chain", "glm": "full"}
 WEIGHTS = ("uniform", "counts", "learned")
@@ -51,6 +56,11 @@ def train(
     memory: str | int | None = None,
     tmp: str | Path | None = None,
     resume: bool = False,
+    engine: str = "local",
+    spark: SparkSession | None = None,
+    master: str | None = None,
+    spark_conf: Mapping[str, str] | None = None,
+    shards: str | None = None,
     shown: bool = False,
 ) -> Model:
     """Train a model on text files, or on sentences in memory.
@@ -65,17 +75,25 @@ def train(
         half of what the machine has. A text that needs more is counted through files. The model is the same.
     tmp: the folder for those files; by default that of the output.
     resume: go on where an interrupted run with the same texts and options stopped, if there is one.
+    engine: `local`, or `spark` to count on a cluster, with the same result; the texts are then any that Spark reads.
+    spark: a session to count with; without it one is started, with `master` and `spark_conf`, and stopped again.
+    shards: a new folder for the counts of a cluster, which all its machines reach; kept. By default a temporary one
+        beside the model, which does where all run on this machine.
     """
     kind = _checked_weights(model, lattice, weights, held_out_texts)
     if (texts is None) == (sentences is None):
         raise UsageError("train: give text files or sentences, one of the two")
     patterns = lattice if isinstance(lattice, Lattice) else Lattice.parse(lattice or MODELS[model], order)
     reading = {"min_count": min_count, "vocab_limit": vocab_limit, "rules": rules or text.TextRules()}
+    cluster = Cluster.of(engine, spark, master, spark_conf, shards)
     run = _Run(texts, sentences, held_out_texts, model, patterns, kind, seed, reading, threads, shown)
     if output is not None:
         read = [path for paths in (texts, held_out_texts) if paths is not None for path in text.as_paths(paths)]
         container.check_place(output, read)
-        return run.within(Limits.of(memory, threads, output, tmp), resume=resume)
+        limits = Limits.of(memory, threads, output, tmp)
+        return run.on(cluster, limits, resume=resume) if cluster is not None else run.within(limits, resume=resume)
+    if cluster is not None:
+        raise UsageError("the engine spark writes a model file: name an output")
     if memory is not None or tmp is not None or resume:
         raise UsageError("memory, tmp and resume are for a model that is written: name an output")
     return run.in_memory(text.read_corpus(run.blocks(), **run.reading))
@@ -123,6 +141,35 @@ class _Run:
                     return trained
                 stored = found
             self._build(stored, limits, work.folder())
+        return Model.load(limits.output)
+
+    def on(self, cluster: Cluster, limits: Limits, *, resume: bool) -> Model:
+        """The same model, counted on a cluster."""
+        if self.sentences is not None:
+            raise UsageError("the engine spark reads text files: name them, or use the local engine")
+        if resume:
+            raise UsageError("resume: a run on Spark cannot be resumed; leave it out")
+        with cluster.counted(text.as_paths(self.texts or []), self.lattice, limits.tmp, **self.reading) as counted:
+
+            def weigh(counts: Counts) -> tuple[Weights, Discounts]:
+                unseen = self._unseen(counts.vocabulary)
+                ids = np.empty(0, np.int32)
+                if self.weights == "learned" and unseen is None:
+                    ids = counted.sample(seed=self.seed, limit=sample_positions(len(counts.patterns)))
+                with TemporaryDirectory(prefix=".sample-", dir=limits.tmp) as folder:
+                    in_file = None if limits.sample_fits(self.lattice) else Path(folder)
+                    return self._weigh(counts, ids, unseen, in_file)
+
+            build_model_file(
+                limits.output,
+                name=self.model,
+                lattice=self.lattice,
+                vocabulary=counted.vocabulary,
+                text=counted.text,
+                pieces=lambda: counted.pieces,
+                weigh=weigh,
+                memory=limits.memory,
+            )
         return Model.load(limits.output)
 
     def _identity(self) -> dict[str, Any]:

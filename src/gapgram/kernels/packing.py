@@ -1,9 +1,9 @@
 """Windows as few bytes, for the way from one machine to another.
 
 The windows of a blob are sorted by their own word (`gapgram.counting.windows`). Each is written as its own word less
-that of the window before it in the blob, the word before it plus one (0 where there is none), and the words after it up to and
-with `</s>`: numbers of seven bits a byte, lowest first, the high bit of a byte saying that more follow. Frequent words
-have small ids, so that most numbers take one or two bytes.
+that of the window before it in the blob, the word before it plus one (0 where there is none), and the words after it
+up to and with `</s>`. Numbers have seven bits a byte, lowest first; the high bit of a byte says that more follow.
+Frequent words have small ids, so that most numbers take one or two bytes.
 """
 
 from __future__ import annotations
@@ -77,7 +77,10 @@ def count_packed(data, first_word, order, counts):
 
 @kernel
 def unpack_windows(data, first_word, order, places, out):
-    """Write the windows of a blob into rows of `out`, filled with -1 before: one of the word `first_word + w` at places[w], which moves on."""
+    """Write the windows of a blob into rows of `out`, which holds -1 everywhere before.
+
+    A window of the word `first_word + w` goes to row places[w], which moves on.
+    """
     at = 0
     word = np.int64(0)
     while at < data.size:

@@ -16,6 +16,6 @@ except ImportError as error:
     raise ImportError("counting with Spark needs PySpark and PyArrow: pip install 'gapgram[spark]'") from error
 
 from gapgram.counting.spark.engine import CountedText, count_text
-from gapgram.counting.spark.session import session_for
+from gapgram.counting.spark.session import is_local, session_for
 
-__all__ = ["CountedText", "count_text", "session_for"]
+__all__ = ["CountedText", "count_text", "is_local", "session_for"]

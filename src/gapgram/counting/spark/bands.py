@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark import Broadcast
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as sql
 
 from gapgram.corpus import TextRules, encode
 from gapgram.counting.band import Band
@@ -74,10 +75,10 @@ class Cuts:
         return len(self.words) - 1
 
 
-def count_bands(lines: DataFrame, stream: Stream, lattice: Lattice, cuts: Cuts, partitions: int) -> DataFrame:
+def count_bands(lines: DataFrame, stream: Stream, lattice: Lattice, cuts: Cuts) -> DataFrame:
     """The tables of all bands of a stream, as rows of `shards.SHARDS`."""
     windows = lines.mapInArrow(Windowing(stream, lattice.order, cuts), "band int, windows binary")
-    by_band = windows.repartition(partitions, "band").sortWithinPartitions("band")
+    by_band = windows.repartitionById(len(cuts), sql.col("band"))
     return by_band.mapInArrow(Counting(lattice, cuts), SHARDS)
 
 
@@ -116,15 +117,13 @@ class Counting:
             first, last = self.cuts.words[band : band + 2]
             windows = unpacked(blobs, first, last, self.lattice.order)
             blobs.clear()
-            pieces = Band(windows, first, last, self.lattice).pieces()
-            n_windows = len(windows)
-            del windows
-            for pattern in sorted(pieces, key=lambda p: p.mask):
-                yield from shard_rows(band, pattern, n_windows, pieces.pop(pattern))
+            for pattern, piece in Band(windows, first, last, self.lattice).each():
+                yield from shard_rows(band, pattern, len(windows), piece)
 
 
 def _by_band(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, list[Bytes]]]:
-    band, blobs = -1, []
+    band = -1
+    blobs: list[Bytes] = []
     for batch in batches:
         for run in runs(batch, ["band"]):
             now = run["band"][0].as_py()

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from pyspark.sql import DataFrame, SparkSession
 
 from gapgram.corpus import TextRules
+from gapgram.counting.local import BAND_POSITIONS, check_length
 from gapgram.counting.spark import sample
 from gapgram.counting.spark.bands import Cuts, Stream, count_bands
 from gapgram.counting.spark.refusal import first_refused
@@ -23,7 +24,6 @@ from gapgram.errors import TextError, UsageError
 from gapgram.lattice import Lattice
 from gapgram.vocabulary import Vocabulary
 
-BAND_POSITIONS = 1 << 20  # about
 _PLACES = 1 << 31  # of windows laid one after the other that a band can number
 
 
@@ -71,14 +71,14 @@ def count_text(
         learned = learn(lines, rules=rules, min_count=min_count, vocab_limit=vocab_limit)
     except RefusedError:
         raise first_refused(spark, paths, rules) from None
-    _check_length(learned.longest, lattice.order)
+    check_length(learned.longest, lattice.order)
     cuts = Cuts.of(learned.counts, bands or _bands(learned, spark))
     _check_cuts(cuts, lattice.order)
     words = learned.vocabulary
     broadcast = spark.sparkContext.broadcast((words.pool, words.offsets, words.slots))
     try:
         stream = Stream(broadcast, rules)
-        tables = count_bands(lines, stream, lattice, cuts, len(cuts))
+        tables = count_bands(lines, stream, lattice, cuts)
         write_shards(tables, shards)
         pieces = Shards(spark, shards, copies)
         try:
@@ -91,7 +91,8 @@ def count_text(
 
 
 def _bands(learned: Learned, spark: SparkSession) -> int:
-    return max(spark.sparkContext.defaultParallelism, math.ceil(int(learned.counts.sum()) / BAND_POSITIONS))
+    cores: int = spark.sparkContext.defaultParallelism
+    return max(cores, math.ceil(int(learned.counts.sum()) / BAND_POSITIONS))
 
 
 def _check_cuts(cuts: Cuts, order: int) -> None:
@@ -100,12 +101,4 @@ def _check_cuts(cuts: Cuts, order: int) -> None:
         raise TextError(
             f"{most:,} grams of order {order} start with one word or a few: at most {_PLACES // (order + 1):,} can be "
             "counted at once; lower the order or split the text"
-        )
-
-
-def _check_length(longest: int, order: int) -> None:
-    if longest + 1 < order - 1:
-        raise TextError(
-            f"order {order} is larger than any sentence: the longest has {longest} words, which allow "
-            f"order {longest + 2} at most"
         )

@@ -72,7 +72,7 @@ class _Refusing:
 def _refused(data: bytes, lines_before: int, rules: TextRules, *, at_start: bool) -> tuple[int, str]:
     """The line, counted from the start of the split, and what is wrong with it."""
     if at_start and not lines_before:
-        kind, _ = decompressed(io.BytesIO(data[:6]))  # type: ignore[arg-type]
+        kind, _ = decompressed(io.BytesIO(data[:6]))
         if kind != "plain":
             return 1, f"{kind} data that Spark did not unpack: it goes by the name (.gz, .bz2, .zst), and reads no xz"
     try:

@@ -23,7 +23,7 @@ DEFAULT_MASTER = "local[*,4]"  # all cores; a task is tried four times, as on a 
 
 @contextlib.contextmanager
 def session_for(
-    session: SparkSession | None, master: str | None, settings: Mapping[str, str], *, shown: bool
+    session: SparkSession | None, master: str | None, settings: Mapping[str, str]
 ) -> Iterator[SparkSession]:
     """The user's session where there is one, else a new one that ends with the work.
 
@@ -31,7 +31,7 @@ def session_for(
     """
     with sentences():
         if session is None:
-            own = _start(master, settings, shown)
+            own = _start(master, settings)
             try:
                 yield own
             finally:
@@ -46,20 +46,20 @@ def session_for(
 
 def is_local(spark: SparkSession) -> bool:
     """Whether all tasks run on this machine, so that they see its files."""
-    return spark.sparkContext.master.startswith("local")
+    master: str = spark.sparkContext.master
+    return master.startswith("local")
 
 
-def _start(master: str | None, settings: Mapping[str, str], shown: bool) -> SparkSession:
+def _start(master: str | None, settings: Mapping[str, str]) -> SparkSession:
     check_java()
     if SparkSession.getActiveSession() is not None:
         raise UsageError("a Spark session is running in this process: pass it on (spark=session)")
     wanted = {
         "spark.app.name": "gapgram",
-        "spark.master": master or os.environ.get("MASTER") or DEFAULT_MASTER,
+        "spark.master": master or DEFAULT_MASTER,
         "spark.log.level": "FATAL",  # what fails is said in one sentence
         "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": str(shown and sys.stderr.isatty()).lower(),
-        "spark.sql.shuffle.partitions": "200",
+        "spark.ui.showConsoleProgress": "false",
     }
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if wanted["spark.master"].startswith("local") and "SPARK_LOCAL_IP" not in os.environ:
@@ -87,7 +87,7 @@ def check_java() -> None:
     if not java or not os.access(java, os.X_OK):
         where = f"JAVA_HOME is {home} and holds no bin/java" if home else "no java was found"
         raise EngineError(f"Spark needs Java {JAVA} or later, and {where}: {advice}")
-    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)  # noqa: S603
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
     found = re.search(r'version "(?:1\.)?(\d+)', said.stderr + said.stdout)
     if found and int(found[1]) < JAVA:
         raise EngineError(f"Spark needs Java {JAVA} or later, and {java} is Java {found[1]}: {advice}")
@@ -102,25 +102,30 @@ def sentences() -> Iterator[None]:
         raise _said(str(error)) from None
 
 
+# What Spark calls a file that is not there, and one that it cannot read.
+_MISSING = re.compile(r"Path does not exist: (\S+?)\.?(?:\s|$)|FileNotFoundException: (?:File )?(\S+)")
+_UNREADABLE = re.compile(r"rror while reading file (\S+?)\.?(?:\s|$)")
+_CAUSES = (
+    re.compile(r"^Caused by: (.+)$", re.MULTILINE),
+    re.compile(r"^((?:\w+\.)*[A-Z]\w*(?:Error|Exception): .+)$", re.MULTILINE),
+)
+
+
 def _said(message: str) -> EngineError | TextError:
-    found = re.search(r"Path does not exist: (\S+?)\.? SQLSTATE|Path does not exist: (\S+)|FileNotFoundException: (?:File )?(\S+)", message)
-    if found:
-        path = next(g for g in found.groups() if g)
-        return TextError(f"{shown_path(path)}: no such file, nor any that the name stands for")
-    found = re.search(r"rror while reading file (\S+?)\.?\s", message)
-    if found:
-        cause = _innermost(message)
-        return TextError(f"{shown_path(found[1])}: cannot be read by Spark: {cause}")
-    return EngineError(f"Spark failed: {_innermost(message)}")
+    if found := _MISSING.search(message):
+        path = shown_path(found[1] or found[2])
+        return TextError(f"{path}: no such file, nor any that the name stands for")
+    if found := _UNREADABLE.search(message):
+        return TextError(f"{shown_path(found[1])}: Spark cannot read it: {_cause(message)}")
+    return EngineError(f"Spark failed: {_cause(message)}")
 
 
-def _innermost(message: str) -> str:
-    """The last cause of a Java stack, or the last line of a Python one; else the first line."""
-    causes = re.findall(r"^Caused by: (.+)$", message, re.MULTILINE) or re.findall(
-        r"^((?:\w+\.)*[A-Z]\w*(?:Error|Exception): .+)$", message, re.MULTILINE
-    )
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
-    return causes[-1] if causes else (lines[0] if lines else "it did not say why")
+def _cause(message: str) -> str:
+    """The last cause that a stack of Java or Python names, else the first line."""
+    for pattern in _CAUSES:
+        if causes := pattern.findall(message):
+            return str(causes[-1])
+    return next((line.strip() for line in message.splitlines() if line.strip()), "it did not say why")
 
 
 def shown_path(path: str) -> str:

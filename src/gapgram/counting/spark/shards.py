@@ -7,9 +7,11 @@ first, compressed as they are: they are smaller than the model.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
-from gapgram.counting.assemble import Piece
 from gapgram.counting.spark.batches import batch_of, bytes_of
+from gapgram.counts import Piece
 from gapgram.errors import EngineError
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
@@ -26,7 +28,7 @@ from gapgram.pattern import Pattern
 Array = npt.NDArray[np.int64]
 
 SHARDS = (
-    "band int, pattern int, part int, windows bigint, grams binary, contexts binary, rows binary"
+    "band int, pattern int, part int, windows bigint, n_grams bigint, grams binary, contexts binary, rows binary"
 )
 _TABLES = ("grams", "contexts", "rows")
 _ROW = pa.schema(
@@ -35,11 +37,11 @@ _ROW = pa.schema(
         ("pattern", pa.int32()),
         ("part", pa.int32()),
         ("windows", pa.int64()),
+        ("n_grams", pa.int64()),
         *((name, pa.binary()) for name in _TABLES),
     ]
 )
 PART_NUMBERS = 1 << 18  # numbers of each table that a row holds at most: 2 MiB
-_GROUP_BYTES = 1 << 20  # of rows that lie together, compressed, about: what the driver reads at once
 
 
 def shard_rows(band: int, pattern: Pattern, windows: int, piece: Piece) -> Iterator[pa.RecordBatch]:
@@ -48,15 +50,13 @@ def shard_rows(band: int, pattern: Pattern, windows: int, piece: Piece) -> Itera
     for part in range(max(-(-table.size // PART_NUMBERS) for table in tables)):
         numbers = slice(part * PART_NUMBERS, (part + 1) * PART_NUMBERS)
         blobs = [table[numbers].tobytes() for table in tables]
-        yield batch_of(_ROW, [band], [pattern.mask], [part], [windows], *([blob] for blob in blobs))
+        yield batch_of(_ROW, [band], [pattern.mask], [part], [windows], [piece.grams.size], *([blob] for blob in blobs))
 
 
 def write_shards(tables: DataFrame, folder: str) -> None:
-    """Run what `bands.count_bands` plans, and keep its rows."""
-    # Rows are large, so that Parquet must not wait for a hundred before it looks at their size.
-    checks = {f"parquet.{what}.size.row.check.min": "1" for what in ("block", "page")}
-    writer = tables.write.options(compression="zstd", **checks)
-    writer.option("parquet.block.size", str(_GROUP_BYTES)).parquet(folder)
+    """Run what `bands.count_bands` plans, and keep its rows, each a row group of its own: they are large."""
+    options = {"parquet.block.row.count.limit": "1", "parquet.enable.dictionary": "false", "compression": "zstd"}
+    tables.write.options(**options).parquet(folder)
 
 
 class Shards:
@@ -66,10 +66,10 @@ class Shards:
         """`copies`: where to put copies of files that are not on this machine; removed in the end."""
         self.folder = folder
         self._copies = TemporaryDirectory(prefix="gapgram-shards-", dir=copies)
-        self._files = [_File.open(path) for path in _local_files(spark, folder, self._copies.name)]
+        self._files = [pq.ParquetFile(path, memory_map=True) for path in _local_files(spark, folder, self._copies.name)]
         self._places: dict[int, list[_Place]] = {}
         for file in self._files:
-            for place in file.places():
+            for place in _places_of(file):
                 self._places.setdefault(place.pattern, []).append(place)
         for places in self._places.values():
             places.sort(key=lambda place: (place.band, place.part))
@@ -77,7 +77,7 @@ class Shards:
     def close(self) -> None:
         """Close the files and remove copies."""
         for file in self._files:
-            file.parquet.close()
+            file.close()
         self._copies.cleanup()
 
     def check(self, lattice: Lattice, positions: tuple[int, ...]) -> None:
@@ -86,62 +86,65 @@ class Shards:
             places = self._places.get(pattern.mask, [])
             if tuple(place.windows for place in places if not place.part) != positions:
                 raise EngineError(
-                    f"{self.folder}: the counts of pattern {pattern} are not those of the whole text: either the folder "
-                    "is not one that all machines share, or the text changed while it was read"
+                    f"{self.folder}: the counts of pattern {pattern} are not those of the whole text: either the "
+                    "folder is not one that all machines share, or the text changed while it was read"
                 )
 
-    def of(self, pattern: Pattern) -> Iterator[Piece]:
+    def of(self, pattern: Pattern) -> Iterator[ShardedPiece]:
         """The pieces of a pattern, band after band; may be asked for again and again."""
-        places = self._places[pattern.mask]
-        begin = 0
-        while begin < len(places):
-            end = begin + 1
-            while end < len(places) and places[end].band == places[begin].band:
-                end += 1
-            yield _piece([place.read() for place in places[begin:end]])
-            begin = end
+        for _, places in groupby(self._places[pattern.mask], key=lambda place: place.band):
+            yield ShardedPiece(list(places))
 
 
-@dataclass(frozen=True)
-class _File:
-    """A shard on this machine."""
+class ShardedPiece:
+    """A `Piece` that reads its arrays when they are asked for."""
 
-    parquet: pq.ParquetFile
+    def __init__(self, places: list[_Place]) -> None:
+        self._places = places
 
-    @classmethod
-    def open(cls, path: Path) -> _File:
-        return cls(pq.ParquetFile(path, memory_map=True))
+    @property
+    def n_grams(self) -> int:
+        return self._places[0].n_grams
 
-    def places(self) -> Iterator[_Place]:
-        """Where each row lies."""
-        for group in range(self.parquet.num_row_groups):
-            facts = self.parquet.read_row_group(group, columns=["band", "pattern", "part", "windows"])
-            columns = (facts[name].to_pylist() for name in ("band", "pattern", "part", "windows"))
-            for row, (band, pattern, part, windows) in enumerate(zip(*columns, strict=True)):
-                yield _Place(band, pattern, part, windows, self.parquet, group, row)
+    @cached_property
+    def grams(self) -> Array:
+        return self._read("grams")
+
+    @cached_property
+    def contexts(self) -> Array:
+        return self._read("contexts")
+
+    @cached_property
+    def rows(self) -> Array:
+        return self._read("rows").reshape(-1, 4)
+
+    def _read(self, table: str) -> Array:
+        return np.concatenate([place.read(table) for place in self._places])
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(NamedTuple):
     """A row of the shards: what it is and where it lies."""
 
     band: int
     pattern: int
     part: int
     windows: int
-    parquet: pq.ParquetFile
+    n_grams: int
+    file: pq.ParquetFile
     group: int
-    row: int
 
-    def read(self) -> list[Array]:
-        """The numbers of its tables."""
-        table = self.parquet.read_row_group(self.group, columns=list(_TABLES)).slice(self.row, 1)
-        return [bytes_of(table[name].chunk(0))[0].view(np.int64) for name in _TABLES]
+    def read(self, table: str) -> Array:
+        """The numbers of one of its tables."""
+        column = self.file.read_row_group(self.group, columns=[table])[table]
+        return bytes_of(column.chunk(0))[0].view(np.int64)
 
 
-def _piece(parts: list[list[Array]]) -> Piece:
-    grams, contexts, rows = (np.concatenate(tables) for tables in zip(*parts, strict=True))
-    return Piece(grams, contexts, rows.reshape(-1, 4))
+def _places_of(file: pq.ParquetFile) -> Iterator[_Place]:
+    names = _Place._fields[:5]
+    for group in range(file.num_row_groups):
+        facts = file.read_row_group(group, columns=list(names))
+        band, pattern, part, windows, n_grams = (facts[name][0].as_py() for name in names)
+        yield _Place(band, pattern, part, windows, n_grams, file, group)
 
 
 def _local_files(spark: SparkSession, folder: str, copies: str) -> list[Path]:

@@ -13,9 +13,8 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
-from gapgram.corpus import TextRules
+from gapgram.corpus import PartOfText, Reader, TextRules
 from gapgram.counting.spark.batches import batch_of, blocks_of, bytes_of
-from gapgram.counting.spark.learning import PartReader
 from gapgram.counts import TextInfo
 from gapgram.errors import TextError, UsageError
 from gapgram.kernels import words as kernels
@@ -24,6 +23,8 @@ from gapgram.vocabulary import Vocabulary, slots_for
 Array = npt.NDArray[np.int64]
 
 _COUNTED = pa.schema([("word", pa.binary()), ("count", pa.int64())])
+_MOST_PARTITIONS = 2000  # that words are shuffled into
+_WORDS = 1 << 16  # that go into one batch
 _FACT = b"\n"  # facts are counted as words are, under names that no word can have
 
 
@@ -64,6 +65,7 @@ def read_lines(spark: SparkSession, paths: list[str], *also: str) -> DataFrame:
 def learn(lines: DataFrame, *, rules: TextRules, min_count: int, vocab_limit: int | None) -> Learned:
     """The vocabulary and the facts of a text, as `corpus.read_corpus` learns them."""
     per_part = lines.mapInArrow(_Learning(rules), "word binary, count bigint")
+    per_part = per_part.repartition(min(lines.rdd.getNumPartitions(), _MOST_PARTITIONS), "word")
     counted = per_part.groupBy("word").agg(sql.sum("count").alias("count"), sql.max("count").alias("largest"))
     counted = counted.persist(StorageLevel.MEMORY_AND_DISK)
     try:
@@ -94,23 +96,27 @@ class _Learning:
     rules: TextRules
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        reader = PartReader(self.rules)
+        reader = Reader(rules=self.rules)
         try:
             for block in blocks_of(batches):
-                reader.read(block)
+                for _ in reader.read_block(block):
+                    pass
         except TextError:
             yield batch_of(_COUNTED, [_FACT + b"refused"], [1])
             return
-        facts = reader.facts()
+        part = reader.part()
+        facts = {**{name: getattr(part, name) for name in ("lines", "sentences", "words", "longest")},
+                 "digest_low": part.digest & 0xFFFFFFFF, "digest_high": part.digest >> 32}  # fmt: skip
         yield batch_of(_COUNTED, [_FACT + name.encode() for name in facts], list(facts.values()))
-        pool, offsets, counts = reader.words()
-        words = pa.Array.from_buffers(
-            pa.large_binary(), counts.size, [None, pa.py_buffer(offsets), pa.py_buffer(pool)]
-        )
-        step = 1 << 16
-        for begin in range(0, counts.size, step):
-            part = words.slice(begin, step).cast(pa.binary())
-            yield pa.RecordBatch.from_arrays([part, pa.array(counts[begin : begin + step])], schema=_COUNTED)
+        yield from _word_batches(part)
+
+
+def _word_batches(part: PartOfText) -> Iterator[pa.RecordBatch]:
+    buffers = [None, pa.py_buffer(part.offsets), pa.py_buffer(part.pool)]
+    words = pa.Array.from_buffers(pa.large_binary(), part.counts.size, buffers)
+    for begin in range(0, part.counts.size, _WORDS):
+        some = words.slice(begin, _WORDS).cast(pa.binary())
+        yield pa.RecordBatch.from_arrays([some, pa.array(part.counts[begin : begin + _WORDS])], schema=_COUNTED)
 
 
 def _facts(table: pa.Table) -> dict[str, int]:
