@@ -13,10 +13,10 @@ from gapgram.corpus import blocks_of_sentences, read_corpus
 from gapgram.counting import count
 from gapgram.discounts import estimate_discounts
 from gapgram.errors import DiscountWarning, UsageError
-from gapgram.kernels.tables import FIRST_ROW
 from gapgram.kernels import fitting
 from gapgram.kernels.gate import context_bucket
 from gapgram.kernels.lookup import BUCKET
+from gapgram.kernels.tables import FIRST_ROW
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 from gapgram.reference.counts import ReferenceCounts, keep

@@ -22,7 +22,7 @@ from gapgram.textfile import decompressed, open_raw
 from gapgram.weights.sample import sample_bytes, sample_positions
 from gapgram.work_folder import WorkFolder
 
-_PROCESS = 200 << 20  # what the program itself and its libraries may take, beside the limit
+_PROGRAM = 100 << 20  # what compiled kernels and the like may take beside the limit
 _WORD_BYTES = 5  # of a word of plain text, with its space: for a first guess
 _PACKED = 4  # how much larger a compressed text is inside
 
@@ -35,6 +35,7 @@ class Limits:
     threads: int
     output: Path
     tmp: Path
+    held_before: int
 
     @classmethod
     def of(cls, memory: str | int | None, threads: int | None, output: str | Path, tmp: str | Path | None) -> Limits:
@@ -44,7 +45,7 @@ class Limits:
         if not folder.is_dir():
             raise UsageError(f"{folder}: no such folder for temporary files; make it, or name another (--tmp)")
         limit = default_memory() if memory is None else parse_size(memory)
-        return cls(limit, checked_threads(threads), place, folder.resolve())
+        return cls(limit, checked_threads(threads), place, folder.resolve(), resident())
 
     @property
     def work_folder(self) -> Path:
@@ -71,9 +72,15 @@ class Limits:
         return sample_bytes(len(lattice.stored), lattice.order)
 
     def left(self) -> int:
-        """The memory that the next stage may take."""
+        """The memory that the next stage may take: what is not held already, by a vocabulary for example."""
         trim()
-        return max(1, min(self.memory, self.memory + _PROCESS - resident()))
+        held = max(0, resident() - self.held_before - _PROGRAM)
+        return max(self.memory - held, self.memory // 2)
+
+    @property
+    def most_resident(self) -> int:
+        """What the process may hold in all."""
+        return self.memory + self.held_before
 
     def check_room(self, positions: int, lattice: Lattice, used: int = 0) -> None:
         """Refuse work for which the disks have too little room; `used` bytes are there already."""

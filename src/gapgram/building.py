@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ from gapgram.vocabulary import Vocabulary
 from gapgram.weights import Weights
 from gapgram.work_folder import WorkFolder
 
-_STAGE = "tables"
+_BEGUN, _STAGE = "file", "tables"
 _SECONDS = 0.005  # between two looks at the memory in use
 
 Weigh = Callable[[Counts], tuple[Weights, Discounts]]
@@ -76,6 +77,9 @@ def _tables(
         return found
     counted = pieces()
     file = Unfinished.new(output, container.MODEL)
+    if folder is not None:
+        discard_tables(output, folder)
+        folder.note(_BEGUN, file.aside.name)
     try:
         for section, array in Counts.word_arrays(vocabulary).items():
             file.add(section, array)
@@ -84,17 +88,17 @@ def _tables(
         if folder is not None:
             folder.note(_STAGE, file.state)
     except BaseException:
-        file.discard()
+        if folder is None or folder.done(_STAGE) is None:
+            file.discard()
         raise
     return file
 
 
 def discard_tables(output: str | Path, folder: WorkFolder) -> None:
-    """Remove the unfinished file that an earlier run has left."""
-    noted = folder.done(_STAGE)
-    found = Unfinished.resumed(output, container.MODEL, noted) if noted else None
-    if found is not None:
-        found.discard()
+    """Remove the unfinished file that a run has left."""
+    name = folder.done(_BEGUN)
+    if name is not None:
+        (Path(os.path.realpath(output)).parent / Path(name).name).unlink(missing_ok=True)
 
 
 @contextmanager

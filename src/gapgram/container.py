@@ -30,7 +30,7 @@ import xxhash
 
 from gapgram.errors import ModelFileError
 
-VERSION = 1
+VERSION = 2
 COUNTS, MODEL = 1, 2
 KINDS = {COUNTS: "counts", MODEL: "a model"}
 

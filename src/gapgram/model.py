@@ -106,8 +106,8 @@ class Model(Queries):
     @cached_property
     def arrays(self) -> lookup.ModelArrays:
         """What the lookup kernels take."""
-        arrays = {**self._parts.arrays(), "tables": self.counts.tables}
-        return lookup.ModelArrays(*(arrays[name] for name in lookup.ModelArrays._fields))
+        arrays = self._parts.arrays()
+        return lookup.ModelArrays(self.counts.tables, *(arrays[name] for name in lookup.ModelArrays._fields[1:]))
 
     @cached_property
     def uniform(self) -> float:

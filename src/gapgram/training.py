@@ -207,7 +207,7 @@ class _Run:
             text=TextInfo(facts.sentences, facts.words, facts.digest, facts.rule),
             pieces=pieces,
             weigh=weigh,
-            memory=limits.memory,
+            memory=limits.most_resident,
             folder=folder,
         )
 

@@ -56,6 +56,7 @@ class WorkFolder:
             other = {k: v for k, v in notes["identity"].items() if v != _plain(identity).get(k)}
             notes["stages"].items()
         except (ValueError, KeyError, AttributeError, OSError):
+            lock.close()
             raise UsageError(f"{path}: not as gapgram leaves it; start anew, without --resume") from None
         if other:
             lock.close()

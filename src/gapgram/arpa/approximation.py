@@ -30,7 +30,7 @@ _START, _UNKNOWN = SPECIAL.index(START), SPECIAL.index(UNKNOWN)
 
 def approximate(model: Model, *, threads: int | None = None) -> BackoffModel:
     """The nearest backoff model with the contiguous grams of a model."""
-    base, words, children, _ = contiguous_tree(model)
+    base, words, children = contiguous_tree(model)[:3]
     probs = np.empty(len(words))
     probs[: base[1]] = model.distribution([UNKNOWN] * (model.order - 1))
     ids = word_ids(base, words, children, 1, np.empty((1, 0), np.int64))

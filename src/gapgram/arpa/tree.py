@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -12,15 +14,31 @@ from gapgram.pattern import Pattern
 Array = npt.NDArray[np.int64]
 
 
-def contiguous_tree(model: Model) -> tuple[Array, Array, Array, Array]:
-    """(base, words, children, counts): the tables of the contiguous patterns are the tree already."""
-    patterns = [Pattern.contiguous(k) for k in range(model.order)]
-    entries = [model.counts.grams(p) for p in patterns]
-    base = np.cumsum([0, *map(len, entries)])
-    flat = np.concatenate(entries)
-    begins = [(model.counts.contexts(p)[:-1] >> ROW_BITS) + base[k] for k, p in enumerate(patterns) if k > 0]
-    children = np.concatenate([*begins, np.full(len(entries[-1]) + 1, base[-1])])
-    return base, flat >> COUNT_BITS, children, flat & COUNT_MASK
+class Tree(NamedTuple):
+    """Grams as `kernels.backoff` has them, their counts, and the place of each in its pattern's table."""
+
+    base: Array
+    words: Array
+    children: Array
+    counts: Array
+    places: list[Array]
+
+
+def contiguous_tree(model: Model) -> Tree:
+    """The tables of the contiguous patterns, sorted by word below each gram."""
+    words, counts, sizes, places = [], [], [], [np.arange(1)]
+    for pattern in map(Pattern.contiguous, range(model.order)):
+        grams, begins = model.counts.grams(pattern), model.counts.contexts(pattern) >> ROW_BITS
+        n = np.diff(begins)[places[-1]]
+        unsorted = np.arange(grams.size) + np.repeat(begins[:-1][places[-1]] - np.cumsum(n) + n, n)
+        places.append(unsorted[np.lexsort((grams[unsorted] >> COUNT_BITS, np.repeat(np.arange(n.size), n)))])
+        words.append(grams[places[-1]] >> COUNT_BITS)
+        counts.append(grams[places[-1]] & COUNT_MASK)
+        sizes.append(n)
+    base = np.cumsum([0, *map(len, words)])
+    ends = base[1] + np.cumsum(np.concatenate([base[:0], *sizes[1:]]))
+    children = np.concatenate([base[1:2], ends, np.full(len(words[-1]), base[-1])])
+    return Tree(base, np.concatenate(words), children, np.concatenate(counts), places[1:])
 
 
 def word_ids(base: Array, words: Array, children: Array, length: int, shorter: Array) -> Array:

@@ -16,7 +16,7 @@ from typing import IO, cast
 import numpy as np
 import numpy.typing as npt
 
-from gapgram.arpa.tree import contiguous_tree, word_ids
+from gapgram.arpa.tree import Tree, contiguous_tree, word_ids
 from gapgram.backoff_model import NEVER, BackoffModel, Grams
 from gapgram.container import written_aside
 from gapgram.errors import UsageError
@@ -24,6 +24,7 @@ from gapgram.kernels import backoff as kernels
 from gapgram.kernels.lookup import BACKOFF, SCALE
 from gapgram.kernels.tables import FIRST_ROW, ROW_MASK
 from gapgram.model import Model
+from gapgram.pattern import Pattern
 from gapgram.vocabulary import SPECIAL, START
 
 Array = npt.NDArray[np.int64]
@@ -41,45 +42,41 @@ def as_backoff(model: Model) -> BackoffModel:
             "context for each context, this model mixes several. Train --model mkn, use the model itself "
             "through gapgram.kenlm, or write an approximation (--approximate)"
         )
-    base, words, children, counts = contiguous_tree(model)
-    probs = _probabilities(model, base, words, children, counts)
-    backoffs = np.concatenate([_backoffs(model, k) for k in range(1, model.order + 1)])
+    tree = contiguous_tree(model)
+    base, words, children = tree[:3]
+    probs = _probabilities(model, tree)
+    backoffs = [_rows(model, k, tree.places[k - 1])[:, BACKOFF] for k in range(1, model.order)]
+    backoffs.append(np.ones(len(tree.places[-1])))
     with np.errstate(divide="ignore"):
-        grams = Grams(base, words, children, np.log10(probs), np.maximum(np.log10(backoffs), NEVER))
+        grams = Grams(base, words, children, np.log10(probs), np.maximum(np.log10(np.concatenate(backoffs)), NEVER))
     grams.log10_probs[SPECIAL.index(START)] = NEVER
     return BackoffModel(model.vocabulary, grams, str(model.signature), model.path)
 
 
-def _probabilities(model: Model, base: Array, words: Array, children: Array, counts: Array) -> Floats:
+def _probabilities(model: Model, tree: Tree) -> Floats:
     """The probability of each gram, from the shortest to the longest."""
+    base, words, children, counts, places = tree
     suffixes = kernels.suffixes_of(base, model.order, words, children)
     probs = np.empty(len(words))
     for p, (first, last) in enumerate(pairwise(base)):
         left = counts[first:last] - model.parts.derived["discounts"][p, np.minimum(counts[first:last], 3)]
         left = np.where(counts[first:last] > 0, left, 0.0)
         if p == 0:
-            row = _rows(model, 0)[0]
+            row = _rows(model, 0, np.arange(1))[0]
             probs[first:last] = left * row[SCALE] + row[BACKOFF] * model.uniform
         else:
-            parents = np.arange(base[p - 1], first)
-            rows = _rows(model, p)[np.repeat(parents - base[p - 1], np.diff(children[base[p - 1] : first + 1]))]
+            contexts = np.repeat(places[p - 1], np.diff(children[base[p - 1] : first + 1]))
+            rows = _rows(model, p, contexts)
             probs[first:last] = left * rows[:, SCALE] + rows[:, BACKOFF] * probs[suffixes[first:last]]
     return probs
 
 
-def _rows(model: Model, p: int) -> Floats:
-    """The values of all contexts of pattern p."""
-    contexts = model.counts.contexts(model.counts.patterns[p])[:-1]
-    first = int(model.counts.tables.places[p, FIRST_ROW])
-    values: Floats = model.parts.derived["row_values"][first + (contexts & ROW_MASK)]
+def _rows(model: Model, p: int, contexts: Array) -> Floats:
+    """The values of some contexts of pattern {1 … p}, by their places in its table."""
+    pattern = Pattern.contiguous(p)
+    first = int(model.counts.tables.places[model.counts.index(pattern), FIRST_ROW])
+    values: Floats = model.parts.derived["row_values"][first + (model.counts.contexts(pattern)[contexts] & ROW_MASK)]
     return values
-
-
-def _backoffs(model: Model, length: int) -> Floats:
-    """The backoff of each gram of a length; 1 for the longest."""
-    if length == model.order:
-        return np.ones(model.counts.size(model.counts.patterns[-1]))
-    return _rows(model, length)[:, BACKOFF]
 
 
 def write_arpa(model: Model | BackoffModel, path: str | Path) -> None:

@@ -30,7 +30,8 @@ def assemble(patterns: tuple[Pattern, ...], pieces: dict[Pattern, list[Piece]]) 
         first, step = int(at[kernels.FIRST_CONTEXT]), int(at[kernels.STRIDE])
         for piece, row_numbers in zip(pieces.pop(pattern), numbers[p], strict=True):
             bit = int(at[kernels.GRAM_BIT]) + done * GRAM_WIDTH
-            found, counts = kernels.pack_grams(piece.grams, grams, bit, GRAM_WIDTH, int(at[kernels.CODE_BITS]))
+            code_bits, key_bits = int(at[kernels.CODE_BITS]), int(at[kernels.KEY_BITS])
+            found, counts = kernels.pack_grams(piece.grams, grams, bit, GRAM_WIDTH, code_bits, key_bits)
             large.append((found + at[kernels.FIRST_GRAM] + done, counts))
             kernels.place_contexts(piece.contexts, done, row_numbers, contexts[first:], step)
             done += piece.grams.size
@@ -55,7 +56,8 @@ def places_of(patterns: tuple[Pattern, ...], sizes: list[int], n_rows: list[int]
     places[:, kernels.FIRST_GRAM] = np.cumsum([0, *sizes[:-1]])
     places[:, kernels.GRAM_BIT] = places[:, kernels.FIRST_GRAM] * GRAM_WIDTH
     places[:, kernels.WIDTH] = GRAM_WIDTH
-    places[:, kernels.CODE_BITS] = GRAM_WIDTH - word_bits(sizes[0])
+    places[:, kernels.KEY_BITS] = checked_key_bits(sizes[0])
+    places[:, kernels.CODE_BITS] = GRAM_WIDTH - places[:, kernels.KEY_BITS]
     places[:, kernels.N_ROWS] = n_rows
     places[:, kernels.FIRST_ROW] = np.cumsum([0, *n_rows[:-1]])
     places[:, kernels.TAIL] = [number[p.tail] for p in patterns]
@@ -78,9 +80,9 @@ def n_contexts(places: Array) -> int:
     return int((places[:, kernels.N_CONTEXTS] + 1).sum())
 
 
-def word_bits(n_words: int) -> int:
-    """The bits that a word id takes; at least two are left for the count."""
-    bits = max(1, (n_words - 1).bit_length())
+def checked_key_bits(n_words: int) -> int:
+    """The bits that a word takes in a gram; at least two are left for the count."""
+    bits = int(kernels.key_bits_of(n_words))
     if bits > GRAM_WIDTH - 2:
         raise TextError(f"{n_words:,} different words: at most {1 << (GRAM_WIDTH - 2):,} can be told apart")
     return bits

@@ -41,12 +41,12 @@ class _Node:
 class Band:
     """Windows laid out one after the other as a text of their own."""
 
-    def __init__(self, windows: Ids, first_word: int, last_word: int, lattice: Lattice) -> None:
+    def __init__(self, windows: Ids, first_word: int, last_word: int, n_words: int, lattice: Lattice) -> None:
         self.lattice, self.order = lattice, lattice.order
         self.first_word, self.last_word = first_word, last_word
         self.ids = windows.reshape(-1)
         self.reach: Bytes = sorting.window_reach(windows)
-        self.word_bits = max(1, int(windows.max(initial=1)).bit_length())
+        self.key_bits = int(tables.key_bits_of(n_words))
         self.marks = [np.zeros(self.ids.size if m else 0, np.uint8) for m in range(self.order)]
 
     def pieces(self) -> dict[Pattern, Piece]:
@@ -104,7 +104,7 @@ class Band:
         self, node: _Node, distance: int, reach: int, only: Bytes = NO_MARKS, marks: Bytes = NO_MARKS
     ) -> tuple[Ids, Ids, Ids]:
         refined: tuple[Ids, Ids, Ids] = sorting.refine(
-            node.positions, node.starts, distance, reach, self.ids, self.reach, only, marks, self.word_bits
+            node.positions, node.starts, distance, reach, self.ids, self.reach, only, marks, self.key_bits
         )
         return refined
 

@@ -34,7 +34,7 @@ def count(corpus: Corpus, lattice: Lattice, *, threads: int | None = None, shown
     bands = Bands.of(corpus.ids, len(corpus.vocabulary), n_bands if n_bands == 1 else max(n_bands, 2 * threads))
 
     def work(band: tuple[int, int]) -> dict[Pattern, Piece]:
-        return Band(bands.windows(band, lattice.order), *band, lattice).pieces()
+        return Band(bands.windows(band, lattice.order), *band, len(corpus.vocabulary), lattice).pieces()
 
     with Progress("counting", total=len(bands), unit="band", shown=shown) as bar:
         results = in_threads(work, bands, threads, bar)

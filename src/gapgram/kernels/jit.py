@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -10,11 +12,26 @@ import numpy as np
 from numba.core import event
 
 
+def _cache_folder() -> str:
+    """A folder beside the sources that changes with them: a cached kernel does not notice changes of what it calls."""
+    folder = Path(__file__).parent
+    sources = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(folder.glob("*.py"))))
+    return str(folder / "__pycache__" / sources.hexdigest()[:12])
+
+
+_CACHE = _cache_folder()
+
+
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile on first use, cache on disk, release the lock; no fast-math, so results never vary."""
     if numba.config.DISABLE_JIT:
         return np.errstate(over="ignore")(function)  # hashes overflow on purpose
-    return numba.njit(cache=True, nogil=True)(function)  # type: ignore[no-any-return]
+    chosen = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = chosen or _CACHE
+    try:
+        return numba.njit(cache=True, nogil=True)(function)  # type: ignore[no-any-return]
+    finally:
+        numba.config.CACHE_DIR = chosen
 
 
 class _OnFirstCompilation(event.Listener):  # type: ignore[misc]

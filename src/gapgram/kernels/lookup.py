@@ -33,6 +33,7 @@ from gapgram.kernels.tables import (
     FIRST_GRAM,
     FIRST_ROW,
     GRAM_BIT,
+    KEY_BITS,
     N_CONTEXTS,
     N_GRAMS,
     N_ROWS,
@@ -45,6 +46,7 @@ from gapgram.kernels.tables import (
     WIDTH,
     Tables,
     begin_of,
+    key_of,
     large_count,
     read_bits,
     word_and_count,
@@ -70,21 +72,29 @@ class ModelArrays(NamedTuple):
 
 
 @kernel
-def _search(grams, bit, width, low, size, keys, active, n_active):
-    """Of each active search, find the last of the grams low … low+size-1 that is not above its key.
+def _search(grams, bit, width, code_bits, key_bits, keys, low, high, spread, guess, active, n_active, found):
+    """Of each active search i, find the gram with keys[i] among the grams low[i] … high[i]-1.
 
-    All searches take a step before any takes its next: their reads do not wait for each other.
+    guess[i] is where it is looked for first; spread[i] is how many grams the context has. `found` receives the whole
+    gram, or stays -1. All searches take a step before any takes its next: their reads do not wait for each other.
     """
     while n_active > 0:
         still = 0
         for a in range(n_active):
             i = active[a]
-            half = size[i] >> 1
-            middle = low[i] + half
-            low[i] += half * (read_bits(grams, bit + middle * width, width) <= keys[i])
-            size[i] -= half
+            g = guess[i]
+            gram = read_bits(grams, bit + g * width, width)
+            difference = keys[i] - (gram >> code_bits)
+            if difference == 0:
+                found[i] = gram
+                continue
+            if difference > 0:
+                low[i] = g + 1
+            else:
+                high[i] = g
+            guess[i] = min(max(g + (difference * spread[i] >> key_bits), low[i]), high[i] - 1)
             active[still] = i
-            still += size[i] > 1
+            still += low[i] < high[i]
         n_active = still
 
 
@@ -100,13 +110,18 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
     n = end - begin
     places, grams, contexts, parts = tables.places, tables.grams, tables.contexts, tables.parts
     n_words = places[0, N_GRAMS]
-    low = np.empty(n, np.int64)
-    size = np.empty(n, np.int64)
+    key_bits = places[0, KEY_BITS]
     keys = np.empty(n, np.int64)
+    low = np.empty(n, np.int64)
+    high = np.empty(n, np.int64)
+    spread = np.empty(n, np.int64)
+    guess = np.empty(n, np.int64)
+    found = np.empty(n, np.int64)
     active = np.empty(n + 1, np.int64)
     root = places[0, FIRST_ROW] + min(contexts[0] & ROW_MASK, places[0, N_ROWS] - 1)
     for i in range(n):
         word = np.int64(ids[begin + i]) if ids[begin + i] < n_words else np.int64(0)
+        keys[i] = key_of(word, key_bits)
         entries[0, at + i] = word
         counts[0, at + i] = word_and_count(tables, 0, word)[1]
         rows[0, at + i] = root
@@ -126,7 +141,6 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
             else:
                 rows[p, at + i] = -1
             entries[p, at + i] = context  # until the gram is found
-            keys[i] = entries[0, at + i] << code_bits | code_mask
         for i in range(n):
             context = entries[p, at + i]
             seen = context >= 0
@@ -134,28 +148,29 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
             this = contexts[record]
             following = contexts[record + stride]
             low[i] = min(this >> ROW_BITS, n_grams)
-            size[i] = max(min(following >> ROW_BITS, n_grams) - low[i], 0) * seen
+            spread[i] = max(min(following >> ROW_BITS, n_grams) - low[i], 0) * seen
             rows[p, at + i] += (this & ROW_MASK) * seen
         for k in range(parts.shape[1]):
             part = parts[p, k]
             if part > 0:  # a gram was only seen if each of its parts was
                 for i in range(n):
-                    size[i] *= entries[part, at + i] >= 0
+                    spread[i] *= entries[part, at + i] >= 0
         n_active = 0
         for i in range(n):
+            high[i] = low[i] + spread[i]
+            guess[i] = low[i] + (keys[i] * spread[i] >> key_bits)
+            found[i] = -1
             active[n_active] = i
-            n_active += size[i] > 1
-        _search(grams, bit, width, low, size, keys, active, n_active)
+            n_active += spread[i] > 0
+        _search(grams, bit, width, code_bits, key_bits, keys, low, high, spread, guess, active, n_active, found)
         for i in range(n):
             entry = np.int64(-1)
             count = np.int64(0)
-            if size[i] > 0:
-                gram = read_bits(grams, bit + low[i] * width, width)
-                if gram >> code_bits == keys[i] >> code_bits:
-                    entry = low[i]
-                    count = gram & code_mask
-                    if count == code_mask:
-                        count = large_count(first_gram + entry, tables.large_at, tables.large_counts)
+            if found[i] >= 0:
+                entry = guess[i]
+                count = found[i] & code_mask
+                if count == code_mask:
+                    count = large_count(first_gram + entry, tables.large_at, tables.large_counts)
             entries[p, at + i] = entry
             counts[p, at + i] = count
             rows[p, at + i] = min(rows[p, at + i], last_row)
@@ -259,16 +274,13 @@ def availability(ids, begins, order):
 
 
 @kernel
-def _only_chains(edge_base):
+def only_chains(edge_base):
     """Whether every pattern but the empty one falls back on exactly one other."""
-    for p in range(1, edge_base.size - 1):
-        if edge_base[p + 1] - edge_base[p] != 1:
-            return False
-    return True
+    return np.all(edge_base[2:] - edge_base[1:-1] == 1)
 
 
 @kernel
-def _chain_values(n, at, counts, rows, uniform, model, values):
+def chain_values(n, at, counts, rows, uniform, model, values):
     """[pattern, position]: the probability of the word under each pattern that falls back along its chain."""
     discounts, row_values = model.discounts, model.row_values
     for p in range(values.shape[0]):
@@ -287,6 +299,22 @@ def _chain_values(n, at, counts, rows, uniform, model, values):
 
 
 @kernel
+def chance_of(ids, t, i, column, available, counts, rows, uniform, model, chains, values, logits, shares):
+    """The probability of the word ids[t], located in a column; of `values`, where there are chains, it has place i."""
+    first, last = model.start_base[available], model.start_base[available + 1]
+    if not chains:
+        rest = share(ids, t, rows, column, available, model, logits, shares)
+        return probability(counts, rows, column, model, shares, rest * uniform)
+    if last - first == 1:
+        return values[model.starts[first], i]
+    weigh_starts(ids, t, rows, column, available, model, logits, shares)
+    chance = 0.0
+    for s in range(first, last):
+        chance += shares[model.starts[s]] * values[model.starts[s], i]
+    return chance
+
+
+@kernel
 def score_positions(ids, available, uniform, model, out):
     """log10 of the probability of every word; 0 where the word is `<s>`, which is never predicted.
 
@@ -300,29 +328,21 @@ def score_positions(ids, available, uniform, model, out):
     rows = np.zeros((n_patterns, halo + block), np.int64)
     shares = np.empty(n_patterns, np.float64)
     logits = np.empty(n_patterns, np.float64)
-    chains = _only_chains(model.edge_base)
+    chains = only_chains(model.edge_base)
     values = np.empty((n_patterns, block), np.float64)
     for begin in range(0, ids.size, block):
         end = min(begin + block, ids.size)
         locate(ids, available, begin, end, halo, entries, counts, rows, model.tables)
         if chains:
-            _chain_values(end - begin, halo, counts, rows, uniform, model, values)
+            chain_values(end - begin, halo, counts, rows, uniform, model, values)
         for i in range(end - begin):
             t = begin + i
             if ids[t] == START:
                 out[t] = 0.0
                 continue
-            first, last = model.start_base[available[t]], model.start_base[available[t] + 1]
-            if chains and last - first == 1:
-                chance = values[model.starts[first], i]
-            elif chains:
-                weigh_starts(ids, t, rows, halo + i, available[t], model, logits, shares)
-                chance = 0.0
-                for s in range(first, last):
-                    chance += shares[model.starts[s]] * values[model.starts[s], i]
-            else:
-                rest = share(ids, t, rows, halo + i, available[t], model, logits, shares)
-                chance = probability(counts, rows, halo + i, model, shares, rest * uniform)
+            chance = chance_of(
+                ids, t, i, halo + i, available[t], counts, rows, uniform, model, chains, values, logits, shares
+            )
             out[t] = math.log10(chance)
         if end < ids.size:
             entries[:, :halo] = entries[:, block : block + halo]
@@ -339,6 +359,12 @@ def sum_sequences(values, begins):
 
 
 @kernel
+def locate_few(ids, order, entries, counts, rows, tables):
+    """`locate` for one short sequence from its first word on."""
+    locate(ids, availability(ids, np.array([0, ids.size]), order), 0, ids.size, 0, entries, counts, rows, tables)
+
+
+@kernel
 def locate_one(ids, order, model):
     """Look up the last of a few words after the others: (entries, counts, rows, shares, rest).
 
@@ -348,12 +374,10 @@ def locate_one(ids, order, model):
     entries = np.full((n_patterns, ids.size), -1, np.int64)
     counts = np.zeros((n_patterns, ids.size), np.int64)
     rows = np.zeros((n_patterns, ids.size), np.int64)
-    begins = np.array([0, ids.size])
-    available = availability(ids, begins, order)
-    locate(ids, available, 0, ids.size, 0, entries, counts, rows, model.tables)
+    locate_few(ids, order, entries, counts, rows, model.tables)
     shares = np.empty(n_patterns)
     last = ids.size - 1
-    rest = share(ids, last, rows, last, available[-1], model, np.empty(n_patterns), shares)
+    rest = share(ids, last, rows, last, min(last, order - 1), model, np.empty(n_patterns), shares)
     return entries, counts, rows, shares, rest
 
 

@@ -1,10 +1,10 @@
 """Places of a text, sorted into groups of equal grams.
 
 A text is `ids`, here windows laid one after the other (`gapgram.counting.windows`), and `reach`, for each
-place how far back its grams may reach. A node of the tree of patterns holds the positions at which a pattern has a
-gram, sorted by the words of the gram, the oldest word first, then by position: `positions`, with group g
-(one distinct gram) being `positions[starts[g]:starts[g+1]]`. The nodes below it append a word at a
-distance, so they only sort inside the groups.
+place how far back its grams may reach. A node of the tree of patterns holds the positions at which a pattern
+has a gram, sorted by the oldest word of the gram, then by the keys of the others (`kernels.tables`), then by
+position: `positions`, with group g (one distinct gram) being `positions[starts[g]:starts[g+1]]`. The nodes below
+it append a word at a distance, so they only sort inside the groups.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.jit import kernel
+from gapgram.kernels.tables import key_of
 from gapgram.kernels.words import END, START
 
 
@@ -68,8 +69,8 @@ def positions_by_word(ids, n_words):
 
 
 @kernel
-def sort_by_word(keys, n, spare, buckets, word_bits):
-    """Sort keys[:n] = word << 32 | position, given in order of position."""
+def sort_by_key(keys, n, spare, buckets, key_bits):
+    """Sort keys[:n] = key of the word << 32 | position, given in order of position."""
     if n <= 32:
         for i in range(1, n):
             key = keys[i]
@@ -81,7 +82,7 @@ def sort_by_word(keys, n, spare, buckets, word_bits):
     elif n <= 768:
         keys[:n].sort()
     else:
-        digit = (word_bits + 1) // 2
+        digit = (key_bits + 1) // 2
         mask = (1 << digit) - 1
         _radix_pass(keys, n, spare, buckets, 32, mask)
         _radix_pass(spare, n, keys, buckets, 32 + digit, mask)
@@ -101,7 +102,7 @@ def _radix_pass(source, n, target, buckets, shift, mask):
 
 
 @kernel
-def refine(positions, starts, distance, reach_needed, ids, reach, only, marks, word_bits):
+def refine(positions, starts, distance, reach_needed, ids, reach, only, marks, key_bits):
     """Append to every gram of a node the word `distance` places later, or earlier where it is negative.
 
     Only places whose reach is at least `reach_needed` have such a gram; a word is never appended where
@@ -115,7 +116,7 @@ def refine(positions, starts, distance, reach_needed, ids, reach, only, marks, w
         longest = max(longest, starts[g + 1] - starts[g])
     keys = np.empty(longest, np.int64)
     spare = np.empty(longest if longest > 768 else 1, np.int64)
-    buckets = np.empty((1 << ((word_bits + 1) // 2)) + 1, np.int64)
+    buckets = np.empty((1 << ((key_bits + 1) // 2)) + 1, np.int64)
     new_positions = np.empty(positions.size, np.int32)
     new_starts = np.empty(positions.size + 1, np.int32)
     begins = np.empty(n_groups + 1, np.int32)
@@ -127,17 +128,17 @@ def refine(positions, starts, distance, reach_needed, ids, reach, only, marks, w
         for i in range(starts[g], starts[g + 1]):
             t = positions[i] + distance
             if ids[t] >= 0 and reach[t] >= reach_needed and (only.size == 0 or only[t] > 0):
-                keys[n] = np.int64(ids[t]) << 32 | t
+                keys[n] = key_of(ids[t], key_bits) << 32 | t
                 n += 1
         if n > 1:
-            sort_by_word(keys, n, spare, buckets, word_bits)
+            sort_by_key(keys, n, spare, buckets, key_bits)
         previous = np.int64(-1)
         for i in range(n):
-            word = keys[i] >> 32
-            if word != previous:
+            key = keys[i] >> 32
+            if key != previous:
                 new_starts[grams] = used
                 grams += 1
-                previous = word
+                previous = key
             new_positions[used] = keys[i] & 0xFFFFFFFF
             used += 1
     begins[n_groups] = grams

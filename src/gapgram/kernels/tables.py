@@ -1,7 +1,7 @@
 """The tables of all patterns in flat arrays, and how kernels read them.
 
-    grams       bits; gram g of a pattern is `word << code bits | code`, so many bits wide as `places` says.
-                The code is the count, or all ones where the count does not fit
+    grams       bits; gram g of a pattern is `key << code bits | code`, so many bits wide as `places` says.
+                The key is the word, scrambled; the code is the count, or all ones where the count does not fit
     large_at, large_counts      the numbers of the grams whose counts do not fit, rising, and these counts
     contexts    `begin << ROW_BITS | row`: the grams that follow the context start at `begin`, those of the
                 next context end them; `row` is the row of the pattern's statistics, 0 for a context never seen
@@ -9,9 +9,13 @@
     parts       [pattern, n-1]: the stored patterns that skip one word more; 0 where there are none
     rows        the distinct statistics of a pattern's contexts: total, N1, N2, N3+
 
-Grams are sorted by context, then by word. A context has no key: it is a gram of another pattern, the
-tail, and its number there is its place here. The contexts of all patterns with one tail lie side by side, a
-record for each gram of the tail: what one lookup read is there for the next.
+Grams are sorted by context, then by key. Keys are word ids times an odd number, modulo a power of two: whatever
+words follow a context, their keys lie about evenly between 0 and that power, so that the place of a key among
+them can be guessed, and a search needs two or three reads where halving needs ten.
+
+A context has no key: it is a gram of another pattern, the tail, and its number there is its place here. The
+contexts of all patterns with one tail lie side by side, a record for each gram of the tail: what one lookup read
+is there for the next.
 
 Tables are put together from pieces (`gapgram.counting.assemble`), whose grams are `word << COUNT_BITS | count`.
 """
@@ -31,11 +35,12 @@ ROW_MASK = (1 << ROW_BITS) - 1
 
 # Columns of `places`: the number of the first gram among those of all patterns and how many there are, the bit at which
 # they start, how many bits a gram and its code have; the first context, the step from one to the next, how many
-# there are; the first row of statistics and how many there are; the tail, the nearest offset and the farthest.
+# there are; the first row of statistics and how many there are; the tail, the nearest offset and the farthest; the bits
+# of a key.
 FIRST_GRAM, N_GRAMS, GRAM_BIT, WIDTH, CODE_BITS = 0, 1, 2, 3, 4
 FIRST_CONTEXT, STRIDE, N_CONTEXTS, FIRST_ROW, N_ROWS = 5, 6, 7, 8, 9
-TAIL, NEAREST, REACH = 10, 11, 12
-N_COLUMNS = 13
+TAIL, NEAREST, REACH, KEY_BITS = 10, 11, 12, 13
+N_COLUMNS = 14
 
 SMALL = 64  # totals below this, all from one gram, find their row without hashing
 
@@ -50,6 +55,38 @@ class Tables(NamedTuple):
     places: np.ndarray
     parts: np.ndarray
     rows: np.ndarray
+
+
+@kernel
+def key_bits_of(n_words):
+    """The bits of the keys of so many words."""
+    bits = 1
+    while (1 << bits) < n_words:
+        bits += 1
+    return bits
+
+
+@kernel
+def key_of(word, bits):
+    """The key of a word: its id times an odd number near 2**bits / golden ratio."""
+    odd = np.int64((1 << bits) * 0.6180339887498949) | 1
+    return np.int64(word) * odd & ((np.int64(1) << bits) - 1)
+
+
+@kernel
+def inverse_of(bits):
+    """The number that takes keys of so many bits back to words."""
+    odd = np.int64((1 << bits) * 0.6180339887498949) | 1
+    inverse = np.int64(1)
+    for _ in range(6):  # each step doubles the bits that are right
+        inverse = inverse * (2 - odd * inverse) & ((np.int64(1) << bits) - 1)
+    return inverse
+
+
+@kernel
+def word_of(key, bits):
+    """The word of a key."""
+    return key * inverse_of(bits) & ((np.int64(1) << bits) - 1)
 
 
 @kernel
@@ -93,7 +130,7 @@ def word_and_count(tables, p, g):
     count = gram & code_mask
     if count == code_mask:
         count = large_count(at[FIRST_GRAM] + g, tables.large_at, tables.large_counts)
-    return gram >> at[CODE_BITS], count
+    return word_of(gram >> at[CODE_BITS], at[KEY_BITS]), count
 
 
 @kernel
@@ -104,7 +141,7 @@ def begin_of(tables, p, context):
 
 
 @kernel
-def pack_grams(grams, bits, bit, width, code_bits):
+def pack_grams(grams, bits, bit, width, code_bits, key_bits):
     """Write grams `word << COUNT_BITS | count` from a bit on; returns the places and counts of those too large."""
     code_mask = (np.int64(1) << code_bits) - 1
     n_large = 0
@@ -120,7 +157,7 @@ def pack_grams(grams, bits, bit, width, code_bits):
             counts[n_large] = count
             n_large += 1
             count = code_mask
-        write_bits(bits, bit + g * width, width, grams[g] >> COUNT_BITS << code_bits | count)
+        write_bits(bits, bit + g * width, width, key_of(grams[g] >> COUNT_BITS, key_bits) << code_bits | count)
     return at, counts
 
 

@@ -1,6 +1,6 @@
 """The most probable words of a context, found without looking at every word.
 
-After a context every pattern has a list: the words that followed it there, sorted by word id. Pattern p
+After a context every pattern has a list: the words that followed it there, sorted by key (`kernels.tables`). Pattern p
 gives a word of its list `scale[p] * (count - discount)`, its term, and the probability of a word is the
 `floor` that every word has plus its terms. A word is at least as probable as `floor + budget` only if one
 of its terms reaches its list's cut, where the cuts add up to no more than the budget. So it is enough to
@@ -21,8 +21,10 @@ from gapgram.kernels.tables import (
     CODE_BITS,
     FIRST_GRAM,
     GRAM_BIT,
+    KEY_BITS,
     N_GRAMS,
     WIDTH,
+    key_of,
     read_bits,
     word_and_count,
 )
@@ -148,18 +150,18 @@ def _collect(begin, end, scale, cuts, tables, discounts, block_counts, special, 
 def _count_in(tables, p, begin, end, word):
     """The count of a word in a list; 0 where it is not there."""
     at = tables.places[p]
-    bit, width, code_bits = at[GRAM_BIT], at[WIDTH], at[CODE_BITS]
+    bit, width, code_bits, key = at[GRAM_BIT], at[WIDTH], at[CODE_BITS], key_of(word, at[KEY_BITS])
     low, high = begin, end
+    guess = begin + (key * (end - begin) >> at[KEY_BITS])
     while low < high:
-        middle = (low + high) >> 1
-        if read_bits(tables.grams, bit + middle * width, width) >> code_bits < word:
-            low = middle + 1
+        difference = key - (read_bits(tables.grams, bit + guess * width, width) >> code_bits)
+        if difference == 0:
+            return word_and_count(tables, p, guess)[1]
+        if difference > 0:
+            low = guess + 1
         else:
-            high = middle
-    if low < end:
-        found, count = word_and_count(tables, p, low)
-        if found == word:
-            return count
+            high = guess
+        guess = min(max(guess + (difference * (end - begin) >> at[KEY_BITS]), low), high - 1)
     return np.int64(0)
 
 

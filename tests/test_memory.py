@@ -1,0 +1,443 @@
+"""Limited memory equals unlimited memory, bit for bit; interrupted runs go on; nothing is left behind."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections import namedtuple
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gapgram
+from conftest import Ran
+from corpora import corpus_of, texts_and_lattices, toy_text
+from gapgram import GapgramError, Lattice, Pattern
+from gapgram import memory as machine
+from gapgram.bounded import Limits, guessed_positions
+from gapgram.corpus import Reader, blocks_of_sentences
+from gapgram.counting import count, spilled
+from gapgram.counting.spilled import SpilledCount, cut_words, window_bytes
+from gapgram.counting.streaming import table_streams
+from gapgram.stored_text import StoredText, read_text
+from gapgram.weights.sample import chosen
+from gapgram.work_folder import WorkFolder
+
+pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
+
+LINES = toy_text(300)
+STAGES = ("text", "windows", "split-1", "tables")
+SMALL = 30_000  # bytes: several bands, and words that are cut further
+
+
+@pytest.fixture(autouse=True)
+def _nothing_else_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the tests' own process holds would change how texts are cut."""
+    monkeypatch.setattr("gapgram.bounded.resident", lambda: 0)
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "text"
+    path.write_text("\n".join([*LINES, ""]))
+    return path
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The file of an unlimited run."""
+    path = tmp_path_factory.mktemp("whole") / "model"
+    gapgram.train(sentences=LINES, order=4, output=path)
+    return path.read_bytes()
+
+
+def train(text: Path, **options: Any) -> bytes:
+    given = {"order": 4, "memory": SMALL, "threads": 2, "output": text.parent / "model", **options}
+    gapgram.train([text], **given)
+    return Path(given["output"]).read_bytes()
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def store(text: list[Any], folder: Path) -> tuple[StoredText, WorkFolder]:
+    work = WorkFolder.begin(folder, {})
+    stored = read_text(blocks_of_sentences(text), Reader(), most=0, folder=lambda: work)
+    assert isinstance(stored, StoredText)
+    return stored, work
+
+
+def streamed(text: list[Any], lattice: Lattice, folder: Path, memory: int) -> dict[str, np.ndarray[Any, Any]]:
+    stored, work = store(text, folder)
+    try:
+        pieces = SpilledCount(stored, lattice, work, memory=memory, threads=2).pieces()
+        streams = table_streams(lattice.stored, pieces)
+        return {stream.name: np.concatenate([chunk.reshape(-1) for chunk in stream.chunks]) for stream in streams}
+    finally:
+        work.remove()
+
+
+@pytest.mark.parametrize("memory", [20_000, SMALL, 100_000, 400_000, 3_000_000, "1T"])
+def test_the_same_file_whatever_the_memory(text: Path, whole: bytes, memory: int | str) -> None:
+    assert train(text, memory=memory) == whole
+    assert names(text.parent) == {"text", "model"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"model": "mkn", "order": 1},
+        {"model": "mkn", "order": 5},
+        {"weights": "counts", "order": 2},
+        {"weights": "uniform", "order": 8, "memory": 300_000},
+        {"lattice": "11,1001,1011", "min_count": 3},
+        {"vocab_limit": 20, "seed": 5, "memory": 100_000},
+    ],
+    ids=str,
+)
+def test_the_same_file_for_every_kind_of_model(text: Path, options: dict[str, Any]) -> None:
+    assert train(text, **options) == train(text, **{**options, "memory": "1T"})
+
+
+def test_the_same_file_with_held_out_text_and_from_sentences(text: Path) -> None:
+    held_out = text.parent / "held_out"
+    held_out.write_text("\n".join([*toy_text(50, seed=9), ""]))
+    assert train(text, held_out_texts=[held_out]) == train(text, held_out_texts=[held_out], memory="1T")
+    gapgram.train(sentences=LINES, order=3, output=text.parent / "b", memory=SMALL)
+    assert train(text, order=3) == (text.parent / "b").read_bytes()
+
+
+@given(texts_and_lattices(), st.integers(1, 40))
+@settings(max_examples=25)
+def test_random_texts_in_bands_of_a_few_windows(
+    tmp_path_factory: pytest.TempPathFactory, made: tuple[list[list[str]], Lattice], windows: int
+) -> None:
+    text, lattice = made
+    expected = count(corpus_of(text), lattice, threads=1).tables._asdict()
+    folder = tmp_path_factory.mktemp("work")
+    try:
+        found = streamed(text, lattice, folder, windows * window_bytes(lattice.order))
+    except GapgramError as error:
+        assert "times, which takes" in str(error)
+        return
+    for name, array in expected.items():
+        assert np.array_equal(array.reshape(-1), found[name]), name
+
+
+def test_frequent_words_are_cut_by_their_second_words(tmp_path: Path) -> None:
+    lattice = Lattice.full(4)
+    stored, work = store(LINES, tmp_path / "work")
+    memory = int(stored.word_counts.max()) * window_bytes(4) // 2
+    pieces = SpilledCount(stored, lattice, work, memory=memory, threads=1).pieces()
+    parts = [name for name in names(work.path) if name.startswith("pieces-") and name.count("-") == 3]
+    assert len(parts) > 6
+    assert max(piece.n_grams for piece in pieces.of(Pattern.parse("1111"))) * window_bytes(4) <= memory
+    work.remove()
+
+
+def test_memory_that_is_too_small_for_one_pair_of_words(text: Path) -> None:
+    with pytest.raises(GapgramError, match=r"of memory are left for counting: '.*' occurs \d+ times.*\(--memory\)"):
+        train(text, memory=3000)
+    assert names(text.parent) == {"text"}
+
+
+def test_words_are_cut_into_runs() -> None:
+    assert cut_words(np.array([9, 1, 1, 3, 0, 0, 9]), 5) == [0, 1, 6, 7]
+    assert cut_words(np.array([1, 1, 1, 1]), 2) == [0, 2, 4]
+
+
+def test_sentences_are_chosen_alike_from_one_array_and_from_parts() -> None:
+    ids = corpus_of(LINES).ids
+    ends = np.flatnonzero(ids == 2) + 1
+    whole = chosen([ids], seed=3, limit=200)
+    for size in (1, 7, 100):
+        assert np.array_equal(whole, chosen(np.split(ids, ends[size:-1:size]), seed=3, limit=200))
+    halves = np.split(ids, [ends[100]])
+    assert np.array_equal(whole, chosen([chosen([half], seed=3, limit=200) for half in halves], seed=3, limit=200))
+
+
+# Interrupted runs
+
+
+def interrupt_at(monkeypatch: pytest.MonkeyPatch, stage: str, when: str) -> None:
+    """Stop a run just before, or just after, it notes that a stage is done."""
+    note = WorkFolder.note
+
+    def stopping(folder: WorkFolder, name: str, values: Any) -> None:
+        if name == stage and when == "before":
+            raise KeyboardInterrupt
+        note(folder, name, values)
+        if name == stage:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(WorkFolder, "note", stopping)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("stage", STAGES)
+def test_an_interrupted_run_goes_on(
+    text: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch, stage: str, when: str
+) -> None:
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, stage, when)
+        with pytest.raises(KeyboardInterrupt):
+            train(text)
+    kept = ".model.work" in names(text.parent)
+    assert kept == ((stage, when) != ("text", "before"))
+    with monkeypatch.context() as patch:
+        if kept:
+            patch.setattr(Reader, "read", None)
+        if (stage, when) == ("tables", "after"):
+            patch.setattr(SpilledCount, "pieces", None)
+        assert train(text, resume=True) == whole
+    assert names(text.parent) == {"text", "model"}
+
+
+def test_bands_that_are_counted_are_not_counted_again(
+    text: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[str] = []
+    write = spilled._PieceFile.write
+
+    def stopping(folder: WorkFolder, name: str, pieces: Any) -> None:
+        if len(counted) == 5:
+            raise KeyboardInterrupt
+        write(folder, name, pieces)
+        counted.append(name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(spilled._PieceFile, "write", staticmethod(stopping))
+        with pytest.raises(KeyboardInterrupt):
+            train(text, threads=1)
+        first, counted[:] = list(counted), []
+        patch.setattr(spilled._PieceFile, "write", lambda f, n, p: (counted.append(n), write(f, n, p)))
+        assert train(text, resume=True) == whole
+    assert len(first) == 5
+    assert not set(first) & set(counted)
+
+
+@pytest.mark.parametrize("memory", [20_000, 3_000_000])
+def test_a_run_goes_on_with_less_or_more_memory(
+    text: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch, memory: int
+) -> None:
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, "windows", "after")
+        with pytest.raises(KeyboardInterrupt):
+            train(text, memory=100_000)
+    assert train(text, memory=memory, resume=True) == whole
+
+
+def test_a_killed_process_leaves_what_it_has_done(text: Path, whole: bytes) -> None:
+    program = (
+        "import os, signal, sys, gapgram\n"
+        "from gapgram.work_folder import WorkFolder\n"
+        "note = WorkFolder.note\n"
+        "def killed(folder, stage, values):\n"
+        "    note(folder, stage, values)\n"
+        "    if stage == 'windows': os.kill(os.getpid(), signal.SIGKILL)\n"
+        "WorkFolder.note = killed\n"
+        f"gapgram.train([{str(text)!r}], order=4, memory={SMALL}, output={str(text.parent / 'model')!r})\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=120)
+    assert done.returncode == -signal.SIGKILL
+    assert names(text.parent) == {"text", ".model.work"}
+    assert train(text, resume=True) == whole
+    assert names(text.parent) == {"text", "model"}
+
+
+def test_a_run_without_resume_starts_anew_and_clears_up(
+    text: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, "tables", "after")
+        with pytest.raises(KeyboardInterrupt):
+            train(text)
+    assert len(names(text.parent)) == 3, "the text, the work folder and the unfinished file"
+    assert train(text, memory="1T") == whole
+    assert names(text.parent) == {"text", "model"}
+
+
+def test_resume_without_anything_to_go_on_with(text: Path, whole: bytes) -> None:
+    assert train(text, resume=True) == whole
+
+
+@pytest.mark.parametrize(("option", "value"), [("order", 3), ("seed", 2), ("min_count", 2), ("weights", "uniform")])
+def test_another_option_is_not_resumed(text: Path, monkeypatch: pytest.MonkeyPatch, option: str, value: Any) -> None:
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, "windows", "after")
+        with pytest.raises(KeyboardInterrupt):
+            train(text)
+    with pytest.raises(GapgramError, match=rf"the interrupted run had another {option} \(.*, now .*without --resume"):
+        train(text, **{option: value}, resume=True)
+
+
+def test_another_text_is_not_resumed(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, "windows", "after")
+        with pytest.raises(KeyboardInterrupt):
+            train(text)
+    text.write_text("\n".join([*LINES, "one more", ""]))
+    with pytest.raises(GapgramError, match="the interrupted run had another text"):
+        train(text, resume=True)
+
+
+def test_what_cannot_be_read_again_is_not_resumed(text: Path) -> None:
+    with pytest.raises(GapgramError, match="cannot be read again; name text files"):
+        gapgram.train(sentences=LINES, output=text.parent / "model", resume=True)
+    with pytest.raises(GapgramError, match="cannot be read again; name text files"):
+        gapgram.train("-", output=text.parent / "model", resume=True)
+
+
+def test_an_interrupted_run_from_sentences_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupt_at(monkeypatch, "tables", "after")
+    with pytest.raises(KeyboardInterrupt):
+        gapgram.train(sentences=LINES, order=4, memory=SMALL, output=tmp_path / "model")
+    assert not names(tmp_path)
+
+
+def test_the_command_says_what_is_kept(
+    text: Path, whole: bytes, cli: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = WorkFolder.note
+
+    def stopping(folder: WorkFolder, name: str, values: Any) -> None:
+        note(folder, name, values)
+        if name == "windows":
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    arguments = ("train", text, "-o", text.parent / "model", "-n", 4, "--memory", f"{SMALL}B", "--quiet")
+    with monkeypatch.context() as patch:
+        patch.setattr(WorkFolder, "note", stopping)
+        stopped = cli(*arguments)
+    assert stopped.code == 128 + signal.SIGTERM
+    assert stopped.err == (
+        f"gapgram: interrupted; what is done is kept in {text.parent / '.model.work'}: go on with --resume, "
+        "or delete it\n"
+    )
+    assert cli(*arguments, "--resume").code == 0
+    assert (text.parent / "model").read_bytes() == whole
+
+
+def test_two_runs_to_one_output(text: Path) -> None:
+    limits = Limits.of(SMALL, 1, text.parent / "model", None)
+    running = WorkFolder.begin(limits.work_folder, {})
+    for resume in (False, True):
+        with pytest.raises(GapgramError, match="in use by another run"):
+            train(text, resume=resume)
+    running.remove()
+
+
+# Errors
+
+
+def test_an_error_of_the_text_leaves_nothing(text: Path) -> None:
+    text.write_bytes(text.read_bytes() * 3 + b"bad \xff byte\n")
+    with pytest.raises(GapgramError, match="not valid UTF-8"):
+        train(text, memory=SMALL)
+    assert names(text.parent) == {"text"}
+
+
+def test_a_full_disk_keeps_what_is_done(text: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "pieces-0")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(spilled._PieceFile, "write", staticmethod(full))
+        with pytest.raises(GapgramError, match=r"pieces-0: No space left .* kept in .*\.work: go on with --resume"):
+            train(text)
+    assert train(text, resume=True) == whole
+
+
+@pytest.mark.parametrize("moment", ["before reading", "after reading"])
+def test_too_little_room_on_the_disk(text: Path, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
+    usage = namedtuple("usage", "free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(100_000))
+    if moment == "before reading":
+        monkeypatch.setattr(Reader, "read", None)
+    else:
+        monkeypatch.setattr("gapgram.training.guessed_positions", lambda _: 0)
+    with pytest.raises(GapgramError, match=r"about .* of disk are needed in .*, 98K are free: make room"):
+        train(text)
+    assert names(text.parent) == {"text"}
+
+
+def test_a_text_that_fits_needs_no_disk(text: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = namedtuple("usage", "free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(0))
+    assert train(text, memory="1T") == whole
+
+
+def test_a_folder_for_temporary_files(text: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp = text.parent / "tmp"
+    with pytest.raises(GapgramError, match=r"tmp: no such folder for temporary files"):
+        train(text, tmp=tmp)
+    tmp.mkdir()
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, "windows", "after")
+        with pytest.raises(KeyboardInterrupt):
+            train(text, tmp=tmp)
+    assert len(names(tmp)) == 1
+    assert names(text.parent) == {"text", "tmp"}
+    assert train(text, tmp=tmp, resume=True) == whole
+    assert not names(tmp)
+
+
+def test_a_folder_of_somebody_else_is_left_alone(text: Path) -> None:
+    other = text.parent / ".model.work"
+    other.mkdir()
+    (other / "mine").touch()
+    with pytest.raises(GapgramError, match="holds other files"):
+        train(text)
+    assert names(other) == {"mine", "lock"}
+
+
+def test_a_damaged_work_folder(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, "windows", "after")
+        with pytest.raises(KeyboardInterrupt):
+            train(text)
+    (text.parent / ".model.work" / "run.json").write_text("{")
+    with pytest.raises(GapgramError, match="not as gapgram leaves it; start anew, without --resume"):
+        train(text, resume=True)
+    train(text)
+
+
+def test_limits_are_for_a_model_that_is_written() -> None:
+    for options in ({"memory": "1G"}, {"tmp": "."}, {"resume": True}):
+        with pytest.raises(GapgramError, match="memory, tmp and resume are for a model that is written"):
+            gapgram.train(sentences=LINES, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("size", ["", "4X", "much", "0", "-1G"])
+def test_sizes_that_make_no_sense(text: Path, size: str) -> None:
+    with pytest.raises(GapgramError, match="expected a size such as 4G or 400M"):
+        train(text, memory=size)
+
+
+def test_the_default_is_half_of_what_there_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    limit = tmp_path / "memory.max"
+    monkeypatch.setattr(machine, "_own_cgroup", lambda: [limit])
+    monkeypatch.setattr(machine, "_CGROUP_LIMITS", ())
+    monkeypatch.setattr(machine, "_machine", lambda: 8 << 30)
+    assert machine.default_memory() == 4 << 30
+    limit.write_text("max\n")
+    assert machine.default_memory() == 4 << 30
+    limit.write_text(f"{2 << 30}\n")
+    assert machine.default_memory() == 1 << 30
+
+
+def test_the_size_of_a_text_is_guessed(tmp_path: Path) -> None:
+    (tmp_path / "plain").write_bytes(b"four\n" * 100)
+    (tmp_path / "packed").write_bytes(b"\x1f\x8b" + b"0" * 98)
+    assert guessed_positions(tmp_path / "plain") == 100
+    assert guessed_positions([tmp_path / "packed", "-"]) == 80
