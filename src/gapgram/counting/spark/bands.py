@@ -117,7 +117,7 @@ class Counting:
             first, last = self.cuts.words[band : band + 2]
             windows = unpacked(blobs, first, last, self.lattice.order)
             blobs.clear()
-            for pattern, piece in Band(windows, first, last, self.lattice).each():
+            for pattern, piece in Band(windows, first, last, self.cuts.words[-1], self.lattice).each():
                 yield from shard_rows(band, pattern, len(windows), piece)
 
 

@@ -25,23 +25,25 @@ DEFAULT_MASTER = "local[*,4]"  # all cores; a task is tried four times, as on a 
 def session_for(
     session: SparkSession | None, master: str | None, settings: Mapping[str, str]
 ) -> Iterator[SparkSession]:
-    """The user's session where there is one, else a new one that ends with the work.
+    """The user's session, or the one that is running in this process, else a new one that ends with the work.
 
-    The user's SQL settings are copied, not changed. Failures of Spark come out as errors of this package.
+    A session that was there is left as it was: its SQL settings are copied, not changed. Failures of Spark come out as
+    errors of this package.
     """
+    if session is not None and not isinstance(session, SparkSession):
+        raise UsageError(f"Spark session: expected one of pyspark.sql, found {type(session).__name__}")
     with sentences():
-        if session is None:
-            own = _start(master, settings)
-            try:
-                yield own
-            finally:
-                own.stop()
+        session = session or SparkSession.getActiveSession()
+        if session is not None:
+            if master is not None or settings:
+                raise UsageError("a Spark session is running: its master and settings are its own; leave them out")
+            yield _copied(session)
             return
-        if master is not None or settings:
-            raise UsageError("a Spark session was given: its master and settings are its own")
-        if not isinstance(session, SparkSession):
-            raise UsageError(f"Spark session: expected a SparkSession, found {type(session).__name__}")
-        yield _copied(session)
+        own = _start(master, settings)
+        try:
+            yield own
+        finally:
+            own.stop()
 
 
 def is_local(spark: SparkSession) -> bool:
@@ -52,8 +54,6 @@ def is_local(spark: SparkSession) -> bool:
 
 def _start(master: str | None, settings: Mapping[str, str]) -> SparkSession:
     check_java()
-    if SparkSession.getActiveSession() is not None:
-        raise UsageError("a Spark session is running in this process: pass it on (spark=session)")
     wanted = {
         "spark.app.name": "gapgram",
         "spark.master": master or DEFAULT_MASTER,
