@@ -30,7 +30,7 @@ from gapgram.counting.streaming import StoredPiece
 from gapgram.counts import Piece
 from gapgram.errors import UsageError
 from gapgram.kernels import sorting
-from gapgram.kernels.tables import COUNT_BITS, ROW_MASK
+from gapgram.kernels.tables import COUNT_BITS, ROW_MASK, words_by_key
 from gapgram.kernels.words import END, START
 from gapgram.lattice import Lattice
 from gapgram.memory import show_size
@@ -201,7 +201,7 @@ class SpilledCount:
     ) -> None:
         self.text, self.lattice, self.folder, self.memory = text, lattice, folder, memory
         self.threads = checked_threads(threads)
-        self.order, self.width = lattice.order, lattice.order + 1
+        self.order, self.width, self.n_words = lattice.order, lattice.order + 1, len(text.vocabulary)
         check_length(text.facts.longest, lattice.order)
 
     def pieces(self, *, shown: bool = False) -> SpilledPieces:
@@ -283,12 +283,12 @@ class SpilledCount:
         if job.second:
             word = job.first
             windows = self._read(f"windows-{job.band}-{job.second}", job.begin, job.windows)
-            return Band(windows, word, word + 1, self.lattice).each(job.second)
+            return Band(windows, word, word + 1, self.n_words, self.lattice).each(job.second)
         windows = self._read("windows", job.begin, job.windows)
         if job.last - job.first > 1:
             order, _ = sorting.positions_by_word(windows[:, 1] - np.int32(job.first), job.last - job.first)
             windows = windows[order]
-        return Band(windows, job.first, job.last, self.lattice).each()
+        return Band(windows, job.first, job.last, self.n_words, self.lattice).each()
 
     def _parts(self, band: Job) -> tuple[list[Job], int]:
         """The jobs of a word that does not fit, and its gram of the empty pattern."""
@@ -306,7 +306,7 @@ class SpilledCount:
         """Write the windows of a word again for each family of patterns, cut by the second word of the family."""
         families = sorted({_second(p) for p in self.lattice.stored if p.mask})
         sizes = {second: self._split_family(band, second) for second in families}
-        left = np.zeros(self.text.word_counts.size, np.bool_)
+        left = np.zeros(self.n_words, np.bool_)
         for windows in self._windows_of(band):
             left[windows[windows[:, 0] >= 0, 0]] = True
         count = int(left.sum()) if self.order > 1 and left.any() else band.windows
@@ -317,13 +317,15 @@ class SpilledCount:
 
     def _split_family(self, band: Job, second: int) -> list[int]:
         """Write the windows that have a word at this place, cut by it; how many there are in each part."""
-        counts = np.zeros(self.text.word_counts.size, np.int64)
+        counts = np.zeros(self.n_words, np.int64)
         for windows in self._windows_of(band, second):
             counts += np.bincount(windows[:, 1 + second], minlength=counts.size)
         self._check_fits(band, second, counts)
-        cuts = cut_words(counts, self._goal)
-        sizes = np.add.reduceat(counts, cuts[:-1])
-        numbers = np.repeat(np.arange(sizes.size, dtype=np.int32), np.diff(cuts))
+        by_key = words_by_key(self.n_words)  # the order of grams, but for their oldest words
+        cuts = cut_words(counts[by_key], self._goal)
+        sizes = np.add.reduceat(counts[by_key], cuts[:-1])
+        numbers = np.empty(self.n_words, np.int32)
+        numbers[by_key] = np.repeat(np.arange(sizes.size, dtype=np.int32), np.diff(cuts))
         begins = np.cumsum(sizes) - sizes
         with _Scattered(self.folder.path / f"windows-{band.band}-{second}", begins, self.width, 1) as target:
             for windows in self._windows_of(band, second):
@@ -334,7 +336,7 @@ class SpilledCount:
 
     def _windows_of(self, band: Job, second: int = 0) -> Iterator[Ids]:
         """The windows of a word, some at a time; of a family, those that have a word at its second place."""
-        seen = np.zeros(self.text.word_counts.size, np.bool_)
+        seen = np.zeros(self.n_words, np.bool_)
         for begin in range(0, band.windows, self._chunk):
             windows = self._read("windows", band.begin + begin, min(self._chunk, band.windows - begin))
             if second:

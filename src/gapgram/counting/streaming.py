@@ -85,13 +85,13 @@ class _Streamed:
         bits, rest = 0, np.zeros(1, np.uint64)
         done = 0
         for p, pattern in enumerate(self.patterns):
-            code_bits = int(self.places[p, kernels.CODE_BITS])
+            code_bits, key_bits = map(int, self.places[p, [kernels.CODE_BITS, kernels.KEY_BITS]])
             for piece in self._of(pattern):
                 grams = piece.grams
                 end = bits + grams.size * GRAM_WIDTH
                 packed = np.zeros(end // 64 + 1, np.uint64)
                 packed[0] = rest[0]
-                found, counts = kernels.pack_grams(grams, packed, bits, GRAM_WIDTH, code_bits)
+                found, counts = kernels.pack_grams(grams, packed, bits, GRAM_WIDTH, code_bits, key_bits)
                 self.large.append((found + done, counts))
                 done += grams.size
                 yield packed[:-1]

@@ -90,6 +90,22 @@ def word_of(key, bits):
 
 
 @kernel
+def words_by_key(n_words):
+    """All words in the order of their keys."""
+    bits = key_bits_of(n_words)
+    inverse = inverse_of(bits)
+    mask = (np.int64(1) << bits) - 1
+    out = np.empty(n_words, np.int64)
+    n = 0
+    for key in range(1 << bits):
+        word = key * inverse & mask
+        if word < n_words:
+            out[n] = word
+            n += 1
+    return out
+
+
+@kernel
 def read_bits(bits, at, width):
     """The number of so many bits, at most 63, that starts at a bit."""
     i, shift = at >> 6, np.uint64(at & 63)
