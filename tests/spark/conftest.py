@@ -44,7 +44,11 @@ def spark(spark_here: None) -> Iterator[SparkSession]:
     """A user's session, with settings that cut even small texts into many partitions."""
     from gapgram.counting.spark.session import session_for
 
-    settings = {"spark.sql.files.openCostInBytes": "1", "spark.driver.memory": "1g", "spark.ui.enabled": "false"}
+    settings = {
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # quick to start
+        "spark.sql.files.openCostInBytes": "1",
+        "spark.sql.shuffle.partitions": "2",
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of PySpark's own modules
         with session_for(None, "local[2,2]", settings) as session:

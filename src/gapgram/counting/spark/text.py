@@ -65,7 +65,7 @@ def read_lines(spark: SparkSession, paths: list[str], *also: str) -> DataFrame:
 def learn(lines: DataFrame, *, rules: TextRules, min_count: int, vocab_limit: int | None) -> Learned:
     """The vocabulary and the facts of a text, as `corpus.read_corpus` learns them."""
     per_part = lines.mapInArrow(_Learning(rules), "word binary, count bigint")
-    per_part = per_part.repartition(min(lines.rdd.getNumPartitions(), _MOST_PARTITIONS), "word")
+    per_part = per_part.repartition(min(max(lines.rdd.getNumPartitions(), 1), _MOST_PARTITIONS), "word")
     counted = per_part.groupBy("word").agg(sql.sum("count").alias("count"), sql.max("count").alias("largest"))
     counted = counted.persist(StorageLevel.MEMORY_AND_DISK)
     try:
