@@ -29,8 +29,11 @@ def _spark_class(*arguments: str, folder: Path) -> subprocess.Popen[bytes]:
 
     home = Path(pyspark.__file__).parent
     settings = {
-        "SPARK_HOME": home, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_WORKER_DIR": folder, "SPARK_DAEMON_JAVA_OPTS": QUICK_JAVA
-    }  # fmt: skip
+        "SPARK_HOME": home,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_WORKER_DIR": folder,
+        "SPARK_DAEMON_JAVA_OPTS": QUICK_JAVA,
+    }
     environment = {**os.environ, **{name: str(value) for name, value in settings.items()}}
     with (folder / "log").open("ab") as log:
         return subprocess.Popen(
@@ -138,7 +141,8 @@ def test_a_cluster_survives_the_loss_of_a_python_worker_and_of_an_executor(
 
     gapgram.train(text, order=3, output=tmp_path / "local.model")
     assert (tmp_path / "spark.model").read_bytes() == (tmp_path / "local.model").read_bytes()
-    happened = [json.loads(line) for path in events.rglob("events*") if path.is_file() for line in path.open()]
+    logs = [path.read_text() for path in events.rglob("events_*") if path.is_file()]
+    happened = [json.loads(line) for log in logs for line in log.splitlines()]
     removed = [event for event in happened if event["Event"] == "SparkListenerExecutorRemoved"]
     failed = [event for event in happened if event["Event"] == "SparkListenerTaskEnd" and event["Task Info"]["Failed"]]
     assert removed, "an executor was lost"

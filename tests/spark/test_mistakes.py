@@ -79,7 +79,8 @@ def test_shards_that_exist_are_not_replaced(mistake: Train, tmp_path: Path) -> N
     (tmp_path / "text").write_text("a b c\n")
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "kept").write_text("")
-    assert "already exists" in mistake(tmp_path / "text", shards=f"{tmp_path}/old")
+    old = f"{tmp_path}/old"
+    assert mistake(tmp_path / "text", shards=old) == f"{old}: exists; name a new folder for the counts (--shards)"
     assert (tmp_path / "old" / "kept").exists()
 
 

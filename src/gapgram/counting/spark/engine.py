@@ -12,15 +12,15 @@ import numpy as np
 import numpy.typing as npt
 from pyspark.sql import DataFrame, SparkSession
 
-from gapgram.corpus import TextRules
+from gapgram.corpus import Reader, TextRules
 from gapgram.counting.local import BAND_POSITIONS, check_length
 from gapgram.counting.spark import sample
 from gapgram.counting.spark.bands import Cuts, Stream, count_bands
 from gapgram.counting.spark.refusal import first_refused
-from gapgram.counting.spark.shards import Shards, write_shards
+from gapgram.counting.spark.shards import Shards, check_new, write_shards
 from gapgram.counting.spark.text import Learned, RefusedError, checked_paths, learn, read_lines
 from gapgram.counts import TextInfo
-from gapgram.errors import TextError, UsageError
+from gapgram.errors import TextError
 from gapgram.lattice import Lattice
 from gapgram.vocabulary import Vocabulary
 
@@ -61,11 +61,9 @@ def count_text(
     copies: a folder of this machine for copies of shards that are written elsewhere; removed in the end.
     bands: how many parts are counted apart; by default one for a million words, and one for each core at least.
     """
-    if min_count < 1:
-        raise UsageError(f"minimum count {min_count}: expected 1 or more")
-    if vocab_limit is not None and vocab_limit < 1:
-        raise UsageError(f"vocabulary limit {vocab_limit}: expected 1 or more words")
+    Reader(min_count=min_count, vocab_limit=vocab_limit)  # refuses what makes no sense
     paths = checked_paths(texts)
+    check_new(spark, shards)
     lines = read_lines(spark, paths)
     try:
         learned = learn(lines, rules=rules, min_count=min_count, vocab_limit=vocab_limit)

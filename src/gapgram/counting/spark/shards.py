@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from gapgram.counting.spark.batches import batch_of, bytes_of
 from gapgram.counts import Piece
-from gapgram.errors import EngineError
+from gapgram.errors import EngineError, UsageError
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 
@@ -51,6 +51,13 @@ def shard_rows(band: int, pattern: Pattern, windows: int, piece: Piece) -> Itera
         numbers = slice(part * PART_NUMBERS, (part + 1) * PART_NUMBERS)
         blobs = [table[numbers].tobytes() for table in tables]
         yield batch_of(_ROW, [band], [pattern.mask], [part], [windows], [piece.grams.size], *([blob] for blob in blobs))
+
+
+def check_new(spark: SparkSession, folder: str) -> None:
+    """Refuse a folder of shards that exists."""
+    system, path = _hadoop(spark, folder)
+    if system.exists(path):
+        raise UsageError(f"{folder}: exists; name a new folder for the counts (--shards)")
 
 
 def write_shards(tables: DataFrame, folder: str) -> None:
@@ -149,13 +156,18 @@ def _places_of(file: pq.ParquetFile) -> Iterator[_Place]:
 
 def _local_files(spark: SparkSession, folder: str, copies: str) -> list[Path]:
     """The files of a folder of Parquet, copied here where they are elsewhere."""
-    hadoop = spark._jvm.org.apache.hadoop.fs
-    path = hadoop.Path(folder)
-    system = path.getFileSystem(spark._jsc.hadoopConfiguration())
+    system, path = _hadoop(spark, folder)
     found = [status.getPath() for status in system.listStatus(path)]
     parquet = [path for path in found if path.getName().endswith(".parquet")]
     if system.getScheme() == "file":
         return [Path(path.toUri().getPath()) for path in parquet]
     for path in parquet:
-        system.copyToLocalFile(False, path, hadoop.Path(f"file:{copies}/{path.getName()}"), True)
+        _, copy = _hadoop(spark, Path(copies, path.getName()).as_uri())
+        system.copyToLocalFile(False, path, copy, True)
     return [Path(copies, path.getName()) for path in parquet]
+
+
+def _hadoop(spark: SparkSession, path: str) -> tuple[Any, Any]:
+    """Java's file system and path, which know all places that Spark knows."""
+    found = spark._jvm.org.apache.hadoop.fs.Path(path)
+    return found.getFileSystem(spark._jsc.hadoopConfiguration()), found
