@@ -79,24 +79,36 @@ def test_odd_bytes_are_read_as_the_local_engine_reads_them(both: Both, tmp_path:
     assert spark == local
 
 
-@pytest.mark.parametrize(("bands", "partition_bytes"), [(1, 1 << 20), (7, 400), (1000, 1500)])
-def test_counts_do_not_depend_on_partitions_and_bands(
-    spark: SparkSession, tmp_path: Path, files: list[Path], bands: int, partition_bytes: int
+@pytest.mark.parametrize(
+    ("lattice", "partition_bytes", "cut"),
+    [
+        (Lattice.full(3), 1 << 20, {"bands": 1}),
+        (Lattice.full(3), 1 << 20, {"bands": 1000}),
+        (Lattice.full(4), 700, {"bands": 3, "most": 100}),  # words that occur more often are counted in parts
+        (Lattice.parse("1011", 5), 1 << 20, {"bands": 2, "most": 115}),
+        (Lattice.full(2), 1 << 20, {"bands": 2, "most": 100}),
+        (Lattice.full(1), 1 << 20, {"bands": 2, "most": 100}),
+    ],
+)
+def test_counts_do_not_depend_on_how_the_text_is_cut(
+    spark: SparkSession, tmp_path: Path, files: list[Path], lattice: Lattice, partition_bytes: int, cut: dict[str, int]
 ) -> None:
     from gapgram.counting.spark import count_text
     from gapgram.counting.spark.session import session_for
 
     spark.conf.set("spark.sql.files.maxPartitionBytes", str(partition_bytes))
-    lattice, shards = Lattice.full(3), f"{tmp_path}/shards"
     corpus = read_corpus(blocks_of_files(files))
     local = count(corpus, lattice)
-    with session_for(spark, None, {}) as session, count_text(
-        session, files, lattice, shards=shards, rules=TextRules(), bands=bands
-    ) as counted:
+    shards, rules = f"{tmp_path}/shards", TextRules()
+    with (
+        session_for(spark, None, {}) as session,
+        count_text(session, files, lattice, shards=shards, rules=rules, **cut) as counted,
+    ):
         assert counted.text == local.text
         assert list(counted.vocabulary) == list(local.vocabulary)
         tables = assemble(lattice.stored, {p: list(counted.pieces.of(p)) for p in lattice.stored})
-        assert len(list(Path(shards).glob("*.parquet"))) == min(bands, len(counted.vocabulary) - 1)
+        assert len(counted.pieces.plan.frequent) > 2 if "most" in cut else not counted.pieces.plan.frequent
+        assert len(counted.pieces.plan.jobs) >= min(cut["bands"], len(counted.vocabulary) - 1)
         sample = counted.sample(seed=1, limit=corpus.ids.size)
     assert sorted(sample) == sorted(corpus.ids)
     for name, array in local.tables._asdict().items():

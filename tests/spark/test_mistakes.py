@@ -40,9 +40,9 @@ def mistake(spark: SparkSession, tmp_path: Path) -> Train:
 def test_a_line_that_breaks_the_rules_is_found_as_by_the_local_engine(
     mistake: Train, spark: SparkSession, tmp_path: Path, bad: bytes
 ) -> None:
-    spark.conf.set("spark.sql.files.maxPartitionBytes", "900")  # so that it is in a later split of its file
-    lines = [line.encode() for line in toy_text(100)]
-    (tmp_path / "good.txt").write_bytes(b"\n".join(lines))
+    spark.conf.set("spark.sql.files.maxPartitionBytes", "1000")  # so that it is in a later split of its file
+    lines = [line.encode() for line in toy_text(90)]
+    (tmp_path / "good.txt").write_bytes(b"\n".join(lines[:9]))
     (tmp_path / "in this.txt").write_bytes(b"\n".join([*lines[:77], bad, *lines[77:], bad]))
     files = [tmp_path / "good.txt", tmp_path / "in this.txt"]
     with pytest.raises(GapgramError) as local:

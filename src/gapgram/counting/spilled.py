@@ -92,7 +92,7 @@ class SpilledPieces:
 
     def of(self, pattern: Pattern) -> Iterator[StoredPiece]:
         """The pieces of a pattern, in the order of the bands."""
-        second = _second(pattern)
+        second = second_of(pattern)
         for band, jobs in sorted(self._bands.items()):
             if band not in self._unigrams:
                 yield self._files[jobs[0].name].piece(pattern)
@@ -101,18 +101,18 @@ class SpilledPieces:
             else:
                 parts = (self._files[job.name].piece(pattern) for job in jobs if job.second == second)
                 if len(pattern) == 1:
-                    yield _merged(list(parts))
+                    yield merged(list(parts))
                 else:
                     yield from parts
 
 
-def _second(pattern: Pattern) -> int:
+def second_of(pattern: Pattern) -> int:
     """How far the second word of a pattern's grams stands from the oldest."""
     offsets = (0, *pattern.offsets)
     return offsets[-1] - offsets[-2] if len(pattern) else 0
 
 
-def _merged(parts: list[_PieceInFile]) -> Piece:
+def merged(parts: Sequence[StoredPiece]) -> Piece:
     """The piece of a pattern of two words whose one context, the oldest word, spans several parts."""
     rows = np.zeros((2, 4), np.int64)
     for part in parts:
@@ -304,7 +304,7 @@ class SpilledCount:
 
     def _split(self, band: Job) -> dict[str, Any]:
         """Write the windows of a word again for each family of patterns, cut by the second word of the family."""
-        families = sorted({_second(p) for p in self.lattice.stored if p.mask})
+        families = sorted({second_of(p) for p in self.lattice.stored if p.mask})
         sizes = {second: self._split_family(band, second) for second in families}
         left = np.zeros(self.n_words, np.bool_)
         for windows in self._windows_of(band):
@@ -342,7 +342,7 @@ class SpilledCount:
             if second:
                 windows = windows[windows[:, 1 + second] >= 0]
             if second == 1 and self.order > 2:
-                windows = _without_repeated_ends(windows, seen)
+                windows = windows[first_of_ends(windows, seen)]
             yield windows
 
     def _check_fits(self, band: Job, second: int, counts: Integers) -> None:
@@ -358,11 +358,11 @@ class SpilledCount:
             )
 
 
-def _without_repeated_ends(windows: Ids, seen: npt.NDArray[np.bool_]) -> Ids:
-    """Only the first window of each word before the oldest, of windows that end right after the oldest.
+def first_of_ends(windows: Ids, seen: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Which windows to keep: of those that end right after the oldest word only the first of each word before it.
 
-    Those have one gram, its count is the number of different words to its left, and they are many: a full stop is
-    mostly the last word.
+    `seen` says of which words there was one before. Such windows have one gram, its count is the number of different
+    words to its left, and they are many: a full stop is mostly the last word.
     """
     ending = np.flatnonzero((windows[:, 2] == END) & (windows[:, 0] >= 0))
     left, first = np.unique(windows[ending, 0], return_index=True)
@@ -370,7 +370,7 @@ def _without_repeated_ends(windows: Ids, seen: npt.NDArray[np.bool_]) -> Ids:
     keep[ending] = False
     keep[ending[first[~seen[left]]]] = True
     seen[left] = True
-    return windows[keep]
+    return keep
 
 
 class _Scattered:

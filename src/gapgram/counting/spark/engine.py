@@ -15,16 +15,14 @@ from pyspark.sql import DataFrame, SparkSession
 from gapgram.corpus import Reader, TextRules
 from gapgram.counting.local import BAND_POSITIONS, check_length
 from gapgram.counting.spark import sample
-from gapgram.counting.spark.bands import Cuts, Stream, count_bands
+from gapgram.counting.spark.bands import Stream, count_bands
+from gapgram.counting.spark.plan import MOST_WINDOWS, Plan
 from gapgram.counting.spark.refusal import first_refused
 from gapgram.counting.spark.shards import Shards, check_new, write_shards
 from gapgram.counting.spark.text import Learned, RefusedError, checked_paths, learn, read_lines
 from gapgram.counts import TextInfo
-from gapgram.errors import TextError
 from gapgram.lattice import Lattice
 from gapgram.vocabulary import Vocabulary
-
-_PLACES = 1 << 31  # of windows laid one after the other that a band can number
 
 
 @dataclass(frozen=True)
@@ -55,11 +53,13 @@ def count_text(
     min_count: int = 1,
     vocab_limit: int | None = None,
     bands: int | None = None,
+    most: int = MOST_WINDOWS,
 ) -> Iterator[CountedText]:
     """Count all patterns of a lattice in text that Spark reads, into a new folder of shards.
 
     copies: a folder of this machine for copies of shards that are written elsewhere; removed in the end.
     bands: how many parts are counted apart; by default one for a million words, and one for each core at least.
+    most: how often a word may occur before it is counted in several parts of its own.
     """
     Reader(min_count=min_count, vocab_limit=vocab_limit)  # refuses what makes no sense
     paths = checked_paths(texts)
@@ -70,17 +70,16 @@ def count_text(
     except RefusedError:
         raise first_refused(spark, paths, rules) from None
     check_length(learned.longest, lattice.order)
-    cuts = Cuts.of(learned.counts, bands or _bands(learned, spark))
-    _check_cuts(cuts, lattice.order)
+    plan = Plan.of(learned.counts, lattice, bands or _bands(learned, spark), most)
     words = learned.vocabulary
     broadcast = spark.sparkContext.broadcast((words.pool, words.offsets, words.slots))
     try:
         stream = Stream(broadcast, rules)
-        tables = count_bands(lines, stream, lattice, cuts)
+        tables = count_bands(lines, stream, lattice, plan)
         write_shards(tables, shards)
-        pieces = Shards(spark, shards, copies)
+        pieces = Shards(spark, shards, plan, lattice, copies)
         try:
-            pieces.check(lattice, cuts.positions)
+            pieces.check()
             yield CountedText(words, learned.info, pieces, lines, stream)
         finally:
             pieces.close()
@@ -91,12 +90,3 @@ def count_text(
 def _bands(learned: Learned, spark: SparkSession) -> int:
     cores: int = spark.sparkContext.defaultParallelism
     return max(cores, math.ceil(int(learned.counts.sum()) / BAND_POSITIONS))
-
-
-def _check_cuts(cuts: Cuts, order: int) -> None:
-    most = max(cuts.positions)
-    if most * (order + 1) >= _PLACES:
-        raise TextError(
-            f"{most:,} grams of order {order} start with one word or a few: at most {_PLACES // (order + 1):,} can be "
-            "counted at once; lower the order or split the text"
-        )

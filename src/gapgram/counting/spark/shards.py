@@ -1,4 +1,4 @@
-"""Tables of bands as Parquet: written by the workers, taken by the driver one band after the other.
+"""Tables of jobs as Parquet: written by the workers, taken by the driver one band after the other.
 
 Workers write where Spark writes. The driver maps the files; where they are not on its own disk it copies them there
 first, compressed as they are: they are smaller than the model.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -19,7 +18,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
+from gapgram.counting.band import Band
 from gapgram.counting.spark.batches import batch_of, bytes_of
+from gapgram.counting.spark.plan import Job, Plan
+from gapgram.counting.spilled import merged
+from gapgram.counting.streaming import StoredPiece
 from gapgram.counts import Piece
 from gapgram.errors import EngineError, UsageError
 from gapgram.lattice import Lattice
@@ -28,12 +31,12 @@ from gapgram.pattern import Pattern
 Array = npt.NDArray[np.int64]
 
 SHARDS = (
-    "band int, pattern int, part int, windows bigint, n_grams bigint, grams binary, contexts binary, rows binary"
+    "job int, pattern int, part int, windows bigint, n_grams bigint, grams binary, contexts binary, rows binary"
 )
 _TABLES = ("grams", "contexts", "rows")
 _ROW = pa.schema(
     [
-        ("band", pa.int32()),
+        ("job", pa.int32()),
         ("pattern", pa.int32()),
         ("part", pa.int32()),
         ("windows", pa.int64()),
@@ -44,13 +47,13 @@ _ROW = pa.schema(
 PART_NUMBERS = 1 << 18  # numbers of each table that a row holds at most: 2 MiB
 
 
-def shard_rows(band: int, pattern: Pattern, windows: int, piece: Piece) -> Iterator[pa.RecordBatch]:
+def shard_rows(job: int, pattern: Pattern, windows: int, piece: Piece) -> Iterator[pa.RecordBatch]:
     """A piece as rows of `SHARDS`, several where it is large."""
     tables = [getattr(piece, name).reshape(-1) for name in _TABLES]
     for part in range(max(-(-table.size // PART_NUMBERS) for table in tables)):
         numbers = slice(part * PART_NUMBERS, (part + 1) * PART_NUMBERS)
         blobs = [table[numbers].tobytes() for table in tables]
-        yield batch_of(_ROW, [band], [pattern.mask], [part], [windows], [piece.grams.size], *([blob] for blob in blobs))
+        yield batch_of(_ROW, [job], [pattern.mask], [part], [windows], [piece.grams.size], *([blob] for blob in blobs))
 
 
 def check_new(spark: SparkSession, folder: str) -> None:
@@ -67,19 +70,21 @@ def write_shards(tables: DataFrame, folder: str) -> None:
 
 
 class Shards:
-    """The pieces of all bands of a text, for `counting.assemble`; closed when done with."""
+    """The pieces of all jobs of a plan, for `counting.streaming`; closed when done with."""
 
-    def __init__(self, spark: SparkSession, folder: str, copies: str | Path | None = None) -> None:
+    def __init__(
+        self, spark: SparkSession, folder: str, plan: Plan, lattice: Lattice, copies: str | Path | None = None
+    ) -> None:
         """`copies`: where to put copies of files that are not on this machine; removed in the end."""
-        self.folder = folder
+        self.folder, self.plan, self.lattice = folder, plan, lattice
         self._copies = TemporaryDirectory(prefix="gapgram-shards-", dir=copies)
         self._files = [pq.ParquetFile(path, memory_map=True) for path in _local_files(spark, folder, self._copies.name)]
-        self._places: dict[int, list[_Place]] = {}
+        self._places: dict[tuple[int, int], list[_Place]] = {}
         for file in self._files:
             for place in _places_of(file):
-                self._places.setdefault(place.pattern, []).append(place)
+                self._places.setdefault((place.pattern, place.job), []).append(place)
         for places in self._places.values():
-            places.sort(key=lambda place: (place.band, place.part))
+            places.sort(key=lambda place: place.part)
 
     def close(self) -> None:
         """Close the files and remove copies."""
@@ -87,20 +92,37 @@ class Shards:
             file.close()
         self._copies.cleanup()
 
-    def check(self, lattice: Lattice, positions: tuple[int, ...]) -> None:
-        """Refuse shards that lack a band or some windows of one."""
-        for pattern in lattice.stored:
-            places = self._places.get(pattern.mask, [])
-            if tuple(place.windows for place in places if not place.part) != positions:
-                raise EngineError(
-                    f"{self.folder}: the counts of pattern {pattern} are not those of the whole text: either the "
-                    "folder is not one that all machines share, or the text changed while it was read"
-                )
+    def check(self) -> None:
+        """Refuse shards that lack a job, or some windows of one."""
+        for number, job in enumerate(self.plan.jobs):
+            if not job.windows:
+                continue
+            for pattern in self.lattice.stored if not job.second else (Pattern(0),):
+                places = self._places.get((pattern.mask, number))
+                if not places or places[0].windows != job.windows:
+                    raise EngineError(
+                        f"{self.folder}: the counts of pattern {pattern} are not those of the whole text: either the "
+                        "folder is not one that all machines share, or the text changed while it was read"
+                    )
 
-    def of(self, pattern: Pattern) -> Iterator[ShardedPiece]:
+    def of(self, pattern: Pattern) -> Iterator[StoredPiece]:
         """The pieces of a pattern, band after band; may be asked for again and again."""
-        for _, places in groupby(self._places[pattern.mask], key=lambda place: place.band):
-            yield ShardedPiece(list(places))
+        for first, jobs in self.plan.bands():
+            if self.plan.jobs[jobs[0]].windows == 0:
+                yield self._without_windows(self.plan.jobs[jobs[0]], pattern)
+                continue
+            found = [self._places[pattern.mask, job] for job in jobs if (pattern.mask, job) in self._places]
+            pieces = map(ShardedPiece, found)
+            if first in self.plan.frequent and len(pattern) == 1:
+                yield merged(list(pieces))
+            else:
+                yield from pieces
+
+
+    def _without_windows(self, job: Job, pattern: Pattern) -> Piece:
+        """The piece of words that never occur, such as <unk>, of which no worker knows."""
+        windows = np.empty((0, self.lattice.order + 1), np.int32)
+        return Band(windows, job.first, job.last, self.plan.n_words, self.lattice).pieces()[pattern]
 
 
 class ShardedPiece:
@@ -132,7 +154,7 @@ class ShardedPiece:
 class _Place(NamedTuple):
     """A row of the shards: what it is and where it lies."""
 
-    band: int
+    job: int
     pattern: int
     part: int
     windows: int
@@ -150,8 +172,8 @@ def _places_of(file: pq.ParquetFile) -> Iterator[_Place]:
     names = _Place._fields[:5]
     for group in range(file.num_row_groups):
         facts = file.read_row_group(group, columns=list(names))
-        band, pattern, part, windows, n_grams = (facts[name][0].as_py() for name in names)
-        yield _Place(band, pattern, part, windows, n_grams, file, group)
+        job, pattern, part, windows, n_grams = (facts[name][0].as_py() for name in names)
+        yield _Place(job, pattern, part, windows, n_grams, file, group)
 
 
 def _local_files(spark: SparkSession, folder: str, copies: str) -> list[Path]:
