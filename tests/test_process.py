@@ -152,6 +152,14 @@ def test_interrupted_while_counting_an_older_model_survives(text: Path, models: 
     assert gapgram.load(older, verify=True).score("w1 w2") == models["mkn"].score("w1 w2")
 
 
+def test_interrupted_while_finding_classes(text: Path) -> None:
+    arguments = ["classes", str(text), "-o", str(text.parent / "c"), "-k", "9", "-q"]
+    program = STOPPING_AT.format(module="clustering", name="_cuts", seconds=0.3)
+    returned, said, _ = interrupt(program, arguments, signal.SIGINT)
+    assert (returned, said) == (130, "gapgram: interrupted; nothing half-written was left behind\n")
+    assert [p.name for p in text.parent.iterdir()] == ["text"]
+
+
 def test_kernels_run_as_plain_python_too(text: Path) -> None:
     text.write_text("\n".join([*toy_text(30)]) + "\n")
     for name, disable in (("plain", "1"), ("compiled", "0")):
@@ -161,4 +169,13 @@ def test_kernels_run_as_plain_python_too(text: Path) -> None:
         )
         assert ran.returncode == 0, ran.stderr
         assert b"overflow" not in ran.stderr
+    assert (text.parent / "plain").read_bytes() == (text.parent / "compiled").read_bytes()
+
+
+def test_classes_are_found_in_plain_python_too(text: Path) -> None:
+    text.write_text("\n".join([*toy_text(30)]) + "\n")
+    for name, disable in (("plain", "1"), ("compiled", "0")):
+        arguments = [*GAPGRAM, "classes", str(text), "-o", str(text.parent / name), "-k", "4", "-q"]
+        ran = subprocess.run(arguments, env={**os.environ, "NUMBA_DISABLE_JIT": disable}, capture_output=True)
+        assert (ran.returncode, ran.stderr) == (0, b"")
     assert (text.parent / "plain").read_bytes() == (text.parent / "compiled").read_bytes()

@@ -1,8 +1,8 @@
 """Word classes: one for every word of a vocabulary, and their file.
 
 Classes 0, 1 and 2 hold `<unk>`, `<s>` and `</s>` alone, so that a stream of classes looks like a stream of words;
-then comes the class whose words are met most often. Classes are found in text (`gapgram.clustering`) or come from a file
-of a user's own: parts of speech, stems, topics, anything that gives every word one class.
+then comes the class whose words are met most often. Classes are found in text (`gapgram.clustering`) or come from a
+file of a user's own: parts of speech, stems, topics, anything that gives every word one class.
 """
 
 from __future__ import annotations
@@ -145,7 +145,10 @@ class _Reader:
     def _keep(self, place: str, number: int, word: str, name: str) -> None:
         found = self.vocabulary.id(word)
         label = self.names.setdefault(name, len(self.names))
-        before = self.of_word.setdefault(found, (label, number)) if found else self.unknown.setdefault(word, (label, number))
+        if found:
+            before = self.of_word.setdefault(found, (label, number))
+        else:
+            before = self.unknown.setdefault(word, (label, number))
         if before[0] != label:
             other = list(self.names)[before[0]]
             raise TextError(

@@ -1,14 +1,16 @@
 """Word classes found in text: words with the same neighbours share a class.
 
-Exchange (`kernels.clustering`): at first the most frequent words have a class each and all others share the last one;
-then every word, the most frequent first, moves to the class that it fits best, several times over. What a word fits
-is judged by the classes of its neighbours one and two words away, on both sides. Batches of words are judged against
-the same counts, side by side on all cores; then each moves in turn if its move really raises the objective. So nothing
-depends on the number of threads or the order of lines, nothing is random, and the objective never falls.
+Exchange (`kernels.clustering`): at first the k most frequent words have a class each and all others are with the last
+of them; then every word, the most frequent first, moves to the class that it fits best, several times over. The first k
+words stay where they are the first time, when too little is known of their neighbours. What a word fits is judged by
+the classes of its neighbours one and two words away, on both sides. Batches of words are judged against the same
+counts, side by side on all cores; then each moves in turn if its move really raises the objective. So nothing depends
+on the number of threads or the order of lines, nothing is random, and the objective never falls.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -28,9 +30,8 @@ Ids = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
 DISTANCES = (1, 2)
-PRIOR = 0.2  # pairs that a cell is believed to hold before any is seen
-SWEEPS = 8
-FULL_SWEEPS = 3  # that look at all words; the others look at those that moved lately
+PRIOR, CLASS_PRIOR = 0.2, 100.0  # pairs that a cell, and at most a whole class, is believed to hold before any is seen
+SWEEPS = 4
 BATCH = 40_000  # neighbours, about, of the words that are judged against the same counts
 
 
@@ -44,7 +45,7 @@ class Neighbours:
     itself: Ids
 
     @classmethod
-    def of(cls, ids: Ids, n_words: int, distances: tuple[int, ...] = DISTANCES) -> Neighbours:
+    def of(cls, ids: Ids, n_words: int, distances: tuple[int, ...]) -> Neighbours:
         """Count the pairs of a text at some distances; two sides each."""
         sides, itself = [], []
         for distance in distances:
@@ -69,8 +70,9 @@ class Neighbours:
 class Exchange:
     """Classes on their way: `class_of` and the counts that belong to it."""
 
-    def __init__(self, neighbours: Neighbours, class_of: Ids, k: int, prior: float = PRIOR) -> None:
+    def __init__(self, neighbours: Neighbours, class_of: Ids, k: int) -> None:
         self.neighbours, self.class_of = neighbours, class_of
+        prior = min(PRIOR, CLASS_PRIOR / k)
         sides, width = len(neighbours.starts), k + len(SPECIAL)
         self.priors = np.array([prior, prior * k])
         self.tables = kernels.f_tables(self.priors)
@@ -91,15 +93,17 @@ class Exchange:
         """What the exchanges raise."""
         return float(kernels.objective(self.cells, self.sums, self.tables, self.priors))
 
-    def sweep(self, words: Ids, pool: ThreadPoolExecutor, threads: int, tell: Callable[[int], None]) -> Ids:
-        """Let each of some words move to where it fits best; returns those that moved."""
-        before = self.class_of[words]
+    def sweep(
+        self, words: Ids, pool: ThreadPoolExecutor, threads: int, tell: Callable[[int], None] = lambda n: None
+    ) -> float:
+        """Let each of some words move to where it fits best; returns by how much the objective rose."""
+        rise = 0.0
         for begin, end in pairwise(_cuts(self._sizes[words], BATCH)):
-            self._batch(words[begin:end], pool, threads)
+            rise += self._batch(words[begin:end], pool, threads)
             tell(end - begin)
-        return words[self.class_of[words] != before]
+        return rise
 
-    def _batch(self, words: Ids, pool: ThreadPoolExecutor, threads: int) -> None:
+    def _batch(self, words: Ids, pool: ThreadPoolExecutor, threads: int) -> float:
         around = self.neighbours
         state = (
             self.best, self.class_of, around.starts, around.others, around.times, around.itself,
@@ -109,7 +113,7 @@ class Exchange:
         parts = pairwise(_cuts(sizes, -(-int(sizes.sum()) // threads)))
         for future in [pool.submit(kernels.propose, words[begin:end], *state) for begin, end in parts]:
             future.result()
-        kernels.exchange(words, *state)
+        return float(kernels.exchange(words, *state))
 
 
 def _cuts(sizes: npt.NDArray[np.int64], most: int) -> list[int]:
@@ -118,16 +122,22 @@ def _cuts(sizes: npt.NDArray[np.int64], most: int) -> list[int]:
         return [0]
     ends = np.cumsum(sizes)
     inner = np.searchsorted(ends, np.arange(most, int(ends[-1]), most), side="left") + 1
-    return np.unique(np.concatenate([[0], inner, [len(sizes)]])).tolist()
+    return [int(cut) for cut in np.unique(np.concatenate([[0], inner, [len(sizes)]]))]
 
 
 def automatic_k(n_positions: int) -> int:
-    """How many classes to allow for a text of so many positions: 200 for 0.1 million words, 500 for 10 million."""
-    return max(2, round(20 * n_positions**0.2))
+    """How many classes to allow for a text of so many positions: 300 for a million, never more than 500."""
+    return min(500, max(2, round(0.3 * math.sqrt(n_positions))))
 
 
 def cluster(
-    ids: Ids, n_words: int, k: int | None = None, *, sweeps: int = SWEEPS, threads: int | None = None, shown: bool = False
+    ids: Ids,
+    n_words: int,
+    k: int | None = None,
+    *,
+    sweeps: int = SWEEPS,
+    threads: int | None = None,
+    shown: bool = False,
 ) -> Classes:
     """Find classes of the words of an encoded text (`Corpus.ids`), whose vocabulary has `n_words` words.
 
@@ -145,20 +155,17 @@ def cluster(
     if k < 2:
         return Classes.numbered(np.zeros(n_ordinary, np.int64), counts[len(SPECIAL) :])
     class_of = np.minimum(np.arange(n_words), k + len(SPECIAL) - 1).astype(np.int32)
-    exchange = Exchange(Neighbours.of(ids, n_words), class_of, k)
-    _sweep(exchange, sweeps, threads, shown)
+    exchange = Exchange(Neighbours.of(ids, n_words, DISTANCES), class_of, k)
+    _sweep(exchange, k, sweeps, threads, shown)
     return Classes.numbered(class_of[len(SPECIAL) :], counts[len(SPECIAL) :])
 
 
-def _sweep(exchange: Exchange, sweeps: int, threads: int, shown: bool) -> None:
-    every = np.arange(len(SPECIAL), len(exchange.class_of), dtype=np.int32)
-    lately = [every, every]
+def _sweep(exchange: Exchange, k: int, sweeps: int, threads: int, shown: bool) -> None:
+    words = np.arange(len(SPECIAL), len(exchange.class_of), dtype=np.int32)
     pool = ThreadPoolExecutor(threads)
     try:
-        with Progress("finding classes", total=len(every) * sweeps, unit="word", shown=shown) as bar:
+        with Progress("finding classes", total=len(words) * sweeps - k, unit="word", shown=shown) as bar:
             for i in range(sweeps):
-                words = every if i < FULL_SWEEPS else np.union1d(lately[-1], lately[-2])
-                lately.append(exchange.sweep(words, pool, threads, bar.advance))
-                bar.advance(len(every) - len(words))
+                exchange.sweep(words[k:] if i == 0 else words, pool, threads, bar.advance)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

@@ -74,6 +74,7 @@ class Counts:
     vocabulary: Vocabulary
     text: TextInfo
     tables: Tables
+    class_names: tuple[str, ...] = ()
 
     @cached_property
     def patterns(self) -> tuple[Pattern, ...]:
@@ -140,7 +141,8 @@ class Counts:
 
     def words_of(self, pattern: Pattern, gram: int) -> tuple[str | None, ...]:
         """The words of the gram with this number, oldest first, None for each gap."""
-        word = self.vocabulary[int(self.grams(pattern)[gram] >> COUNT_BITS)]
+        number = int(self.grams(pattern)[gram] >> COUNT_BITS)
+        word = class_text(self.class_names[number]) if pattern.classes else self.vocabulary[number]
         if not pattern.mask:
             return (word,)
         begins = self.contexts(pattern) >> ROW_BITS
@@ -170,7 +172,8 @@ class Counts:
 
     def metadata(self) -> dict[str, Any]:
         """What the arrays do not say, as plain values."""
-        return {"order": self.lattice.order, "lattice": str(self.lattice), "text": asdict(self.text)}
+        found = {"order": self.lattice.order, "lattice": str(self.lattice), "text": asdict(self.text)}
+        return {**found, "classes": list(self.class_names)} if self.class_names else found
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """All arrays by name, as they go into a file."""
@@ -187,4 +190,18 @@ class Counts:
         vocabulary = Vocabulary(arrays["words"], arrays["word_offsets"], arrays["word_slots"])
         lattice = Lattice.parse(metadata["lattice"], metadata["order"])
         tables = Tables(*(arrays[name] for name in Tables._fields))
-        return cls(lattice, vocabulary, TextInfo(**metadata["text"]), tables)
+        return cls(lattice, vocabulary, TextInfo(**metadata["text"]), tables, tuple(metadata.get("classes", ())))
+
+
+def class_text(name: str) -> str:
+    """How a class is shown among words."""
+    return f"{{{name}}}"
+
+
+def given_class(tables: Tables) -> npt.NDArray[np.float64]:
+    """The probability of each word given its class, from how often it is met; 0 for a word never met."""
+    if not tables.class_of.size:
+        return np.empty(0)
+    totals = np.bincount(tables.class_of, tables.word_counts)
+    chances: npt.NDArray[np.float64] = tables.word_counts / np.maximum(totals[tables.class_of], 1)
+    return chances

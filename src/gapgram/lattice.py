@@ -11,6 +11,12 @@ model. Any other family that holds the empty pattern is a lattice too::
     full 1 11 101 111
     >>> print(Lattice.parse("1011 11", order=4))
     custom 1 11 1011
+
+Patterns of classes stand beside those of words. They fall back on each other in the same way, and the
+empty one of classes on the empty one of words::
+
+    >>> print(Lattice.chain(2).with_classes)
+    chain+classes 1 11 2 22
 """
 
 from __future__ import annotations
@@ -39,13 +45,15 @@ class Lattice:
         """The lattice of a family; the empty pattern is added where it is missing."""
         order = check_order(order)
         family = {Pattern(0), *patterns}
+        if any(p.classes for p in family):
+            family.add(Pattern(0).of_classes)
         too_far = [p for p in family if p.reach >= order]
         if too_far:
             raise UsageError(
                 f"pattern {max(too_far, key=lambda p: p.mask)} spans {max(p.reach for p in too_far) + 1} words, "
                 f"the model's order is {order}: raise the order or leave the pattern out"
             )
-        return cls(order, tuple(sorted(family, key=lambda p: p.mask)))
+        return cls(order, tuple(sorted(family, key=lambda p: p.place)))
 
     @classmethod
     def chain(cls, order: int) -> Lattice:
@@ -66,8 +74,10 @@ class Lattice:
     def parse(cls, text: str, order: int) -> Lattice:
         """Read ``chain``, ``full``, or patterns in short form separated by spaces or commas."""
         shorts = [s for s in re.split(r"[\s,]+", text.lower()) if s]
-        if shorts and shorts[0] in ("chain", "full"):
-            lattice = cls.chain(order) if shorts[0] == "chain" else cls.full(order)
+        name, plus, classes = (shorts or [""])[0].partition("+")
+        if name in ("chain", "full") and (plus + classes) in ("", "+classes"):
+            lattice = cls.chain(order) if name == "chain" else cls.full(order)
+            lattice = lattice.with_classes if classes else lattice
             if shorts[1:] not in ([], list(map(str, lattice.patterns))):
                 raise UsageError(f"lattice {text!r}: expected {shorts[0]} alone, or patterns alone")
             return lattice
@@ -79,10 +89,29 @@ class Lattice:
 
     @cached_property
     def name(self) -> str:
-        """``chain``, ``full`` or ``custom``."""
+        """``chain``, ``full`` or ``custom``; ``chain+classes``, ``full+classes`` where those of classes are the same."""
+        if self.of_classes is not None:
+            name = self.of_words.name
+            return f"{name}+classes" if name != "custom" and self == self.of_words.with_classes else "custom"
         if self == Lattice.chain(self.order):
             return "chain"
         return "full" if len(self.patterns) == 1 << (self.order - 1) else "custom"
+
+    @cached_property
+    def with_classes(self) -> Lattice:
+        """The patterns of words of this lattice, each once more with classes."""
+        return Lattice.of(self.order, [*self.of_words.patterns, *(p.of_classes for p in self.of_words.patterns)])
+
+    @cached_property
+    def of_words(self) -> Lattice:
+        """The patterns of words alone."""
+        return Lattice.of(self.order, (p for p in self.patterns if not p.classes))
+
+    @cached_property
+    def of_classes(self) -> Lattice | None:
+        """The patterns of classes alone, as if classes were words; None where there are none."""
+        family = [p.of_words for p in self.patterns if p.classes]
+        return Lattice.of(self.order, family) if family else None
 
     @cached_property
     def _members(self) -> frozenset[Pattern]:
@@ -95,12 +124,14 @@ class Lattice:
         >>> [str(p) for p in Lattice.parse("1101", order=4).stored]
         ['1', '11', '111', '1101', '1111']
         """
+        if self.of_classes is not None:
+            return (*self.of_words.stored, *(p.of_classes for p in self.of_classes.stored))
         needed = {*self.patterns, *(Pattern.contiguous(k) for k in range(self.order))}
         for pattern in self.patterns:
             while pattern.mask:
                 pattern = pattern.tail
                 needed.add(pattern)
-        return tuple(sorted(needed, key=lambda p: p.mask))
+        return tuple(sorted(needed, key=lambda p: p.place))
 
     def below(self, pattern: Pattern) -> tuple[Pattern, ...]:
         """The patterns that this one is interpolated with, those without the farthest word first.
@@ -108,12 +139,14 @@ class Lattice:
         >>> [str(p) for p in Lattice.full(4).below(Pattern.parse("1111"))]
         ['111', '1011', '1101']
         """
+        if pattern == Pattern(0).of_classes:
+            return (Pattern(0),)
         one_less = tuple(pattern.smaller())
         if self._members.issuperset(one_less):
             return one_less
         under = [p for p in self.patterns if p <= pattern and p != pattern]
         covers = [p for p in under if not any(p <= q and p != q for q in under)]
-        return tuple(sorted(covers, key=lambda p: p.mask))
+        return tuple(sorted(covers, key=lambda p: p.place))
 
     def starts(self, available: int) -> tuple[Pattern, ...]:
         """Where a prediction that sees `available` earlier words enters the lattice.

@@ -7,6 +7,11 @@ A pattern is a set of offsets, the distances back from the predicted word, held 
     ('10111', 'w1 _ w3 w4 w5')
     >>> str(Pattern.of(1)), str(Pattern.of())
     ('11', '1')
+
+A pattern of classes keeps the class of each word instead, and predicts a class; it prints with 2 and c::
+
+    >>> str(Pattern.of(1, 3).of_classes), Pattern.of(1, 3).of_classes.describe()
+    ('2022', 'c1 _ c3 c4')
 """
 
 from __future__ import annotations
@@ -25,6 +30,7 @@ class Pattern:
     """A set of offsets; see the module."""
 
     mask: int
+    classes: bool = False
 
     @classmethod
     def of(cls, *offsets: int) -> Pattern:
@@ -41,9 +47,9 @@ class Pattern:
         return cls(mask)
 
     @classmethod
-    def contiguous(cls, length: int) -> Pattern:
+    def contiguous(cls, length: int, classes: bool = False) -> Pattern:
         """The pattern {1 … length}, which skips nothing."""
-        return cls((1 << length) - 1)
+        return cls((1 << length) - 1, classes)
 
     @classmethod
     def parse(cls, text: str) -> Pattern:
@@ -53,15 +59,32 @@ class Pattern:
         True
         """
         short = text.strip()
-        if " " in short or short.startswith("w"):
+        if " " in short or short[:1] in ("w", "c"):
+            digits = {"_": "0", "w": "1", "c": "2"}
             places = enumerate(short.split(), 1)
-            short = "".join("0" if place == "_" else "1" if place == f"w{i}" else "?" for i, place in places)
-        if not re.fullmatch(r"[01]*1", short) or len(short) > MAX_ORDER:
+            short = "".join(digits[p[0]] if p == "_" or p[1:] == str(i) and p[0] in "wc" else "?" for i, p in places)
+        if not re.fullmatch(r"[01]*1|[02]*2", short) or len(short) > MAX_ORDER:
             raise UsageError(
                 f"pattern {text!r}: expected 1 for a word kept and 0 for a word skipped, the predicted word "
-                f"last and always 1, at most {MAX_ORDER} places, such as 1011 or 'w1 _ w3 w4'"
+                f"last and always 1, at most {MAX_ORDER} places, such as 1011 or 'w1 _ w3 w4'; of classes 2022 or "
+                "'c1 _ c3 c4'"
             )
-        return cls(int(short, 2) >> 1)
+        return cls(int(short.replace("2", "1"), 2) >> 1, short[-1] == "2")
+
+    @property
+    def of_classes(self) -> Pattern:
+        """The pattern that keeps the classes of the same words."""
+        return Pattern(self.mask, classes=True)
+
+    @property
+    def of_words(self) -> Pattern:
+        """The pattern that keeps the same words themselves."""
+        return Pattern(self.mask)
+
+    @property
+    def place(self) -> tuple[bool, int]:
+        """What patterns are sorted by: those of words before those of classes, smaller ones before larger ones."""
+        return self.classes, self.mask
 
     @property
     def offsets(self) -> tuple[int, ...]:
@@ -92,11 +115,11 @@ class Pattern:
         >>> str(Pattern.parse("11011").tail), str(Pattern.parse("1101").tail)
         ('1101', '11')
         """
-        return Pattern(self.mask >> self.nearest)
+        return Pattern(self.mask >> self.nearest, self.classes)
 
     def without(self, offset: int) -> Pattern:
         """The pattern that skips one more word."""
-        return Pattern(self.mask & ~(1 << (offset - 1)))
+        return Pattern(self.mask & ~(1 << (offset - 1)), self.classes)
 
     def smaller(self) -> Iterator[Pattern]:
         """The patterns that skip one more word, the farthest word first."""
@@ -105,7 +128,7 @@ class Pattern:
 
     def describe(self) -> str:
         """The long form: ``w1 _ w3 w4 w5``."""
-        return " ".join(f"w{i}" if place == "1" else "_" for i, place in enumerate(str(self), 1))
+        return " ".join(f"{'_wc'[int(place)]}{i}" if place != "0" else "_" for i, place in enumerate(str(self), 1))
 
     def __contains__(self, offset: int) -> bool:
         return offset > 0 and bool(self.mask >> (offset - 1) & 1)
@@ -114,8 +137,9 @@ class Pattern:
         return self.mask.bit_count()
 
     def __le__(self, other: Pattern) -> bool:
-        """Whether every offset of this pattern is in the other (the order of the lattice)."""
-        return self.mask & ~other.mask == 0
+        """Whether every offset of this pattern is in the other (the order of the lattice), both of words or classes."""
+        return self.classes == other.classes and self.mask & ~other.mask == 0
 
     def __str__(self) -> str:
-        return f"{self.mask << 1 | 1:b}"
+        digits = f"{self.mask << 1 | 1:b}"
+        return digits.replace("1", "2") if self.classes else digits

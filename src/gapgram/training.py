@@ -147,6 +147,8 @@ class _Run:
         """The same model, counted on a cluster."""
         if self.sentences is not None:
             raise UsageError("the engine spark reads text files: name them, or use the local engine")
+        if self.lattice.of_classes is not None:
+            raise UsageError("the engine spark counts patterns of words alone: use the local engine for classes")
         if resume:
             raise UsageError("resume: a run on Spark cannot be resumed; leave it out")
         with cluster.counted(text.as_paths(self.texts or []), self.lattice, limits.tmp, **self.reading) as counted:

@@ -12,13 +12,21 @@ from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS, ROW_MASK, T
 from gapgram.pattern import Pattern
 
 Array = npt.NDArray[np.int64]
+Ids = npt.NDArray[np.int32]
 
+NO_CLASSES, NO_COUNTS = np.empty(0, np.int32), np.empty(0, np.int64)
 GRAM_WIDTH = 32
 
 
-def assemble(patterns: tuple[Pattern, ...], pieces: dict[Pattern, list[Piece]]) -> Tables:
+def assemble(
+    patterns: tuple[Pattern, ...],
+    pieces: dict[Pattern, list[Piece]],
+    class_of: Ids = NO_CLASSES,
+    word_counts: Array = NO_COUNTS,
+) -> Tables:
     """The tables of all patterns, the pieces of each in order; empties `pieces` as it goes."""
-    pieces[Pattern(0)] = [all_words([part.grams for part in pieces[Pattern(0)]])]
+    for empty in (p for p in patterns if not p.mask):
+        pieces[empty] = [all_words([part.grams for part in pieces[empty]])]
     sizes = [sum(p.grams.size for p in pieces[q]) for q in patterns]
     rows, numbers = zip(*[_distinct_rows([p.rows for p in pieces[q]]) for q in patterns], strict=True)
     places = places_of(patterns, sizes, [len(r) for r in rows])
@@ -38,7 +46,8 @@ def assemble(patterns: tuple[Pattern, ...], pieces: dict[Pattern, list[Piece]]) 
             first += piece.contexts.size * step
         contexts[first] = done << ROW_BITS
     large_at, large_counts = (np.concatenate(part) for part in zip(*large, strict=True))
-    return frozen(Tables(grams, large_at, large_counts, contexts, places, parts_of(patterns), np.concatenate(rows)))
+    parts, all_rows = parts_of(patterns), np.concatenate(rows)
+    return frozen(Tables(grams, large_at, large_counts, contexts, places, parts, all_rows, class_of, word_counts))
 
 
 def frozen(tables: Tables) -> Tables:
@@ -56,23 +65,31 @@ def places_of(patterns: tuple[Pattern, ...], sizes: list[int], n_rows: list[int]
     places[:, kernels.FIRST_GRAM] = np.cumsum([0, *sizes[:-1]])
     places[:, kernels.GRAM_BIT] = places[:, kernels.FIRST_GRAM] * GRAM_WIDTH
     places[:, kernels.WIDTH] = GRAM_WIDTH
-    places[:, kernels.KEY_BITS] = checked_key_bits(sizes[0])
+    places[:, kernels.OF_CLASSES] = [p.classes for p in patterns]
+    places[:, kernels.KEY_BITS] = [checked_key_bits(sizes[number[Pattern(0, p.classes)]]) for p in patterns]
     places[:, kernels.CODE_BITS] = GRAM_WIDTH - places[:, kernels.KEY_BITS]
     places[:, kernels.N_ROWS] = n_rows
     places[:, kernels.FIRST_ROW] = np.cumsum([0, *n_rows[:-1]])
     places[:, kernels.TAIL] = [number[p.tail] for p in patterns]
     places[:, kernels.NEAREST] = [p.nearest for p in patterns]
     places[:, kernels.REACH] = [p.reach for p in patterns]
-    places[0, [kernels.STRIDE, kernels.N_CONTEXTS]] = 1
-    used = 2  # the one context of the empty pattern, and the one that closes it
-    for tail in range(len(patterns)):
-        heads = [p for p in range(1, len(patterns)) if places[p, kernels.TAIL] == tail]
-        for i, p in enumerate(heads):
+    used = 0
+    for group in side_by_side(patterns):
+        for i, p in enumerate(group):
             places[p, kernels.FIRST_CONTEXT] = used + i
-            places[p, kernels.STRIDE] = len(heads)
-            places[p, kernels.N_CONTEXTS] = sizes[tail]
-        used += len(heads) * (sizes[tail] + 1)
+            places[p, kernels.STRIDE] = len(group)
+            places[p, kernels.N_CONTEXTS] = sizes[places[p, kernels.TAIL]] if patterns[p].mask else 1
+        used += len(group) * int(places[group[0], kernels.N_CONTEXTS] + 1)
     return places
+
+
+def side_by_side(patterns: tuple[Pattern, ...]) -> list[list[int]]:
+    """The numbers of the patterns whose contexts lie side by side, group by group as they follow each other."""
+    groups = []
+    for p, tail in enumerate(patterns):
+        groups += [[p]] if not tail.mask else []
+        groups.append([q for q, pattern in enumerate(patterns) if pattern.mask and pattern.tail == tail])
+    return [group for group in groups if group]
 
 
 def n_contexts(places: Array) -> int:

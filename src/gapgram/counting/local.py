@@ -9,7 +9,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from gapgram.corpus import Corpus
+from gapgram.classes import Classes
+from gapgram.corpus import Corpus, Ids
 from gapgram.counting.assemble import assemble
 from gapgram.counting.band import Band
 from gapgram.counting.windows import Bands
@@ -26,24 +27,46 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def count(corpus: Corpus, lattice: Lattice, *, threads: int | None = None, shown: bool = False) -> Counts:
-    """Count all patterns of a lattice in a corpus."""
+def count(
+    corpus: Corpus,
+    lattice: Lattice,
+    classes: Classes | None = None,
+    *,
+    threads: int | None = None,
+    shown: bool = False,
+) -> Counts:
+    """Count all patterns of a lattice in a corpus; those of classes, where it has any, by these classes."""
     threads = checked_threads(threads)
     _check_text(corpus, lattice.order)
-    n_bands = max(-(-corpus.ids.size // BAND_POSITIONS), 1)
-    bands = Bands.of(corpus.ids, len(corpus.vocabulary), n_bands if n_bands == 1 else max(n_bands, 2 * threads))
+    pieces = _pieces(corpus.ids, len(corpus.vocabulary), lattice.of_words, threads, "counting", shown)
+    info = TextInfo(corpus.sentences, corpus.words, corpus.digest, corpus.rule)
+    if lattice.of_classes is None or classes is None:
+        return Counts(lattice, corpus.vocabulary, info, assemble(lattice.stored, pieces))
+    stream = classes.of_word[corpus.ids]
+    for pattern, found in _pieces(stream, len(classes), lattice.of_classes, threads, "counting classes", shown).items():
+        pieces[pattern.of_classes] = found
+    word_counts = np.bincount(corpus.ids, minlength=len(corpus.vocabulary))
+    tables = assemble(lattice.stored, pieces, classes.of_word, word_counts)
+    return Counts(lattice, corpus.vocabulary, info, tables, classes.names)
+
+
+def _pieces(
+    ids: Ids, n_words: int, lattice: Lattice, threads: int, title: str, shown: bool
+) -> dict[Pattern, list[Piece]]:
+    """The pieces of all patterns, band by band."""
+    n_bands = max(-(-ids.size // BAND_POSITIONS), 1)
+    bands = Bands.of(ids, n_words, n_bands if n_bands == 1 else max(n_bands, 2 * threads))
 
     def work(band: tuple[int, int]) -> dict[Pattern, Piece]:
-        return Band(bands.windows(band, lattice.order), *band, len(corpus.vocabulary), lattice).pieces()
+        return Band(bands.windows(band, lattice.order), *band, n_words, lattice).pieces()
 
-    with Progress("counting", total=len(bands), unit="band", shown=shown) as bar:
+    with Progress(title, total=len(bands), unit="band", shown=shown) as bar:
         results = in_threads(work, bands, threads, bar)
     pieces: dict[Pattern, list[Piece]] = {}
     for band_pieces in results:
         for pattern, piece in band_pieces.items():
             pieces.setdefault(pattern, []).append(piece)
-    info = TextInfo(corpus.sentences, corpus.words, corpus.digest, corpus.rule)
-    return Counts(lattice, corpus.vocabulary, info, assemble(lattice.stored, pieces))
+    return pieces
 
 
 def checked_threads(threads: int | None) -> int:

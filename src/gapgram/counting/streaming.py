@@ -12,7 +12,18 @@ import numpy as np
 import numpy.typing as npt
 
 from gapgram.container import Stream
-from gapgram.counting.assemble import GRAM_WIDTH, all_words, check_rows, n_contexts, parts_of, places_of
+from gapgram.counting.assemble import (
+    GRAM_WIDTH,
+    NO_CLASSES,
+    NO_COUNTS,
+    Ids,
+    all_words,
+    check_rows,
+    n_contexts,
+    parts_of,
+    places_of,
+    side_by_side,
+)
 from gapgram.kernels import tables as kernels
 from gapgram.kernels.tables import ROW_BITS
 from gapgram.pattern import Pattern
@@ -46,7 +57,9 @@ class Pieces(Protocol):
         ...
 
 
-def table_streams(patterns: tuple[Pattern, ...], pieces: Pieces) -> Iterator[Stream]:
+def table_streams(
+    patterns: tuple[Pattern, ...], pieces: Pieces, class_of: Ids = NO_CLASSES, word_counts: Array = NO_COUNTS
+) -> Iterator[Stream]:
     """The arrays of `Tables`, in its order; each is to be read to its end before the next is asked for."""
     streamed = _Streamed(patterns, pieces)
     yield Stream("grams", np.uint64, (-(-sum(streamed.sizes) * GRAM_WIDTH // 64),), streamed.grams())
@@ -56,6 +69,8 @@ def table_streams(patterns: tuple[Pattern, ...], pieces: Pieces) -> Iterator[Str
     yield _whole("places", streamed.places)
     yield _whole("parts", parts_of(patterns))
     yield _whole("rows", np.concatenate(streamed.rows))
+    yield _whole("class_of", class_of)
+    yield _whole("word_counts", word_counts)
 
 
 def _whole(name: str, array: npt.NDArray[Any]) -> Stream:
@@ -67,7 +82,7 @@ class _Streamed:
 
     def __init__(self, patterns: tuple[Pattern, ...], pieces: Pieces) -> None:
         self.patterns, self.pieces = patterns, pieces
-        self.words = all_words([piece.grams for piece in pieces.of(Pattern(0))])
+        self.empty = {p: all_words([piece.grams for piece in pieces.of(p)]) for p in patterns if not p.mask}
         self.large: list[tuple[Array, Array]] = []
         self.sizes: list[int] = []
         self.rows: list[Array] = []
@@ -78,7 +93,7 @@ class _Streamed:
         self.places = places_of(patterns, self.sizes, list(map(len, self.rows)))
 
     def _of(self, pattern: Pattern) -> Iterator[StoredPiece]:
-        return self.pieces.of(pattern) if pattern.mask else iter([self.words])
+        return self.pieces.of(pattern) if pattern.mask else iter([self.empty[pattern]])
 
     def grams(self) -> Iterator[npt.NDArray[np.uint64]]:
         """The packed grams; collects those whose counts are too large."""
@@ -101,11 +116,8 @@ class _Streamed:
 
     def contexts(self) -> Iterator[Array]:
         """The contexts, those of all patterns with one tail side by side."""
-        yield from self._records([0])
-        for tail in range(len(self.patterns)):
-            heads = [p for p in range(1, len(self.patterns)) if self.places[p, kernels.TAIL] == tail]
-            if heads:
-                yield from self._records(heads)
+        for group in side_by_side(self.patterns):
+            yield from self._records(group)
 
     def _records(self, heads: list[int]) -> Iterator[Array]:
         done = np.zeros(len(heads), np.int64)

@@ -6,6 +6,7 @@
     lookup      grams of a text found in the tables, and their probabilities
     gate        what learned weights look at
     fitting     weights from text
+    clustering  words into classes of like neighbours
     topk        the most probable next words
     rivals      the rank of a word among all
     backoff     probabilities of models read from ARPA files

@@ -10,9 +10,10 @@ from both ends. What is known of a side:
     sums[s, c]                          the same for all g: pairs of a word of class c
 
 The objective: with f_p(x) = ln Gamma(x + p) - ln Gamma(p), the sum over the cells of one side of each pair of f_a(cell)
-minus the sum over all sides and classes of f_ka(sum). For a tending to nothing f is x ln x but for constants, and this
-the log likelihood of class bigrams; `a`, the prior, is what a cell is believed to hold before any pair was seen, so that
-a class must be worth its k unknown cells. `priors` holds a and k a, `tables` f of both for small numbers.
+minus the sum over all sides and classes of f_ka(sum). With x ln x in place of f it would be the log likelihood of class
+bigrams, but for what no exchange changes; large numbers make little difference. `a`, the prior, is what a cell is
+believed to hold before any pair was seen: a class must be worth its k unknown cells, and two words that share one rare
+neighbour are no reason to make one. `priors` holds a and k a, `tables` f of both for small numbers.
 
 `gain[s, g, c]` is f(x + 1) - f(x) = ln(x + a) of the cell, so that a neighbour met once costs one addition a class.
 """
@@ -28,7 +29,7 @@ from gapgram.kernels.words import END
 
 SPECIAL = 3  # classes of <unk>, <s>, </s>, which never move
 TABLE = 1 << 14
-SOFT = 0.4  # f_p(x + n) - f_p(x) is about n ln(x + p + SOFT (n - 1)): from 1/e where x is small to 1/2 where it is large
+SOFT = 0.4  # f_p(x + n) - f_p(x) is about n ln(x + p + SOFT (n - 1)): 1/e would be right for small x, 1/2 for large
 LEAST = 1e-6  # that a move must bring
 CELL, SUM = 0, 1
 
@@ -197,21 +198,18 @@ def _gather(w, side, class_of, starts, others, times, met, found):
 
 
 @kernel
-def _add_logs(scores, row, plus, factor, first, bits, spread, spread_bits):
+def _add_logs(scores, row, plus, factor):
     """scores[c] += factor ln(row[c] + plus), with an error of about 1e-5 in the logarithm.
 
-    A float's bits hold the whole part of its base-2 logarithm; a polynomial gives the rest. Loops without
-    branches, so that the compiler works on several classes at once.
+    A float's bits hold the whole part of its base-2 logarithm; a polynomial gives the rest. No branches, so that the
+    compiler works on several classes at once.
     """
     base_2 = np.float32(factor * math.log(2.0))
     more = np.float32(plus)
-    for c in range(row.size):
-        first[c] = np.float32(row[c]) + more
-    for c in range(row.size):
-        spread_bits[c] = (bits[c] & np.int32(0x007FFFFF)) | np.int32(0x3F800000)
-    for c in range(row.size):
-        m = spread[c]
-        whole = np.float32((bits[c] >> np.int32(23)) - np.int32(127))
+    for c in range(scores.size):
+        bits = np.float32(np.float32(row[c]) + more).view(np.int32)
+        whole = np.float32((bits >> np.int32(23)) - np.int32(127))
+        m = np.int32((bits & np.int32(0x007FFFFF)) | np.int32(0x3F800000)).view(np.float32)
         rest = np.float32(-2.78792621) + m * (
             np.float32(5.04785541) + m * (
                 np.float32(-3.48987855) + m * (
@@ -252,10 +250,6 @@ def propose(words, best, class_of, starts, others, times, itself, cells, gain, s
     met = np.zeros(k, np.int32)
     found = np.empty(k, np.int32)
     scores = np.empty(k, np.float32)
-    first = np.empty(k, np.float32)
-    bits = first.view(np.int32)
-    spread = np.empty(k, np.float32)
-    spread_bits = spread.view(np.int32)
     for w in words:
         own = class_of[w]
         stay = 0.0
@@ -275,11 +269,11 @@ def propose(words, best, class_of, starts, others, times, itself, cells, gain, s
                     found[ones] = g
                     ones += 1
                 else:
-                    _add_logs(scores, row, priors[CELL] + SOFT * (n - 1), n, first, bits, spread, spread_bits)
+                    _add_logs(scores, row, priors[CELL] + SOFT * (n - 1), n)
                 stay += _soft(row[own] - n - (twice if g == own else 0), n, priors[CELL])
             _add_rows(scores, gain[s], found, ones)
             if total > 0:
-                _add_logs(scores, sums[s], priors[SUM] + SOFT * (total - 1), -total, first, bits, spread, spread_bits)
+                _add_logs(scores, sums[s], priors[SUM] + SOFT * (total - 1), -total)
                 stay -= _soft(sums[s, own] - total, total, priors[SUM])
             if twice > 0 and s % 2 == 0:
                 for c in range(k):
@@ -330,14 +324,13 @@ def move(w, to, sign, itself, neighbours, counts, n_found, cells, gain, sums, ta
 def exchange(words, best, class_of, starts, others, times, itself, cells, gain, sums, tables, priors):
     """Move words, one after the other, where the class proposed really raises the objective.
 
-    Returns how many moved and by how much the objective rose.
+    Returns by how much the objective rose.
     """
     sides, k = cells.shape[0], cells.shape[2]
     met = np.zeros(k, np.int32)
     neighbours = np.empty((sides, k), np.int32)
     counts = np.empty((sides, k), np.int32)
     n_found = np.empty(sides, np.int64)
-    moved = 0
     rise = 0.0
     for w in words:
         own, new = class_of[w], best[w]
@@ -352,9 +345,8 @@ def exchange(words, best, class_of, starts, others, times, itself, cells, gain, 
         change += move(w, new, 1, itself, neighbours, counts, n_found, cells, gain, sums, tables, priors)
         if change > LEAST:
             class_of[w] = new
-            moved += 1
             rise += change
         else:
             move(w, new, -1, itself, neighbours, counts, n_found, cells, gain, sums, tables, priors)
             move(w, own, 1, itself, neighbours, counts, n_found, cells, gain, sums, tables, priors)
-    return moved, rise
+    return rise

@@ -9,6 +9,8 @@ position allows are mixed in the ratio of
 and pattern p falls back on pattern `down[p]` with probability
 
     gamma = g e^c / (1 - g + g e^c),   g = (D1 N1 + D2 N2 + D3+ N3+) / total,   c = lift[p, bucket of p]
+
+What a pattern of classes keeps is multiplied by `given`, the probability of the word given its class.
 """
 
 from __future__ import annotations
@@ -85,7 +87,7 @@ def unique_from(statistics, available, chain):
     """
     out = np.full(statistics.shape[0], 255, np.uint8)
     for t in range(statistics.shape[0]):
-        k = available[t]
+        k = np.int64(available[t])
         while k >= 0 and statistics[t, chain[k], COUNT] == 1:
             out[t] = k
             k -= 1
@@ -93,15 +95,15 @@ def unique_from(statistics, available, chain):
 
 
 @kernel
-def leave_out(statistics, available, unique, reaches, contiguous, order):
-    """Take the contribution of each position out of its own statistics, in place.
+def leave_out(statistics, first, last, available, unique, reaches, contiguous, order):
+    """Take the contribution of each position out of its own statistics under patterns first … last-1, in place.
 
     A position counts for a pattern with gaps of reach m if its gram {1 … m} occurs nowhere else, for the
     contiguous pattern {1 … k} below the top if its gram {1 … k+1} does or the sentence starts there, and
     for the top always. `unique` is what `unique_from` says.
     """
     for t in range(statistics.shape[0]):
-        for p in range(reaches.size):
+        for p in range(first, last):
             reach = reaches[p]
             if reach > available[t]:
                 continue
@@ -189,7 +191,7 @@ def adam_step(values, gradients, means, squares, rate, step):
 
 @kernel
 def gradient(
-    statistics, features, log_prior, uniform, down,
+    statistics, features, given, log_prior, uniform, down, of_classes,
     table, lift, discounts, d_table, d_lift, d_discounts,
 ):  # fmt: skip
     """Sum of -ln P over the positions; adds its gradient to the `d_` arrays."""
@@ -223,6 +225,8 @@ def gradient(
                 count = statistics[t, p, COUNT]
                 if count > 0:
                     kept[p] = (count - discounts[p, min(count, 3) - 1]) / (total - taken)
+                    if of_classes[p]:
+                        kept[p] *= given[t]
                 lifted = g[p] * math.exp(lift[p, features[t, p] - p * BUCKETS])
                 gamma[p] = lifted / (1.0 - g[p] + lifted)
             value[p] = (1.0 - gamma[p]) * kept[p] + gamma[p] * below
@@ -257,5 +261,5 @@ def gradient(
                 d_discounts[p, k] += d_taken * statistics[t, p, N1 + k]
             count = statistics[t, p, COUNT]
             if count > 0:
-                d_discounts[p, min(count, 3) - 1] -= d_kept / left
+                d_discounts[p, min(count, 3) - 1] -= d_kept / left * (given[t] if of_classes[p] else 1.0)
     return loss

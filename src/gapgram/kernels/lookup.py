@@ -10,8 +10,9 @@ A model is one plain tuple of arrays:
     edge_base, edge_to, edge_weight    the patterns each pattern falls back on, and its leaning to each
     start_base, starts          for 0 … n-1 words available: the patterns a prediction starts from
     gate_table                  [feature, pattern]: logits that add up (`kernels.gate`); may be empty
+    given_class                 of each word its probability given its class; empty without patterns of classes
 
-A prediction gives its starting patterns shares in the ratio of their weights, times, where there is a
+A pattern of classes predicts the class of a word, and the word with its probability given its class. A prediction gives its starting patterns shares in the ratio of their weights, times, where there is a
 gate, the exponential of their logits. A pattern keeps of its share what its discounted counts use and
 passes g of it on to the patterns below it, in the ratio of edge_weight × their weights; what the empty
 pattern passes on is spread evenly over the vocabulary. All of this depends on the context alone, and SCALE and BACKOFF
@@ -38,6 +39,7 @@ from gapgram.kernels.tables import (
     N_GRAMS,
     N_ROWS,
     NEAREST,
+    OF_CLASSES,
     REACH,
     ROW_BITS,
     ROW_MASK,
@@ -69,6 +71,7 @@ class ModelArrays(NamedTuple):
     start_base: np.ndarray
     starts: np.ndarray
     gate_table: np.ndarray
+    given_class: np.ndarray
 
 
 @kernel
@@ -109,8 +112,6 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
     """
     n = end - begin
     places, grams, contexts, parts = tables.places, tables.grams, tables.contexts, tables.parts
-    n_words = places[0, N_GRAMS]
-    key_bits = places[0, KEY_BITS]
     keys = np.empty(n, np.int64)
     low = np.empty(n, np.int64)
     high = np.empty(n, np.int64)
@@ -118,14 +119,23 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
     guess = np.empty(n, np.int64)
     found = np.empty(n, np.int64)
     active = np.empty(n + 1, np.int64)
-    root = places[0, FIRST_ROW] + min(contexts[0] & ROW_MASK, places[0, N_ROWS] - 1)
-    for i in range(n):
-        word = np.int64(ids[begin + i]) if ids[begin + i] < n_words else np.int64(0)
-        keys[i] = key_of(word, key_bits)
-        entries[0, at + i] = word
-        counts[0, at + i] = word_and_count(tables, 0, word)[1]
-        rows[0, at + i] = root
-    for p in range(1, places.shape[0]):
+    root = 0
+    for p in range(places.shape[0]):
+        key_bits = places[p, KEY_BITS]
+        if places[p, REACH] == 0:
+            root = p
+            row = places[p, FIRST_ROW] + min(contexts[places[p, FIRST_CONTEXT]] & ROW_MASK, places[p, N_ROWS] - 1)
+            for i in range(n):
+                word = np.int64(ids[begin + i])
+                if places[p, OF_CLASSES] and word < tables.class_of.size:
+                    word = np.int64(tables.class_of[word])
+                if word >= places[p, N_GRAMS]:
+                    word = np.int64(0)
+                keys[i] = key_of(word, key_bits)
+                entries[p, at + i] = word
+                counts[p, at + i] = word_and_count(tables, p, word)[1]
+                rows[p, at + i] = row
+            continue
         tail, distance, reach = places[p, TAIL], places[p, NEAREST], places[p, REACH]
         bit, width, code_bits = places[p, GRAM_BIT], places[p, WIDTH], places[p, CODE_BITS]
         first_gram, n_grams = places[p, FIRST_GRAM], places[p, N_GRAMS]
@@ -152,7 +162,7 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
             rows[p, at + i] += (this & ROW_MASK) * seen
         for k in range(parts.shape[1]):
             part = parts[p, k]
-            if part > 0:  # a gram was only seen if each of its parts was
+            if part > root:  # a gram was only seen if each of its parts was
                 for i in range(n):
                     spread[i] *= entries[part, at + i] >= 0
         n_active = 0
@@ -252,14 +262,22 @@ def share(ids, t, rows, column, available, model, logits, shares):
 
 
 @kernel
-def probability(counts, rows, column, model, shares, rest):
+def given_class(model, word):
+    """The probability of a word given its class; 0 where the text had none of it."""
+    return model.given_class[word] if word < model.given_class.size else 0.0
+
+
+@kernel
+def probability(word, counts, rows, column, model, shares, rest):
     """The probability of the word that was located in a column, for given shares."""
     total = rest
+    given = given_class(model, word)
     for p in range(shares.size):
         count = counts[p, column]
         if count > 0 and shares[p] > 0.0:
             left = count - model.discounts[p, min(count, 3)]
-            total += shares[p] * left * model.row_values[rows[p, column], SCALE]
+            kept = shares[p] * left * model.row_values[rows[p, column], SCALE]
+            total += kept * given if model.tables.places[p, OF_CLASSES] else kept
     return total
 
 
@@ -280,12 +298,16 @@ def only_chains(edge_base):
 
 
 @kernel
-def chain_values(n, at, counts, rows, uniform, model, values):
+def chain_values(ids, begin, n, at, counts, rows, uniform, model, values):
     """[pattern, position]: the probability of the word under each pattern that falls back along its chain."""
     discounts, row_values = model.discounts, model.row_values
+    given = np.ones(n)
+    for i in range(n if model.given_class.size > 0 else 0):
+        given[i] = given_class(model, ids[begin + i])
     for p in range(values.shape[0]):
         d1, d2, d3 = discounts[p, 1], discounts[p, 2], discounts[p, 3]
         down = model.edge_to[model.edge_base[p]] if p > 0 else np.int64(0)
+        of_classes = model.tables.places[p, OF_CLASSES] > 0
         for i in range(n):
             row = rows[p, at + i]
             below = values[down, i] if p > 0 else uniform
@@ -294,7 +316,8 @@ def chain_values(n, at, counts, rows, uniform, model, values):
                 below *= row_values[row, BACKOFF]
                 if count > 0:
                     left = count - (d3 if count > 2 else d2 if count == 2 else d1)
-                    below += left * row_values[row, SCALE]
+                    kept = left * row_values[row, SCALE]
+                    below += kept * given[i] if of_classes else kept
             values[p, i] = below
 
 
@@ -304,7 +327,7 @@ def chance_of(ids, t, i, column, available, counts, rows, uniform, model, chains
     first, last = model.start_base[available], model.start_base[available + 1]
     if not chains:
         rest = share(ids, t, rows, column, available, model, logits, shares)
-        return probability(counts, rows, column, model, shares, rest * uniform)
+        return probability(ids[t], counts, rows, column, model, shares, rest * uniform)
     if last - first == 1:
         return values[model.starts[first], i]
     weigh_starts(ids, t, rows, column, available, model, logits, shares)
@@ -334,7 +357,7 @@ def score_positions(ids, available, uniform, model, out):
         end = min(begin + block, ids.size)
         locate(ids, available, begin, end, halo, entries, counts, rows, model.tables)
         if chains:
-            chain_values(end - begin, halo, counts, rows, uniform, model, values)
+            chain_values(ids, begin, end - begin, halo, counts, rows, uniform, model, values)
         for i in range(end - begin):
             t = begin + i
             if ids[t] == START:
@@ -395,7 +418,7 @@ def successors(ids, order, uniform, model):
     end = np.zeros(shares.size, np.int64)
     scale = np.zeros(shares.size)
     for p in range(shares.size):
-        context = entries[places[p, TAIL], column - places[p, NEAREST]] if p > 0 else np.int64(0)
+        context = entries[places[p, TAIL], column - places[p, NEAREST]] if places[p, REACH] > 0 else np.int64(0)
         if shares[p] > 0.0 and context >= 0:
             begin[p] = begin_of(model.tables, p, context)
             end[p] = begin_of(model.tables, p, context + 1)
@@ -404,15 +427,39 @@ def successors(ids, order, uniform, model):
 
 
 @kernel
+def class_masses(begin, end, scale, model):
+    """Of each class what the patterns of classes give it; its words share that by what each is given the class."""
+    tables = model.tables
+    n_classes = 0
+    for p in range(begin.size):
+        if tables.places[p, OF_CLASSES] and tables.places[p, REACH] == 0:
+            n_classes = tables.places[p, N_GRAMS]
+    masses = np.zeros(n_classes)
+    for p in range(begin.size):
+        if tables.places[p, OF_CLASSES]:
+            for g in range(begin[p], end[p]):
+                found, count = word_and_count(tables, p, g)
+                if count > 0:
+                    left = count - model.discounts[p, min(count, 3)]
+                    masses[min(found, n_classes - 1)] += scale[p] * left
+    return masses
+
+
+@kernel
 def distribution(ids, order, uniform, model):
     """The probability of every word of the vocabulary at the place of the last of `ids`."""
     tables, discounts = model.tables, model.discounts
     begin, end, scale, floor = successors(ids, order, uniform, model)
+    masses = class_masses(begin, end, scale, model)
     out = np.full(tables.places[0, N_GRAMS], floor)
     for p in range(begin.size):
-        for g in range(begin[p], end[p]):
-            word, count = word_and_count(tables, p, g)
-            if count > 0:
-                out[min(word, out.size - 1)] += scale[p] * (count - discounts[p, min(count, 3)])
+        if not tables.places[p, OF_CLASSES]:
+            for g in range(begin[p], end[p]):
+                word, count = word_and_count(tables, p, g)
+                if count > 0:
+                    out[min(word, out.size - 1)] += scale[p] * (count - discounts[p, min(count, 3)])
+    if masses.size > 0:
+        for word in range(out.size):
+            out[word] += masses[min(tables.class_of[word], masses.size - 1)] * model.given_class[word]
     out[START] = 0.0
     return out

@@ -21,7 +21,7 @@ def score_last(ids, order, uniform, model):
     last, chains = ids.size - 1, only_chains(model.edge_base)
     values = np.empty((n_patterns, 1))
     if chains:
-        chain_values(1, last, counts, rows, uniform, model, values)
+        chain_values(ids, last, 1, last, counts, rows, uniform, model, values)
     return math.log10(
         chance_of(
             ids, last, 0, last, min(last, order - 1), counts, rows, uniform, model, chains, values,

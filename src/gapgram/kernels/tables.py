@@ -8,6 +8,9 @@
     places      [pattern, column]: where all that lies, and what the pattern is; the columns are below
     parts       [pattern, n-1]: the stored patterns that skip one word more; 0 where there are none
     rows        the distinct statistics of a pattern's contexts: total, N1, N2, N3+
+    class_of    the class of each word, where there are patterns of classes; these are the patterns of another
+                stream, for which all that is said here of words holds of the words' classes
+    word_counts how often each word is met in the text, where there are classes
 
 Grams are sorted by context, then by key. Keys are word ids times an odd number, modulo a power of two: whatever
 words follow a context, their keys lie about evenly between 0 and that power, so that the place of a key among
@@ -36,11 +39,11 @@ ROW_MASK = (1 << ROW_BITS) - 1
 # Columns of `places`: the number of the first gram among those of all patterns and how many there are, the bit at which
 # they start, how many bits a gram and its code have; the first context, the step from one to the next, how many
 # there are; the first row of statistics and how many there are; the tail, the nearest offset and the farthest; the bits
-# of a key.
+# of a key; whether it is a pattern of classes.
 FIRST_GRAM, N_GRAMS, GRAM_BIT, WIDTH, CODE_BITS = 0, 1, 2, 3, 4
 FIRST_CONTEXT, STRIDE, N_CONTEXTS, FIRST_ROW, N_ROWS = 5, 6, 7, 8, 9
-TAIL, NEAREST, REACH, KEY_BITS = 10, 11, 12, 13
-N_COLUMNS = 14
+TAIL, NEAREST, REACH, KEY_BITS, OF_CLASSES = 10, 11, 12, 13, 14
+N_COLUMNS = 15
 
 SMALL = 64  # totals below this, all from one gram, find their row without hashing
 
@@ -55,6 +58,8 @@ class Tables(NamedTuple):
     places: np.ndarray
     parts: np.ndarray
     rows: np.ndarray
+    class_of: np.ndarray
+    word_counts: np.ndarray
 
 
 @kernel

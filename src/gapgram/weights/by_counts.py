@@ -51,10 +51,11 @@ def log_odds_of_falling_back(counts: Counts, change: float) -> Floats:
 
 def mixture_base(counts: Counts) -> Floats:
     """What the logit of each pattern in a mixture starts from, where its context was seen."""
+    of_classes = np.array([p.classes for p in counts.patterns])
     sizes = np.array([len(p) for p in counts.patterns])
     reaches = np.array([p.reach for p in counts.patterns])
     adjacent = np.array([1 in p for p in counts.patterns])
-    base: Floats = 1.55 + 2.1 * sizes - 0.45 * reaches + 1.6 * adjacent
+    base: Floats = 1.55 + 2.1 * sizes - 0.45 * reaches + 1.6 * adjacent - 2.0 * of_classes
     return base
 
 

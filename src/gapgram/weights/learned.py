@@ -83,6 +83,7 @@ class Problem:
         self.uniform = 1.0 / (len(counts.vocabulary) - 1)
         below = {p: counts.lattice.below(p)[:1] for p in counts.lattice.patterns}
         self.down = np.array([counts.index(below[p][0]) if below.get(p) else 0 for p in counts.patterns])
+        self.of_classes = np.array([p.classes for p in counts.patterns])
 
     def add_gradient(self, values: Parameters, gradients: Parameters, begin: int, end: int) -> float:
         """Sum of -ln P over some positions; adds its gradient by the flat parameters."""
@@ -90,8 +91,8 @@ class Problem:
         discounts = values.discounts
         by_discounts = np.zeros_like(discounts)
         loss = fitting.gradient(
-            self.sample.statistics[part], self.sample.features[part], self.log_prior[part], self.uniform, self.down,
-            values.table, values.lift, discounts, gradients.table, gradients.lift, by_discounts,
+            self.sample.statistics[part], self.sample.features[part], self.sample.given[part], self.log_prior[part],
+            self.uniform, self.down, self.of_classes, values.table, values.lift, discounts, gradients.table, gradients.lift, by_discounts,
         )  # fmt: skip
         gradients.odds += by_discounts * discounts * (1 - discounts / LIMITS)
         return float(loss)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gapgram.counts import Counts
+from gapgram.counts import Counts, given_class
 from gapgram.kernels import fitting
 from gapgram.kernels.lookup import availability
 from gapgram.kernels.words import START, UNKNOWN
@@ -78,13 +78,15 @@ class _RowsInMemory:
 
 @dataclass(frozen=True)
 class Sample:
-    """Statistics [position, pattern, 5] and features [position, feature]; see `kernels.fitting`.
+    """Statistics [position, pattern, 5], features [position, feature], and the probability of each word given its
+    class, 1 without classes; see `kernels.fitting`.
 
     folder: where the arrays are kept if they are not in memory.
     """
 
     statistics: Rows
     features: Rows
+    given: Rows
     folder: Path | None = None
 
     def __len__(self) -> int:
@@ -174,6 +176,8 @@ def _sample(counts: Counts, ids: Ids, limit: int, folder: Path | None, *, seen: 
     begins = np.append(np.flatnonzero(ids == START), ids.size)
     all_statistics = _new_rows(folder, "statistics", ids.size, (n_patterns, 5), np.int32)
     all_features = _new_rows(folder, "features", ids.size, (n_patterns + order,), np.int32)
+    all_given = _new_rows(folder, "given", ids.size, (), np.float64)
+    given = _given(counts, seen=seen)
     for words, starts in _chunks(ids, begins, limit):
         available = availability(words, starts, order)
         statistics = fitting.statistics_of(words, available, counts.tables)
@@ -185,17 +189,33 @@ def _sample(counts: Counts, ids: Ids, limit: int, folder: Path | None, *, seen: 
         kept = np.flatnonzero(usable)
         all_statistics.append(statistics.take(kept, axis=0))
         all_features.append(features.take(kept, axis=0))
-    return Sample(all_statistics, all_features, folder)
+        all_given.append(given[words[kept]])
+    return Sample(all_statistics, all_features, all_given, folder)
+
+
+def _given(counts: Counts, *, seen: bool) -> npt.NDArray[np.float64]:
+    """The probability of each word given its class, without one occurrence of the word where it was `seen`."""
+    tables = counts.tables
+    if not tables.class_of.size:
+        return np.ones(len(counts.vocabulary))
+    if not seen:
+        return given_class(tables)
+    totals = np.bincount(tables.class_of, tables.word_counts)[tables.class_of]
+    chances: npt.NDArray[np.float64] = np.maximum(tables.word_counts - 1, 0) / np.maximum(totals - 1, 1)
+    return chances
 
 
 def _leave_out(counts: Counts, statistics: Ids, available: npt.NDArray[np.int16]) -> npt.NDArray[np.bool_]:
     """Take each position out of its statistics; True where its word occurs nowhere else."""
     order, reaches = counts.lattice.order, np.ascontiguousarray(counts.reaches)
-    chain = np.array([counts.index(Pattern.contiguous(k)) for k in range(order)])
     contiguous = np.array([p.is_contiguous for p in counts.patterns])
-    unique = fitting.unique_from(statistics, available, chain)
-    fitting.leave_out(statistics, available, unique, reaches, contiguous, order)
-    alone: npt.NDArray[np.bool_] = unique == 0
+    alone = np.zeros(len(statistics), bool)
+    for classes in {p.classes for p in counts.patterns}:
+        chain = np.array([counts.index(Pattern.contiguous(k, classes)) for k in range(order)])
+        numbers = [i for i, p in enumerate(counts.patterns) if p.classes == classes]
+        unique = fitting.unique_from(statistics, available, chain)
+        fitting.leave_out(statistics, numbers[0], numbers[-1] + 1, available, unique, reaches, contiguous, order)
+        alone |= (unique == 0) & (not classes)
     return alone
 
 

@@ -70,21 +70,32 @@ def count_text(
     except RefusedError:
         raise first_refused(spark, paths, rules) from None
     check_length(learned.longest, lattice.order)
-    plan = Plan.of(learned.counts, lattice, bands or _bands(learned, spark), most)
     words = learned.vocabulary
     broadcast = spark.sparkContext.broadcast((words.pool, words.offsets, words.slots))
     try:
         stream = Stream(broadcast, rules)
-        tables = count_bands(lines, stream, lattice, plan)
-        write_shards(tables, shards)
-        pieces = Shards(spark, shards, plan, lattice, copies)
-        try:
-            pieces.check()
+        plan = Plan.of(learned.counts, lattice, bands or _bands(learned, spark), most)
+        with _counted(spark, lines, stream, lattice, plan, shards, copies) as pieces:
             yield CountedText(words, learned.info, pieces, lines, stream)
-        finally:
-            pieces.close()
     finally:
         broadcast.destroy()
+
+
+@contextlib.contextmanager
+def _counted(
+    spark: SparkSession,
+    lines: DataFrame,
+    stream: Stream,
+    lattice: Lattice,
+    plan: Plan,
+    folder: str,
+    copies: str | Path | None,
+) -> Iterator[Shards]:
+    """The pieces of one stream of ids: that of the words of a text, or any that is made from it."""
+    write_shards(count_bands(lines, stream, lattice, plan), folder)
+    with contextlib.closing(Shards(spark, folder, plan, lattice, copies)) as pieces:
+        pieces.check()
+        yield pieces
 
 
 def _bands(learned: Learned, spark: SparkSession) -> int:

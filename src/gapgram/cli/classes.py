@@ -1,0 +1,68 @@
+"""gapgram classes: word classes found in text."""
+
+from __future__ import annotations
+
+import click
+
+from gapgram.cli.options import (
+    announce_compilation,
+    json_option,
+    print_json,
+    quiet_option,
+    talk,
+    text_options,
+    threads_option,
+)
+
+
+@click.command()
+@click.argument("texts", nargs=-1, required=True, metavar="TEXT…")
+@click.option("-o", "--output", required=True, metavar="CLASSES", help="The file to write: word, class, count.")
+@click.option("-k", type=int, metavar="N", help="The most classes to make.  [default: by the size of the text]")
+@click.option("--min-count", default=1, show_default=True, metavar="N", help="Rarer words get no class.")
+@click.option("--vocab-limit", type=int, metavar="N", help="Classes for the N most frequent words only.")
+@text_options(training=True)
+@threads_option
+@json_option
+@quiet_option
+def command(
+    texts: tuple[str, ...], output: str, k: int | None, min_count: int, vocab_limit: int | None, special: str,
+    invalid: str, threads: int | None, as_json: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Find classes of words that have the same neighbours in text, one sentence a line.
+
+    The file is plain text, a line a word: the word, the number of its class and how often the word is met, with tabs
+    between them; class by class, the most frequent first. It may be edited: move words by changing their class, give
+    classes any names.
+    """
+    import time
+
+    announce_compilation(quiet)
+    import numpy as np
+
+    from gapgram.classes import write_classes
+    from gapgram.clustering import cluster
+    from gapgram.container import check_place
+    from gapgram.corpus import TextRules, blocks_of_files, read_corpus
+
+    began = time.perf_counter()
+    check_place(output, texts)
+    blocks = blocks_of_files(list(texts), shown=not quiet)
+    rules = TextRules(special=special, invalid=invalid)
+    corpus = read_corpus(blocks, min_count=min_count, vocab_limit=vocab_limit, rules=rules)
+    classes = cluster(corpus.ids, len(corpus.vocabulary), k, threads=threads, shown=not quiet)
+    counts = np.bincount(corpus.ids, minlength=len(corpus.vocabulary))
+    write_classes(output, classes, corpus.vocabulary, counts)
+    seconds = time.perf_counter() - began
+    if as_json:
+        print_json({
+            "classes": classes.k, "vocabulary": len(corpus.vocabulary), "words": corpus.words,
+            "sentences": corpus.sentences, "largest": int(classes.sizes.max()), "corpus": corpus.digest,
+            "rule": corpus.rule, "seconds": round(seconds, 3),
+        })  # fmt: skip
+        return
+    talk(
+        f"{classes.k:,} classes of {len(corpus.vocabulary):,} words, found in {corpus.words:,} words of text "
+        f"in {seconds:.1f} s",
+        quiet,
+    )
