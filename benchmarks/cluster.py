@@ -65,19 +65,27 @@ def proportional_bytes(pid: int) -> int:
     return next((1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
 
 
+def is_worker(pid: int) -> bool:
+    try:
+        return b"pyspark.daemon" in (PROC / str(pid) / "cmdline").read_bytes()
+    except OSError:
+        return False
+
+
 def watch(process: subprocess.Popen[bytes]) -> dict[str, float]:
-    """Wall and CPU seconds of a process and all it starts, and the most memory that they and that one of them took."""
-    began, cpu, most, most_alone = time.perf_counter(), {}, 0, 0
+    """Wall and CPU seconds of a process and all it starts, the most memory they took together, and a Python worker."""
+    began, cpu, most, most_worker = time.perf_counter(), {}, 0, 0
     while process.poll() is None:
         processes = tree(process.pid)
         for pid, stat in processes.items():
             cpu[pid] = (int(stat[11]) + int(stat[12])) / TICK
-        sizes = [proportional_bytes(pid) for pid in processes]
-        most, most_alone = max(most, sum(sizes)), max(most_alone, *sizes, 0)
+        sizes = {pid: proportional_bytes(pid) for pid in processes}
+        most = max(most, sum(sizes.values()))
+        most_worker = max([most_worker, *(size for pid, size in sizes.items() if is_worker(pid))])
         time.sleep(0.1)
     return {
         "wall_seconds": time.perf_counter() - began, "cpu_seconds": sum(cpu.values()),
-        "peak_bytes": most, "largest_process_bytes": most_alone,
+        "peak_bytes": most, "worker_bytes": most_worker,
     }  # fmt: skip
 
 

@@ -69,6 +69,6 @@ def _temporary(tmp: Path, *, local: bool) -> Iterator[str]:
         )
     folder = Path(tempfile.mkdtemp(prefix=".gapgram-shards-", dir=tmp))
     try:
-        yield (folder / "shards").as_uri()
+        yield f"file:{folder / 'shards'}"  # not as a URI: Java takes % as it is
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -25,7 +25,7 @@ from gapgram.model import Model
 from gapgram.model_file import ModelParts
 from gapgram.queries import Sentence
 from gapgram.stored_text import StoredText, read_text
-from gapgram.textfile import Block
+from gapgram.textfile import Block, open_raw
 from gapgram.vocabulary import Vocabulary
 from gapgram.weights import Weights, by_counts, held_out, learned, left_out, uniform
 from gapgram.weights.sample import sample_positions
@@ -151,6 +151,9 @@ class _Run:
             raise UsageError("the engine spark counts patterns of words alone: use the local engine for classes")
         if resume:
             raise UsageError("resume: a run on Spark cannot be resumed; leave it out")
+        for path in text.as_paths(self.held_out_texts) if self.held_out_texts is not None else []:
+            if str(path) != "-":  # found missing now, not after hours of counting
+                open_raw(path).close()
         with cluster.counted(text.as_paths(self.texts or []), self.lattice, limits.tmp, **self.reading) as counted:
 
             def weigh(counts: Counts) -> tuple[Weights, Discounts]:

@@ -65,10 +65,11 @@ def both(spark: SparkSession, tmp_path: Path) -> Callable[..., tuple[bytes, byte
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DiscountWarning)
             for name, engine in (("local", {}), ("spark", {"engine": "spark", "spark": spark})):
-                output = tmp_path / f"{name}.model"
+                output = tmp_path / "out put" / f"{name}.model"
+                output.parent.mkdir(exist_ok=True)
                 gapgram.train(texts, output=output, **engine, **options)  # type: ignore[arg-type]
                 files.append(output.read_bytes())
-        assert [path for path in tmp_path.iterdir() if "shards" in path.name] == []
+        assert sorted(path.name for path in (tmp_path / "out put").iterdir()) == ["local.model", "spark.model"]
         return files[0], files[1]
 
     return trained

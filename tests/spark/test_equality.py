@@ -60,6 +60,11 @@ def test_learned_weights_see_the_same_sample_of_a_text_that_is_larger_than_it(
     assert spark == local
 
 
+def test_weights_may_be_learned_from_held_out_text(both: Both, files: list[Path]) -> None:
+    local, spark = both(files[2], held_out_texts=files[0], order=2, min_count=3)
+    assert spark == local
+
+
 @pytest.mark.parametrize(
     "rules", [TextRules("skip", "replace"), TextRules("unk", "replace")], ids=lambda rules: rules.special
 )

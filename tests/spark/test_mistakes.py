@@ -75,6 +75,10 @@ def test_a_text_that_is_not_there(mistake: Train, tmp_path: Path) -> None:
     assert mistake(tmp_path / "none.txt") == f"{tmp_path}/none.txt: no such file, nor any that the name stands for"
 
 
+def test_held_out_text_is_missed_before_counting(mistake: Train, tmp_path: Path) -> None:
+    assert mistake("no.text", held_out_texts=tmp_path / "none") == f"{tmp_path}/none: no such file"
+
+
 def test_shards_that_exist_are_not_replaced(mistake: Train, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("a b c\n")
     (tmp_path / "old").mkdir()
@@ -177,3 +181,27 @@ def test_java_is_asked_for_where_it_is_missing_or_old(
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
     with pytest.raises(GapgramError, match="and no java was found: install Java 17"):
         check_java()
+
+
+@pytest.mark.parametrize(
+    ("thrown", "said"),
+    [
+        ("Job aborted.\n\tat java.Some\nCaused by: one\nCaused by: java.io.IOException: No space left\n\tat java.Other",
+         "Spark failed: java.io.IOException: No space left"),
+        ("Traceback\n  File x\nModuleNotFoundError: No module named 'gapgram'\n",
+         "Spark failed: ModuleNotFoundError: No module named 'gapgram'"),
+        ("All masters are unresponsive! Giving up.", "Spark failed: All masters are unresponsive! Giving up."),
+        ("", "Spark failed: it did not say why"),
+        (None, "Spark's Java process is gone (ConnectionRefusedError): it may have run out of memory; give it more "
+         "(--spark-conf spark.driver.memory=4g)"),
+    ],
+    ids=["Java", "Python", "one line", "nothing", "gone"],
+)  # fmt: skip
+def test_failures_of_spark_are_said_in_a_sentence(spark_here: None, thrown: str | None, said: str) -> None:
+    from py4j.protocol import Py4JError
+
+    from gapgram.counting.spark.session import sentences
+
+    with pytest.raises(GapgramError) as raised, sentences():
+        raise ConnectionRefusedError if thrown is None else Py4JError(thrown)
+    assert str(raised.value) == said

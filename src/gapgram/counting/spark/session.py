@@ -11,13 +11,14 @@ import sys
 from collections.abc import Iterator, Mapping
 from urllib.parse import unquote
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from gapgram.errors import EngineError, TextError, UsageError
 
 JAVA = 17
+_GONE = (ConnectionError, Py4JNetworkError)
 DEFAULT_MASTER = "local[*,4]"  # all cores; a task is tried four times, as on a cluster
 
 
@@ -43,7 +44,8 @@ def session_for(
         try:
             yield own
         finally:
-            own.stop()
+            with contextlib.suppress(*_GONE):
+                own.stop()
 
 
 def is_local(spark: SparkSession) -> bool:
@@ -98,6 +100,11 @@ def sentences() -> Iterator[None]:
     """Turn what Spark throws into one error of ours: what failed, where it says so."""
     try:
         yield
+    except _GONE as error:
+        raise EngineError(
+            f"Spark's Java process is gone ({type(error).__name__}): it may have run out of memory; give it more "
+            "(--spark-conf spark.driver.memory=4g)"
+        ) from None
     except (PySparkException, Py4JError) as error:
         raise _said(str(error)) from None
 

@@ -184,7 +184,7 @@ def _local_files(spark: SparkSession, folder: str, copies: str) -> list[Path]:
     if system.getScheme() == "file":
         return [Path(path.toUri().getPath()) for path in parquet]
     for path in parquet:
-        _, copy = _hadoop(spark, Path(copies, path.getName()).as_uri())
+        _, copy = _hadoop(spark, f"file:{copies}/{path.getName()}")
         system.copyToLocalFile(False, path, copy, True)
     return [Path(copies, path.getName()) for path in parquet]
 
