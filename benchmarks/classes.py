@@ -79,7 +79,7 @@ def _pmi(ids: Ids, n_words: int) -> list[tuple[Ids, Ids, Singles]]:
     out = []
     for starts, others, pairs in (forward, kernels.turned(*forward)):
         words = np.repeat(np.arange(n_words), np.diff(starts))
-        values = np.log(pairs * ids.size / (times[words] * times[others].astype(float)))
+        values = np.log(pairs.astype(float) * ids.size / (times[words] * times[others].astype(float)))
         kept = (others < FEATURES) & (values > 0)
         out.append((words[kept], others[kept], values[kept].astype(np.float32)))
     return out

@@ -16,7 +16,7 @@ from gapgram.counting import checked_threads
 from gapgram.counting.needs import file_bytes, held_bytes, work_bytes
 from gapgram.errors import UsageError
 from gapgram.lattice import Lattice
-from gapgram.memory import check_room, default_memory, parse_size, resident, trim
+from gapgram.memory import check_room, default_memory, parse_size, resident, show_size, trim
 from gapgram.signature import __version__
 from gapgram.textfile import decompressed, open_raw
 from gapgram.weights.sample import sample_bytes, sample_positions
@@ -82,6 +82,14 @@ class Limits:
         """What the process may hold in all."""
         return self.memory + self.held_before
 
+    def check_memory(self, needed: int, what: str, otherwise: str) -> None:
+        """Refuse work that takes more memory than there may be."""
+        if needed > self.left():
+            raise UsageError(
+                f"{what} takes about {show_size(needed)} of memory, and {show_size(self.left())} are left: "
+                f"allow more (--memory), or {otherwise}"
+            )
+
     def check_room(self, positions: int, lattice: Lattice, used: int = 0) -> None:
         """Refuse work for which the disks have too little room; `used` bytes are there already."""
         needed = {self.tmp: max(0, work_bytes(positions, lattice) - used)}
@@ -100,9 +108,8 @@ def guessed_positions(texts: Paths) -> int:
     return total // _WORD_BYTES
 
 
-def identity(texts: Paths | None, held_out_texts: Paths | None, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What a work folder belongs to: texts as they are now, and options."""
-    read = {"text": texts, "held-out text": held_out_texts}
+def identity(read: Mapping[str, Paths | None], options: Mapping[str, Any]) -> dict[str, Any]:
+    """What a work folder belongs to: files as they are now, and options."""
     files = {name: [_file(path) for path in as_paths(paths)] for name, paths in read.items() if paths is not None}
     return {"gapgram": __version__, **files, **options}
 

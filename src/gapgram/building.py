@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from gapgram import container
+from gapgram.classes import Classes
 from gapgram.container import Mapped, Unfinished
+from gapgram.counting.assemble import NO_CLASSES, NO_COUNTS, Array, Ids
 from gapgram.counting.streaming import Pieces, table_streams
 from gapgram.counts import Counts, TextInfo
 from gapgram.discounts import Discounts
@@ -22,7 +22,6 @@ from gapgram.weights import Weights
 from gapgram.work_folder import WorkFolder
 
 _BEGUN, _STAGE = "file", "tables"
-_SECONDS = 0.005  # between two looks at the memory in use
 
 Weigh = Callable[[Counts], tuple[Weights, Discounts]]
 
@@ -36,6 +35,8 @@ def build_model_file(
     text: TextInfo,
     pieces: Callable[[], Pieces],
     weigh: Weigh,
+    classes: Classes | None = None,
+    word_counts: Array = NO_COUNTS,
     memory: int | None = None,
     folder: WorkFolder | None = None,
 ) -> None:
@@ -43,16 +44,20 @@ def build_model_file(
 
     pieces: counts, or gives what was counted; not called where an earlier run has written the tables.
     weigh: chooses weights and discounts, looking things up in counts that are mapped from the unfinished file.
+    classes, word_counts: the classes of words where the lattice has patterns of them, and how often each word is met.
     memory: pages of that file are given back when the process holds more than this.
     folder: where it is noted that the tables are written; without it an interrupted run leaves nothing.
     """
-    file = _tables(output, lattice, vocabulary, pieces, folder)
+    of_word, names = (classes.of_word, classes.names) if classes is not None else (NO_CLASSES, ())
+    file = _tables(output, lattice, vocabulary, pieces, of_word, word_counts, folder)
     try:
         mapped = file.mapped()
-        counts = Counts(lattice, vocabulary, text, Tables(*(mapped.arrays[field] for field in Tables._fields)))
-        with _held_below(memory, mapped):
-            weights, discounts = weigh(counts)
-            parts = ModelParts.of(name, counts, discounts, weights)
+        pages = _Pages(mapped, memory, len(lattice.stored)) if memory is not None else None
+        tables = Tables(*(mapped.arrays[field] for field in Tables._fields))
+        counts = Counts(lattice, vocabulary, text, tables, names, pages=pages)
+        weights, discounts = weigh(counts)
+        mapped.give_back()
+        parts = ModelParts.of(name, counts, discounts, weights)
         for section, array in parts.arrays().items():
             if section not in mapped.arrays:
                 file.add(section, array)
@@ -68,6 +73,8 @@ def _tables(
     lattice: Lattice,
     vocabulary: Vocabulary,
     pieces: Callable[[], Pieces],
+    class_of: Ids,
+    word_counts: Array,
     folder: WorkFolder | None,
 ) -> Unfinished:
     """An unfinished file with the words and tables, of an earlier run where there is one."""
@@ -83,7 +90,7 @@ def _tables(
     try:
         for section, array in Counts.word_arrays(vocabulary).items():
             file.add(section, array)
-        for stream in table_streams(lattice.stored, counted):
+        for stream in table_streams(lattice.stored, counted, class_of, word_counts):
             file.add_stream(stream)
         if folder is not None:
             folder.note(_STAGE, file.state)
@@ -101,23 +108,15 @@ def discard_tables(output: str | Path, folder: WorkFolder) -> None:
         (Path(os.path.realpath(output)).parent / Path(name).name).unlink(missing_ok=True)
 
 
-@contextmanager
-def _held_below(memory: int | None, mapped: Mapped) -> Iterator[None]:
-    """Give back the pages of mapped tables whenever the process holds more than this."""
-    stop = threading.Event()
+class _Pages:
+    """The pages of mapped tables, given back whenever the process holds more than it may."""
 
-    def watch(limit: int) -> None:
-        while not stop.wait(_SECONDS):
-            if resident() > limit:
-                mapped.give_back()
+    def __init__(self, mapped: Mapped, most_resident: int, n_patterns: int) -> None:
+        self._mapped, self._most = mapped, most_resident
+        # A lookup reads about two places for each pattern, and the system maps 64 KiB around each.
+        self.positions = max(16, most_resident // (8 * 2 * n_patterns << 16))
 
-    watcher = threading.Thread(target=watch, args=(memory,), daemon=True)
-    if memory is not None:
-        watcher.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        if memory is not None:
-            watcher.join()
-        mapped.give_back()
+    def give_back(self) -> None:
+        """Give back all pages if there are too many."""
+        if resident() > self._most:
+            self._mapped.give_back()

@@ -52,6 +52,11 @@ class Classes:
         of_word, order = _by_count(np.asarray(labels, np.int64), np.asarray(counts, np.int64))
         return cls(of_word, (*SPECIAL, *(names[i] for i in order)))
 
+    def named_by(self, vocabulary: Vocabulary) -> Classes:
+        """The same classes, each named by its most frequent word."""
+        _, first = np.unique(self.of_word, return_index=True)
+        return Classes(self.of_word, tuple(vocabulary[int(word)] for word in first))
+
     @property
     def k(self) -> int:
         """The number of classes, those of the special words not counted."""

@@ -29,6 +29,7 @@ from gapgram.vocabulary import SPECIAL
 Ids = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
+NOTHING = np.empty(0, np.int32)
 DISTANCES = (1, 2)
 PRIOR, CLASS_PRIOR = 0.2, 100.0  # pairs that a cell, and at most a whole class, is believed to hold before any is seen
 SWEEPS = 4
@@ -135,6 +136,7 @@ def cluster(
     n_words: int,
     k: int | None = None,
     *,
+    later: Ids = NOTHING,
     sweeps: int = SWEEPS,
     threads: int | None = None,
     shown: bool = False,
@@ -143,6 +145,7 @@ def cluster(
 
     k: the most classes to make, those of the special words not counted; by default `automatic_k`. Fewer are made where
     the text has fewer words or does not bear out so many.
+    later: more text, in which words that the first does not have are put into the classes they fit best.
     """
     if k is not None and k < 1:
         raise UsageError(f"{k} classes: expected 1 or more")
@@ -151,12 +154,18 @@ def cluster(
     threads = checked_threads(threads)
     n_ordinary = n_words - len(SPECIAL)
     k = min(automatic_k(ids.size) if k is None else k, n_ordinary)
-    counts = np.bincount(ids, minlength=n_words)
+    before = np.bincount(ids, minlength=n_words)
+    counts = before + np.bincount(later, minlength=n_words)
     if k < 2:
         return Classes.numbered(np.zeros(n_ordinary, np.int64), counts[len(SPECIAL) :])
     class_of = np.minimum(np.arange(n_words), k + len(SPECIAL) - 1).astype(np.int32)
     exchange = Exchange(Neighbours.of(ids, n_words, DISTANCES), class_of, k)
     _sweep(exchange, k, sweeps, threads, shown)
+    if later.size:
+        new = np.flatnonzero((before == 0) & (counts > 0))
+        exchange = Exchange(Neighbours.of(later, n_words, DISTANCES), class_of, k)
+        with ThreadPoolExecutor(threads) as pool:
+            exchange.sweep(new[new >= len(SPECIAL)].astype(np.int32), pool, threads)
     return Classes.numbered(class_of[len(SPECIAL) :], counts[len(SPECIAL) :])
 
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gapgram.ahead import ahead
 from gapgram.errors import TextError, UsageError
 from gapgram.kernels import words as kernels
 from gapgram.progress import Progress
@@ -87,7 +88,8 @@ def blocks_of_files(texts: Paths, *, title: str = "reading", shown: bool = False
     sizes = [os.path.getsize(p) for p in paths if os.path.isfile(p)]
     with Progress(title, total=sum(sizes) or None, unit="B", shown=shown) as bar:
         for path in paths:
-            yield from read_blocks(path, bar.advance)
+            blocks = read_blocks(path, bar.advance)
+            yield from ahead(blocks) if os.path.isfile(path) else blocks
 
 
 def blocks_of_sentences(sentences: Iterable[str | Sequence[str]]) -> Iterator[Block]:

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+import xxhash
 
 from gapgram import container
 from gapgram.errors import UsageError
@@ -28,15 +29,16 @@ from gapgram.kernels.tables import (
     ROW_BITS,
     STRIDE,
     Tables,
+    counts_of_counts,
     unpack_grams,
 )
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
-from gapgram.vocabulary import Vocabulary
+from gapgram.vocabulary import SPECIAL, Vocabulary
 
 Array = npt.NDArray[np.int64]
 
-_CHUNK = 1 << 18
+_CHUNK = 1 << 22  # grams read at a time
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,19 @@ class Piece:
         return self.grams.size
 
 
+class Pages(Protocol):
+    """Pages of mapped tables that must not all be in memory at once."""
+
+    @property
+    def positions(self) -> int:
+        """How many positions may be looked up before `give_back` is called."""
+        ...
+
+    def give_back(self) -> None:
+        """Called between one part of a long reading and the next."""
+        ...
+
+
 @dataclass(frozen=True)
 class Counts:
     """The counts of the patterns `lattice.stored`; immutable."""
@@ -75,11 +90,20 @@ class Counts:
     text: TextInfo
     tables: Tables
     class_names: tuple[str, ...] = ()
+    pages: Pages | None = None
 
     @cached_property
     def patterns(self) -> tuple[Pattern, ...]:
         """The patterns whose tables are held, in their order."""
         return self.lattice.stored
+
+    @cached_property
+    def classes_digest(self) -> str:
+        """How many classes there are and a checksum of which word has which; `none` without classes."""
+        if not self.class_names:
+            return "none"
+        checksum = xxhash.xxh3_64_intdigest(self.tables.class_of.data)
+        return f"{len(self.class_names) - len(SPECIAL)}@{checksum:016x}"
 
     def index(self, pattern: Pattern) -> int:
         """The number of a pattern's tables."""
@@ -124,9 +148,10 @@ class Counts:
         """How many grams have count 1 … `upto`."""
         p, found = self.index(pattern), np.zeros(upto + 2, np.int64)
         size = int(self.tables.places[p, N_GRAMS])
-        for begin in range(0, size, _CHUNK):  # never all at once: tables may be larger than the memory
-            counts = unpack_grams(self.tables, p, begin, min(begin + _CHUNK, size)) & COUNT_MASK
-            found += np.bincount(np.minimum(counts, upto + 1), minlength=upto + 2)
+        for begin in range(0, size, _CHUNK):
+            found += counts_of_counts(self.tables, p, begin, min(begin + _CHUNK, size), upto)
+            if self.pages is not None:
+                self.pages.give_back()
         return tuple(found[1 : upto + 1].tolist())
 
     def most_frequent(self, pattern: Pattern, k: int = 10) -> list[tuple[tuple[str | None, ...], int]]:
@@ -205,3 +230,10 @@ def given_class(tables: Tables) -> npt.NDArray[np.float64]:
     totals = np.bincount(tables.class_of, tables.word_counts)
     chances: npt.NDArray[np.float64] = tables.word_counts / np.maximum(totals[tables.class_of], 1)
     return chances
+
+
+def members_of(tables: Tables) -> dict[str, npt.NDArray[Any]]:
+    """The words of each class, the most frequent first, and where those of each class begin."""
+    members = np.argsort(tables.class_of, kind="stable").astype(np.int32)
+    base = np.cumsum([0, *np.bincount(tables.class_of)]) if tables.class_of.size else np.zeros(0, np.int64)
+    return {"members": members, "member_base": base}

@@ -41,7 +41,7 @@ def estimate_discounts(counts: Counts) -> Discounts:
         top = pattern == Pattern.contiguous(counts.lattice.order - 1)
         discounts, problem = discounts_of(n, "count" if top else "continuation count")
         values.append(discounts)
-        if problem:
+        if problem and not pattern.classes:  # classes are few and frequent: nothing is wrong with the text
             problems[pattern] = f"{problem} ({', '.join(f'n{k}={v}' for k, v in enumerate(n, 1))})"
     if problems:
         warnings.warn(_fell_back(problems), DiscountWarning, stacklevel=2)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gapgram.counts import Counts
+from gapgram.counts import Counts, class_text
 from gapgram.errors import UsageError
 from gapgram.kernels import lookup
 from gapgram.model_file import ModelParts
@@ -39,7 +39,9 @@ class PatternShare:
     discounted: the relative frequency of the word once the discount is taken off; backoff: g, the part of
         the pattern's share that goes on to the patterns below it.
     share: the weight the pattern received, from being started from and from the patterns above it.
-    contribution: share times discounted. below: the patterns that skip more words, as the lattice has them.
+    given_class: of a pattern of classes, which predicts the word's class, the probability of the word given it; else 1.
+    contribution: share times discounted times given_class. below: the patterns that skip more words, as the lattice
+        has them.
     """
 
     pattern: str
@@ -49,6 +51,7 @@ class PatternShare:
     discounted: float
     backoff: float
     share: float
+    given_class: float
     contribution: float
     below: tuple[str, ...]
 
@@ -110,10 +113,18 @@ def _pattern_share(
     left = max(count - float(model.parts.derived["discounts"][i, min(count, 3)]), 0.0)
     discounted = left * float(model.parts.derived["row_values"][row, lookup.SCALE])
     places = range(pattern.reach, 0, -1)
-    words = [model.vocabulary[int(ids[-1 - k])] if k in pattern else "_" for k in places]
+    words = [_shown(model.counts, int(ids[-1 - k]), pattern) if k in pattern else "_" for k in places]
+    given = float(lookup.given_class(model.arrays, int(ids[-1]))) if pattern.classes else 1.0
     backoff = float(model.parts.derived["row_values"][row, lookup.BACKOFF])
     below = model.counts.lattice.below(pattern) if pattern in model.counts.lattice.patterns else ()
     return PatternShare(
-        str(pattern), " ".join(words), total, count, discounted, backoff, share, share * discounted,
-        tuple(map(str, below)),
+        str(pattern), " ".join(words), total, count, discounted, backoff, share, given,
+        share * discounted * given, tuple(map(str, below)),
     )  # fmt: skip
+
+
+def _shown(counts: Counts, word: int, pattern: Pattern) -> str:
+    """A word of the context, or its class."""
+    if pattern.classes:
+        return class_text(counts.class_names[counts.tables.class_of[word]])
+    return counts.vocabulary[word]

@@ -15,8 +15,8 @@ model. Any other family that holds the empty pattern is a lattice too::
 Patterns of classes stand beside those of words. They fall back on each other in the same way, and the
 empty one of classes on the empty one of words::
 
-    >>> print(Lattice.chain(2).with_classes)
-    chain+classes 1 11 2 22
+    >>> print(Lattice.full(3).with_classes("chain"))
+    full+chain 1 11 101 111 2 22 222
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from gapgram.errors import UsageError
 from gapgram.pattern import MAX_ORDER, Pattern
 
 MAX_PATTERNS = 1024
+FAMILIES = ("chain", "full")
 
 
 @dataclass(frozen=True)
@@ -71,13 +72,18 @@ class Lattice:
         return cls.of(order, (Pattern(mask) for mask in range(1 << (check_order(order) - 1))))
 
     @classmethod
+    def named(cls, name: str, order: int) -> Lattice:
+        """The lattice of a name, ``chain`` or ``full``."""
+        return cls.chain(order) if name == "chain" else cls.full(order)
+
+    @classmethod
     def parse(cls, text: str, order: int) -> Lattice:
-        """Read ``chain``, ``full``, or patterns in short form separated by spaces or commas."""
+        """Read ``chain``, ``full``, with classes ``full+chain``, or patterns in short form, separated."""
         shorts = [s for s in re.split(r"[\s,]+", text.lower()) if s]
-        name, plus, classes = (shorts or [""])[0].partition("+")
-        if name in ("chain", "full") and (plus + classes) in ("", "+classes"):
-            lattice = cls.chain(order) if name == "chain" else cls.full(order)
-            lattice = lattice.with_classes if classes else lattice
+        name, plus, of_classes = (shorts or [""])[0].partition("+")
+        if name in FAMILIES and (of_classes in FAMILIES or not plus):
+            lattice = cls.named(name, order)
+            lattice = lattice.with_classes(of_classes) if plus else lattice
             if shorts[1:] not in ([], list(map(str, lattice.patterns))):
                 raise UsageError(f"lattice {text!r}: expected {shorts[0]} alone, or patterns alone")
             return lattice
@@ -89,18 +95,18 @@ class Lattice:
 
     @cached_property
     def name(self) -> str:
-        """``chain``, ``full`` or ``custom``; ``chain+classes``, ``full+classes`` where those of classes are the same."""
+        """``chain``, ``full`` or ``custom``; with patterns of classes such as ``full+chain``."""
         if self.of_classes is not None:
-            name = self.of_words.name
-            return f"{name}+classes" if name != "custom" and self == self.of_words.with_classes else "custom"
+            names = self.of_words.name, self.of_classes.name
+            return "custom" if "custom" in names else "+".join(names)
         if self == Lattice.chain(self.order):
             return "chain"
         return "full" if len(self.patterns) == 1 << (self.order - 1) else "custom"
 
-    @cached_property
-    def with_classes(self) -> Lattice:
-        """The patterns of words of this lattice, each once more with classes."""
-        return Lattice.of(self.order, [*self.of_words.patterns, *(p.of_classes for p in self.of_words.patterns)])
+    def with_classes(self, family: str) -> Lattice:
+        """The patterns of words of this lattice beside a family, ``chain`` or ``full``, of patterns of classes."""
+        of_classes = (p.of_classes for p in Lattice.named(family, self.order).patterns)
+        return Lattice.of(self.order, [*self.of_words.patterns, *of_classes])
 
     @cached_property
     def of_words(self) -> Lattice:

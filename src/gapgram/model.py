@@ -97,6 +97,7 @@ class Model(Queries):
             order=self.order,
             model=self.name,
             lattice=str(lattice).replace(" ", ",") if lattice.name == "custom" else lattice.name,
+            classes=self.counts.classes_digest,
             weights=self._parts.weights.name,
             discounts=str(self._parts.discounts),
             vocabulary=info.rule,

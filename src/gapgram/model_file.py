@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gapgram import container
-from gapgram.counts import Counts, given_class
+from gapgram.counts import Counts, given_class, members_of
 from gapgram.discounts import Discounts
 from gapgram.estimator import discount_table, row_values
 from gapgram.kernels.lookup import WEIGHT
@@ -38,6 +38,7 @@ class ModelParts:
             "discounts": discount_table(discounts),
             "row_values": row_values(counts, discounts, weights),
             "given_class": given_class(counts.tables),
+            **members_of(counts.tables),
         }
         return cls(name, counts, discounts, weights, derived)
 
@@ -80,5 +81,5 @@ def read(path: str | Path, *, verify: bool | None = None) -> ModelParts:
             tuple(map(Pattern.parse, metadata["discounts"]["fallbacks"])),
             metadata["discounts"]["fitted"],
         )
-        derived = {name: arrays[name] for name in ("discounts", "row_values", "given_class")}
+        derived = {name: arrays[name] for name in ("discounts", "row_values", "given_class", "members", "member_base")}
         return ModelParts(metadata["model"], counts, discounts, weights, derived)

@@ -62,7 +62,7 @@ class Pattern:
         if " " in short or short[:1] in ("w", "c"):
             digits = {"_": "0", "w": "1", "c": "2"}
             places = enumerate(short.split(), 1)
-            short = "".join(digits[p[0]] if p == "_" or p[1:] == str(i) and p[0] in "wc" else "?" for i, p in places)
+            short = "".join(digits[p[0]] if p == "_" or (p[1:] == str(i) and p[0] in "wc") else "?" for i, p in places)
         if not re.fullmatch(r"[01]*1|[02]*2", short) or len(short) > MAX_ORDER:
             raise UsageError(
                 f"pattern {text!r}: expected 1 for a word kept and 0 for a word skipped, the predicted word "

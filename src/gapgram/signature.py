@@ -11,14 +11,15 @@ __version__ = "0.1.0"
 class Signature:
     """The model behind a figure.
 
-    >>> print(Signature(order=3, model="mkn", lattice="chain", weights="none", discounts="modified",
+    >>> print(Signature(order=3, model="mkn", lattice="chain", classes="none", weights="none", discounts="modified",
     ...                 vocabulary="min_count=1", corpus="00c0ffee"))
-    order:3|model:mkn|lattice:chain|weights:none|discounts:modified|vocabulary:min_count=1|unknown:uniform|log:10|corpus:00c0ffee|gapgram:0.1.0
+    order:3|model:mkn|lattice:chain|classes:none|weights:none|discounts:modified|vocabulary:min_count=1|unknown:uniform|log:10|corpus:00c0ffee|gapgram:0.1.0
     """
 
     order: int
     model: str
     lattice: str
+    classes: str
     weights: str
     discounts: str
     vocabulary: str

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gapgram.classes import Classes
 from gapgram.corpus import Corpus, Ids, Reader, TextFacts
 from gapgram.kernels.words import END
 from gapgram.textfile import Block
@@ -50,6 +51,33 @@ class StoredText:
                 if cut:
                     yield ids[:cut]
                 rest = ids[cut:].copy()
+
+
+@dataclass(frozen=True)
+class StoredClasses:
+    """The classes of the words of a stored text, as if they were words."""
+
+    text: StoredText
+    classes: Classes
+
+    @property
+    def facts(self) -> TextFacts:
+        """What is known of the text."""
+        return self.text.facts
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        """The classes."""
+        return self.classes.names
+
+    @property
+    def word_counts(self) -> npt.NDArray[np.int64]:
+        """How often each class is met."""
+        return np.bincount(self.classes.of_word, self.text.word_counts, len(self.classes)).astype(np.int64)
+
+    def chunks(self, positions: int) -> Iterator[Ids]:
+        """As those of the text."""
+        return (self.classes.of_word[ids] for ids in self.text.chunks(positions))
 
 
 _ARRAYS = ("word_pool", "word_offsets", "word_slots", "word_counts")

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gapgram import container
 from gapgram import corpus as text
 from gapgram.bounded import Limits, Work, guessed_positions, identity
 from gapgram.building import build_model_file
+from gapgram.classing import Classing, ClassSource, choose_classes, finding_bytes
 from gapgram.cluster import Cluster
-from gapgram.counting import count
+from gapgram.counting import checked_threads, count
+from gapgram.counting.assemble import NO_COUNTS
 from gapgram.counting.spilled import SpilledCount, SpilledPieces
+from gapgram.counting.streaming import Pieces, WordsAndClasses
 from gapgram.counts import Counts, TextInfo
 from gapgram.discounts import Discounts, estimate_discounts
 from gapgram.errors import TextError, UsageError
@@ -24,7 +28,7 @@ from gapgram.lattice import Lattice
 from gapgram.model import Model
 from gapgram.model_file import ModelParts
 from gapgram.queries import Sentence
-from gapgram.stored_text import StoredText, read_text
+from gapgram.stored_text import StoredClasses, StoredText, read_text
 from gapgram.textfile import Block, open_raw
 from gapgram.vocabulary import Vocabulary
 from gapgram.weights import Weights, by_counts, held_out, learned, left_out, uniform
@@ -47,6 +51,7 @@ def train(
     model: str = "glm",
     lattice: str | Lattice | None = None,
     weights: str | None = None,
+    classes: str | int | Path | None = None,
     held_out_texts: text.Paths | None = None,
     seed: int = 1,
     min_count: int = 1,
@@ -68,6 +73,8 @@ def train(
     model: `mkn` (modified Kneser-Ney) or `glm` (generalized language model).
     lattice: other patterns than the model's own: `chain`, `full`, or patterns such as "1,11,101".
     weights: of a glm: `learned` (the default), `counts` or `uniform`.
+    classes: patterns of word classes beside those of words: how many to find in the text, `auto`, or the path of a
+        file of words and their classes; `none` is the default.
     held_out_texts: text to learn weights from; by default the training text, each word left out in turn.
     seed: of the sample that weights are learned from.
     output: where to write the model file; without it the model stays in memory.
@@ -84,9 +91,11 @@ def train(
     if (texts is None) == (sentences is None):
         raise UsageError("train: give text files or sentences, one of the two")
     patterns = lattice if isinstance(lattice, Lattice) else Lattice.parse(lattice or MODELS[model], order)
+    source = ClassSource.parse(classes)
+    patterns = _with_classes(patterns, source, kind)
     reading = {"min_count": min_count, "vocab_limit": vocab_limit, "rules": rules or text.TextRules()}
     cluster = Cluster.of(engine, spark, master, spark_conf, shards)
-    run = _Run(texts, sentences, held_out_texts, model, patterns, kind, seed, reading, threads, shown)
+    run = _Run(texts, sentences, held_out_texts, model, patterns, kind, source, seed, reading, threads, shown)
     if output is not None:
         read = [path for paths in (texts, held_out_texts) if paths is not None for path in text.as_paths(paths)]
         container.check_place(output, read)
@@ -109,6 +118,7 @@ class _Run:
     model: str
     lattice: Lattice
     weights: str
+    classes: ClassSource | None
     seed: int
     reading: dict[str, Any]
     threads: int | None
@@ -122,8 +132,13 @@ class _Run:
     def in_memory(self, corpus: text.Corpus) -> Model:
         """The model of a text that, with all that is counted, is in memory."""
         unseen = self._unseen(corpus.vocabulary)
-        counts = count(corpus, self.lattice, threads=self.threads, shown=self.shown)
-        chosen, discounts = self._weigh(counts, corpus.ids, unseen)
+        classing = None
+        if self.classes is not None:
+            word_counts = np.bincount(corpus.ids, minlength=len(corpus.vocabulary))
+            classing = self._classing(lambda: [corpus.ids], corpus.ids.size, corpus.vocabulary, word_counts)
+        classes = classing.classes if classing is not None else None
+        counts = count(corpus, self.lattice, classes, threads=self.threads, shown=self.shown)
+        chosen, discounts = self._weigh(counts, corpus.ids, unseen, classing)
         return Model(ModelParts.of(self.model, counts, discounts, chosen))
 
     def within(self, limits: Limits, *, resume: bool) -> Model:
@@ -147,7 +162,7 @@ class _Run:
         """The same model, counted on a cluster."""
         if self.sentences is not None:
             raise UsageError("the engine spark reads text files: name them, or use the local engine")
-        if self.lattice.of_classes is not None:
+        if self.classes is not None:
             raise UsageError("the engine spark counts patterns of words alone: use the local engine for classes")
         if resume:
             raise UsageError("resume: a run on Spark cannot be resumed; leave it out")
@@ -163,7 +178,7 @@ class _Run:
                     ids = counted.sample(seed=self.seed, limit=sample_positions(len(counts.patterns)))
                 with TemporaryDirectory(prefix=".sample-", dir=limits.tmp) as folder:
                     in_file = None if limits.sample_fits(self.lattice) else Path(folder)
-                    return self._weigh(counts, ids, unseen, in_file)
+                    return self._weigh(counts, ids, unseen, None, in_file)
 
             build_model_file(
                 limits.output,
@@ -173,16 +188,18 @@ class _Run:
                 text=counted.text,
                 pieces=lambda: counted.pieces,
                 weigh=weigh,
-                memory=limits.memory,
+                memory=limits.most_resident,
             )
         return Model.load(limits.output)
 
     def _identity(self) -> dict[str, Any]:
         reading = {**self.reading, "rules": vars(self.reading["rules"])}
         options = {"order": self.lattice.order, "lattice": str(self.lattice), "model": self.model}
-        return identity(
-            self.texts, self.held_out_texts, {**options, "weights": self.weights, "seed": self.seed, **reading}
-        )
+        options |= {"weights": self.weights, "seed": self.seed, **reading}
+        classes = self.classes.path if self.classes is not None else None
+        if self.classes is not None:
+            options["number of classes"] = self.classes.k
+        return identity({"text": self.texts, "held-out text": self.held_out_texts, "classes": classes}, options)
 
     def _read(self, limits: Limits, work: Work) -> text.Corpus | StoredText:
         most = limits.most_held(self.lattice, learned=self.weights == "learned")
@@ -195,14 +212,22 @@ class _Run:
         limits.check_room(stored.facts.positions, self.lattice, used=folder.bytes)
         unseen = self._unseen(stored.vocabulary)
         facts = stored.facts
+        classing = self._stored_classing(stored, limits, folder)
 
-        def pieces() -> SpilledPieces:
-            counting = SpilledCount(stored, self.lattice, folder, memory=limits.left(), threads=self.threads)
+        def spilled(source: StoredText | StoredClasses, lattice: Lattice, folder: WorkFolder) -> SpilledPieces:
+            counting = SpilledCount(source, lattice, folder, memory=limits.left(), threads=self.threads)
             return counting.pieces(shown=self.shown)
+
+        def pieces() -> Pieces:
+            words = spilled(stored, self.lattice.of_words, folder)
+            if classing is None or self.lattice.of_classes is None:
+                return words
+            source = StoredClasses(stored, classing.classes)
+            return WordsAndClasses(words, spilled(source, self.lattice.of_classes, folder.inside("classes")))
 
         def weigh(counts: Counts) -> tuple[Weights, Discounts]:
             sample_folder = None if limits.sample_fits(self.lattice) else folder.path
-            return self._weigh(counts, stored.chunks(1 << 20), unseen, sample_folder)
+            return self._weigh(counts, stored.chunks(1 << 20), unseen, classing, sample_folder)
 
         build_model_file(
             limits.output,
@@ -212,9 +237,23 @@ class _Run:
             text=TextInfo(facts.sentences, facts.words, facts.digest, facts.rule),
             pieces=pieces,
             weigh=weigh,
+            classes=classing.classes if classing is not None else None,
+            word_counts=stored.word_counts if classing is not None else NO_COUNTS,
             memory=limits.most_resident,
             folder=folder,
         )
+
+    def _stored_classing(self, stored: StoredText, limits: Limits, folder: WorkFolder) -> Classing | None:
+        if self.classes is None:
+            return None
+        found = Classing.of_folder(folder)
+        if found is None:
+            positions = stored.facts.positions
+            if self.classes.path is None:
+                limits.check_memory(finding_bytes(positions), "finding classes", "bring a file of classes")
+            found = self._classing(lambda: stored.chunks(1 << 20), positions, stored.vocabulary, stored.word_counts)
+            found.store(folder)
+        return found
 
     def _unseen(self, vocabulary: Vocabulary) -> text.Ids | None:
         """The held-out text, or as much of it as a sample holds; all of it is read."""
@@ -229,11 +268,25 @@ class _Run:
             raise TextError("the held-out text is empty: expected one sentence a line")
         return ids
 
+    def _classing(
+        self,
+        ids: Callable[[], Iterable[text.Ids]],
+        positions: int,
+        vocabulary: Vocabulary,
+        word_counts: npt.NDArray[np.int64],
+    ) -> Classing:
+        return choose_classes(
+            self.classes or ClassSource(), ids, positions, vocabulary, word_counts,
+            n_patterns=len(self.lattice.stored), seed=self.seed, set_apart=self.held_out_texts is None,
+            threads=self.threads, shown=self.shown,
+        )  # fmt: skip
+
     def _weigh(
         self,
         counts: Counts,
         ids: text.Ids | Iterable[text.Ids],
         unseen: text.Ids | None,
+        classing: Classing | None = None,
         sample_folder: Path | None = None,
     ) -> tuple[Weights, Discounts]:
         discounts = estimate_discounts(counts)
@@ -243,12 +296,28 @@ class _Run:
             return uniform(counts), discounts
         if self.weights == "counts":
             return by_counts(counts, discounts), discounts
+        threads = checked_threads(self.threads)
         if unseen is not None:
-            sample, source = held_out(counts, unseen, folder=sample_folder), "held-out text"
+            sample, source = held_out(counts, unseen, folder=sample_folder, threads=threads), "held-out text"
         else:
-            sample = left_out(counts, ids, seed=self.seed, folder=sample_folder)
+            found = classing.apart if classing is not None else None
+            sample = left_out(
+                counts, ids if found is None else found,
+                seed=self.seed, folder=sample_folder, threads=threads, apart=found is not None,
+            )  # fmt: skip
             source = f"training text, left out, seed {self.seed}"
         return learned(counts, discounts, sample, source=source, shown=self.shown)
+
+
+def _with_classes(lattice: Lattice, classes: ClassSource | None, weights: str) -> Lattice:
+    """The lattice with patterns of classes where there are classes."""
+    if classes is None:
+        if lattice.of_classes is not None:
+            raise UsageError("the lattice has patterns of classes: say which classes (auto, a number, or a file)")
+        return lattice
+    if weights != "learned":
+        raise UsageError("classes are for a glm with learned weights: nothing else knows how far to trust them")
+    return lattice if lattice.of_classes is not None else lattice.with_classes("chain")
 
 
 def _checked_weights(

@@ -1,8 +1,8 @@
 """The folder of a long run: temporary files, and what is done already, so that an interrupted run can go on.
 
 The folder belongs to one run: to its texts (paths, sizes, times of their last change) and its options. A run that
-should go on from it and has others is refused. Stages, once done, are noted in one small file that is replaced, never
-changed; what a stage wrote is on disk before it is noted.
+should go on from it and has others is refused. Each stage, once done, is noted in a small file; what the stage wrote is
+on disk before that.
 """
 
 from __future__ import annotations
@@ -22,100 +22,99 @@ try:
 except ImportError:  # not on Windows, where two runs of one output are not noticed
     fcntl = None  # type: ignore[assignment]
 
-_NOTES, _LOCK = "run.json", "lock"
+_IDENTITY, _LOCK, _DONE = "run.json", "lock", "done-"
 
 
 class WorkFolder:
     """Temporary files of one run."""
 
-    def __init__(self, path: Path, notes: dict[str, Any], lock: IO[str]) -> None:
-        self.path, self._notes, self._lock = path, notes, lock
+    def __init__(self, path: Path, lock: IO[str]) -> None:
+        self.path, self._lock = path, lock
 
     @classmethod
     def begin(cls, path: Path, identity: Mapping[str, Any]) -> WorkFolder:
         """A new folder; what an earlier run left there is removed."""
         lock = _locked(path)
         others = [entry for entry in path.iterdir() if entry.name != _LOCK]
-        if others and not (path / _NOTES).is_file():
+        if others and not (path / _IDENTITY).is_file():
             lock.close()
             raise UsageError(f"{path}: holds other files; name another folder for temporary files (--tmp)")
         for entry in others:
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-        folder = cls(path, {"identity": _plain(identity), "stages": {}}, lock)
-        folder._write_notes()
+        folder = cls(path, lock)
+        with folder.written(_IDENTITY) as file:
+            file.write(json.dumps(identity).encode())
         return folder
 
     @classmethod
     def resume(cls, path: Path, identity: Mapping[str, Any]) -> WorkFolder | None:
         """The folder of an interrupted run with the same texts and options; None where there is none."""
-        if not (path / _NOTES).is_file():
+        if not (path / _IDENTITY).is_file():
             return None
         lock = _locked(path)
         try:
-            notes = json.loads((path / _NOTES).read_text())
-            other = {k: v for k, v in notes["identity"].items() if v != _plain(identity).get(k)}
-            notes["stages"].items()
-        except (ValueError, KeyError, AttributeError, OSError):
+            before = json.loads((path / _IDENTITY).read_text())
+            other = {k: v for k, v in before.items() if v != _plain(identity).get(k)}
+        except (ValueError, AttributeError, OSError):
             lock.close()
             raise UsageError(f"{path}: not as gapgram leaves it; start anew, without --resume") from None
         if other:
             lock.close()
-            name, before = next(iter(other.items()))
+            name, value = next(iter(other.items()))
             raise UsageError(
-                f"{path}: the interrupted run had another {name} ({_short(before)}, now "
+                f"{path}: the interrupted run had another {name} ({_short(value)}, now "
                 f"{_short(identity.get(name))}): give what it had, or start anew, without --resume"
             )
-        return cls(path, notes, lock)
+        return cls(path, lock)
 
     @classmethod
     def leftover(cls, path: Path) -> WorkFolder | None:
         """The folder of an interrupted run, whatever it had for input, to be removed; None where there is none."""
-        if not (path / _NOTES).is_file():
+        if not (path / _IDENTITY).is_file():
             return None
-        lock = _locked(path)
-        try:
-            notes = json.loads((path / _NOTES).read_text())
-        except ValueError:
-            notes = {}
-        return cls(path, notes if "stages" in notes else {"stages": {}}, lock)
+        return cls(path, _locked(path))
 
     @property
     def any_done(self) -> bool:
         """Whether a stage is done, so that another run could go on."""
-        return bool(self._notes["stages"])
+        return any(self.path.glob(f"{_DONE}*"))
 
     @property
     def bytes(self) -> int:
         """The disk that its files take."""
-        return sum(entry.stat().st_size for entry in self.path.iterdir())
+        return sum(entry.stat().st_size for entry in self.path.rglob("*") if entry.is_file())
+
+    def inside(self, name: str) -> WorkFolder:
+        """A folder in this folder, for work that has the same files and stages."""
+        (self.path / name).mkdir(exist_ok=True)
+        return WorkFolder(self.path / name, self._lock)
 
     def done(self, stage: str) -> Any:
         """What was noted of a stage; None while it is not done."""
-        return self._notes["stages"].get(stage)
+        try:
+            return json.loads((self.path / f"{_DONE}{stage}").read_text())
+        except (OSError, ValueError):  # not there, or, after the machine itself has failed, not whole
+            return None
 
     def note(self, stage: str, values: Any) -> None:
         """Note that a stage is done."""
-        self._notes["stages"][stage] = values
-        self._write_notes()
+        with self.written(f"{_DONE}{stage}", synced=False) as file:
+            file.write(json.dumps(values).encode())
 
     def forget(self, stages: str) -> None:
         """Forget the stages whose names begin so."""
-        for stage in [stage for stage in self._notes["stages"] if stage.startswith(stages)]:
-            del self._notes["stages"][stage]
-        self._write_notes()
-
-    def _write_notes(self) -> None:
-        with self.written(_NOTES) as file:
-            file.write(json.dumps(self._notes).encode())
+        for path in self.path.glob(f"{_DONE}{stages}*"):
+            path.unlink()
 
     @contextlib.contextmanager
-    def written(self, name: str) -> Iterator[BinaryIO]:
-        """A file of the folder that appears, on disk, only when it is whole."""
+    def written(self, name: str, *, synced: bool = True) -> Iterator[BinaryIO]:
+        """A file of the folder that appears only when it is whole, and, if synced, is on disk then."""
         aside = self.path / f"{name}.unfinished"
         with aside.open("wb") as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            if synced:
+                os.fsync(file.fileno())
         aside.replace(self.path / name)
 
     def close(self) -> None:

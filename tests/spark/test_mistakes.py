@@ -144,7 +144,7 @@ def test_arguments_that_make_no_sense(tmp_path: Path) -> None:
     with pytest.raises(GapgramError, match="the engine spark writes a model file: name an output"):
         gapgram.train(["text"], engine="spark")
     with pytest.raises(GapgramError, match="the engine spark counts patterns of words alone"):
-        gapgram.train(["text"], engine="spark", output=tmp_path / "m", lattice="full+classes", order=3)
+        gapgram.train(["text"], engine="spark", output=tmp_path / "m", classes="auto")
     with pytest.raises(GapgramError, match="the engine spark reads text files"):
         gapgram.train(sentences=["a b"], engine="spark", output=tmp_path / "m")
 

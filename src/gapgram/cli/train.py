@@ -37,6 +37,13 @@ from gapgram.cli.options import (
     help="How a glm weighs its patterns.  [default: learned]",
 )
 @click.option(
+    "--classes",
+    default="none",
+    show_default=True,
+    metavar="K|auto|none|FILE",
+    help="Patterns of word classes, too: at most K found in the text, or those of a file (word, tab, class).",
+)
+@click.option(
     "--held-out",
     "held_out_texts",
     multiple=True,

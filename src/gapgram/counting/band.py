@@ -53,22 +53,29 @@ class Band:
         """The tables of all stored patterns in this band."""
         return dict(self.each())
 
-    def each(self, second: int | None = None) -> Iterator[tuple[Pattern, Piece]]:
-        """The tables of all stored patterns, or of those whose second word stands `second` places after the oldest.
+    def each(self, places: tuple[int, ...] = ()) -> Iterator[tuple[Pattern, Piece]]:
+        """The tables of all stored patterns, or of those whose next words stand at these places after the oldest.
 
         Each is worked out when it is asked for, so that they need not all be in memory.
         """
         chain = self._chain()
-        if second is None:
-            yield Pattern(0), self._unigrams(chain[0])
-        if second in (None, 1):
-            for node in chain[1:]:
+        straight = sum(place == i for i, place in enumerate(places, 1))
+        if straight == len(places):
+            if not places:
+                yield Pattern(0), self._unigrams(chain[0])
+            for node in chain[max(1, straight) :]:
                 yield node.pattern, self._piece(node)
-        while chain:
-            node = chain.pop()
-            if not chain or second in (None, 1):
-                for below in self._gapped(node, None if chain else second):
+            while len(chain) > straight:
+                for below in self._gapped(chain.pop()):
                     yield below.pattern, self._piece(below)
+        else:
+            node = chain[straight]
+            del chain
+            for place in places[straight:]:
+                node = self._append(node, place - node.pattern.reach)
+            yield node.pattern, self._piece(node)
+            for below in self._gapped(node):
+                yield below.pattern, self._piece(below)
 
     def _chain(self) -> list[_Node]:
         """The nodes of the contiguous patterns; marks the first place of each of their grams."""
@@ -81,19 +88,20 @@ class Band:
             nodes.append(self._extend(nodes[-1], 1, marks=self.marks[m]))
         return nodes
 
-    def _gapped(self, node: _Node, only_distance: int | None = None) -> Iterator[_Node]:
+    def _gapped(self, node: _Node) -> Iterator[_Node]:
         """The stored nodes with gaps in the tree below a node, each before those below it."""
-        farthest = self.order - 1
-        for distance in range(1, farthest - node.pattern.reach + 1):
-            if only_distance not in (None, distance):
-                continue
+        for distance in range(1, self.order - node.pattern.reach):
             pattern = _appended(node.pattern, distance)
             if pattern.is_contiguous or pattern not in self.lattice.stored:
                 continue
-            only = self.marks[farthest] if pattern.reach == farthest else NO_MARKS
-            below = self._extend(node, distance, only=only)
+            below = self._append(node, distance)
             yield below
             yield from self._gapped(below)
+
+    def _append(self, node: _Node, distance: int) -> _Node:
+        """The node of a pattern with gaps."""
+        reaches_all = node.pattern.reach + distance == self.order - 1
+        return self._extend(node, distance, only=self.marks[-1] if reaches_all else NO_MARKS)
 
     def _extend(self, node: _Node, distance: int, *, only: Bytes = NO_MARKS, marks: Bytes = NO_MARKS) -> _Node:
         """The node whose grams have one word more, `distance` places later."""

@@ -2,9 +2,14 @@
 
 The windows of the text are written to one file, those of each band of oldest words together; each band is then read,
 counted and its tables written to a file of its own, as many bands side by side as there are threads and as the memory
-allows. A word that is alone too frequent for the memory is cut further: the patterns fall into families by how far
-their second word stands from the oldest, and for each family the windows are cut by that word. Two windows with a
-gram of the family in common also share that word, so the parts know nothing of each other, as bands do.
+allows.
+
+A word that alone is too frequent for the memory is cut further. The patterns fall into families by where their second
+word stands, and for each family the windows are written again, cut by that word: two windows with a gram of the
+family in common also share it, so that these parts know nothing of each other, as bands do. A part of one word that
+is still too large is cut by the third word, and so on. Only one gram goes across such a cut, that of the words which
+all its windows share: its count is found by reading the windows through, and what follows it in the parts is added
+up.
 """
 
 from __future__ import annotations
@@ -12,14 +17,13 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,19 +32,19 @@ from gapgram.counting.band import Band
 from gapgram.counting.local import BAND_POSITIONS, check_length, checked_threads, in_threads
 from gapgram.counting.streaming import StoredPiece
 from gapgram.counts import Piece
-from gapgram.errors import UsageError
 from gapgram.kernels import sorting
-from gapgram.kernels.tables import COUNT_BITS, ROW_MASK, words_by_key
-from gapgram.kernels.words import END, START
+from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_MASK, words_by_key
+from gapgram.kernels.words import START
 from gapgram.lattice import Lattice
-from gapgram.memory import show_size
 from gapgram.pattern import Pattern
 from gapgram.progress import Progress
-from gapgram.stored_text import StoredText
+from gapgram.stored_text import StoredClasses, StoredText
 from gapgram.work_folder import WorkFolder
 
 Ids = npt.NDArray[np.int32]
 Integers = npt.NDArray[np.int64]
+
+_MIX = np.array([0x9E3779B97F4A7C1 | 1, 0xBF58476D1CE4E5B, 0x94D049BB133111E | 1, 0xD1B54A32D192ED0 | 1] * 4)
 
 
 def window_bytes(order: int) -> int:
@@ -54,20 +58,38 @@ def window_bytes(order: int) -> int:
 
 @dataclass(frozen=True)
 class Job:
-    """Windows that are counted at once: words `first` to `last` at place `second` (0: the oldest) of a band."""
+    """Windows that are counted at once: those of a band of oldest words, or a part of one.
 
-    band: int
-    second: int
-    part: int
+    name: of the file of its pieces. places: where the words stand, after the oldest, that the windows of a part share,
+    but for the last, which is one of several (or `word`, unless that is negative). begin: in its file of windows.
+    """
+
+    name: str
+    places: tuple[int, ...]
     first: int
     last: int
+    source: str
     begin: int
     windows: int
+    word: int
 
-    @property
-    def name(self) -> str:
-        """The file of its pieces."""
-        return f"pieces-{self.band}" if not self.second else f"pieces-{self.band}-{self.second}-{self.part}"
+
+@dataclass(frozen=True)
+class Split:
+    """A job that is too large, cut by the next word: its parts, by where that stands, and the gram that all share."""
+
+    job: Job
+    gram: int
+    parts: dict[int, list[Job | Split]]
+
+    def jobs(self) -> Iterator[Job]:
+        """The parts that are counted at once."""
+        yield from _jobs_of(part for parts in self.parts.values() for part in parts)
+
+
+def _jobs_of(bands: Iterable[Job | Split]) -> Iterator[Job]:
+    for band in bands:
+        yield from [band] if isinstance(band, Job) else band.jobs()
 
 
 def cut_words(counts: Integers, most: int) -> list[int]:
@@ -83,42 +105,53 @@ def cut_words(counts: Integers, most: int) -> list[int]:
 class SpilledPieces:
     """The tables of all bands, in files."""
 
-    def __init__(self, folder: Path, jobs: Sequence[Job], unigrams: dict[int, int]) -> None:
-        self._bands: dict[int, list[Job]] = {band: [] for band in unigrams}
-        for job in jobs:
-            self._bands.setdefault(job.band, []).append(job)
-        self._files = {job.name: _PieceFile(folder / job.name) for job in jobs}
-        self._unigrams = unigrams  # of the words that are cut further, by band
+    def __init__(self, folder: Path, bands: Sequence[Job | Split]) -> None:
+        self._bands = bands
+        self._files = {job.name: _PieceFile(folder / job.name) for job in _jobs_of(bands)}
 
     def of(self, pattern: Pattern) -> Iterator[StoredPiece]:
         """The pieces of a pattern, in the order of the bands."""
-        second = second_of(pattern)
-        for band, jobs in sorted(self._bands.items()):
-            if band not in self._unigrams:
-                yield self._files[jobs[0].name].piece(pattern)
-            elif not pattern.mask:
-                yield Piece(np.array([self._unigrams[band]]), np.empty(0, np.int64), np.zeros((1, 4), np.int64))
+        for band in self._bands:
+            yield from self._pieces(band, pattern, _places(pattern))
+
+    def _pieces(self, band: Job | Split, pattern: Pattern, rest: tuple[int, ...]) -> Iterator[StoredPiece]:
+        """The pieces of a pattern in a band; `rest` are the places of its words that the band does not share."""
+        if isinstance(band, Job):
+            yield self._files[band.name].piece(pattern)
+        elif not rest:
+            yield _piece_of(band.gram)
+        else:
+            parts = (p for part in band.parts[rest[0]] for p in self._pieces(part, pattern, rest[1:]))
+            if len(rest) == 1:
+                yield merged(list(parts))
             else:
-                parts = (self._files[job.name].piece(pattern) for job in jobs if job.second == second)
-                if len(pattern) == 1:
-                    yield merged(list(parts))
-                else:
-                    yield from parts
+                yield from parts
 
 
-def second_of(pattern: Pattern) -> int:
-    """How far the second word of a pattern's grams stands from the oldest."""
-    offsets = (0, *pattern.offsets)
-    return offsets[-1] - offsets[-2] if len(pattern) else 0
+def _places(pattern: Pattern) -> tuple[int, ...]:
+    """Where the words of a pattern's grams stand after the oldest.
+
+    >>> _places(Pattern.parse("11011"))
+    (1, 3, 4)
+    """
+    return tuple(pattern.reach - offset for offset in (*reversed(pattern.offsets), 0))[1:] if pattern.mask else ()
+
+
+def _piece_of(gram: int) -> Piece:
+    """The piece of one gram."""
+    count = gram & COUNT_MASK
+    row = [count, int(count == 1), int(count == 2), int(count > 2)]
+    return Piece(np.array([gram]), np.array([int(count > 0)]), np.array([[0, 0, 0, 0], row][: 2 if count else 1]))
 
 
 def merged(parts: Sequence[StoredPiece]) -> Piece:
-    """The piece of a pattern of two words whose one context, the oldest word, spans several parts."""
-    rows = np.zeros((2, 4), np.int64)
+    """One piece of parts whose one context is the same."""
+    row = np.zeros(4, np.int64)
     for part in parts:
-        rows[1] += part.rows[part.contexts[0] & ROW_MASK]
+        row += part.rows[part.contexts[0] & ROW_MASK]
     grams = np.concatenate([np.empty(0, np.int64), *(part.grams for part in parts)])
-    return Piece(grams, np.array([int(rows[1].any())]), rows if rows[1].any() else rows[:1])
+    rows = np.array([np.zeros(4, np.int64), row])
+    return Piece(grams, np.array([int(row.any())]), rows if row.any() else rows[:1])
 
 
 class _PieceFile:
@@ -133,9 +166,18 @@ class _PieceFile:
             self._places: dict[str, list[int]] = json.loads(file.read(length))
 
     @staticmethod
+    def is_whole(path: Path) -> bool:
+        """Whether a file is there and has its end: it is not synced, which would take long, so it might not."""
+        try:
+            _PieceFile(path)
+        except (OSError, ValueError):
+            return False
+        return True
+
+    @staticmethod
     def write(folder: WorkFolder, name: str, pieces: Iterator[tuple[Pattern, Piece]]) -> None:
         places = {}
-        with folder.written(name) as file:
+        with folder.written(name, synced=False) as file:
             for pattern, piece in pieces:
                 places[str(pattern)] = [file.tell(), piece.grams.size, piece.contexts.size, len(piece.rows)]
                 for array in (piece.grams, piece.contexts, piece.rows):
@@ -197,7 +239,13 @@ class SpilledCount:
     """One run of counting; `pieces` does it."""
 
     def __init__(
-        self, text: StoredText, lattice: Lattice, folder: WorkFolder, *, memory: int, threads: int | None = None
+        self,
+        text: StoredText | StoredClasses,
+        lattice: Lattice,
+        folder: WorkFolder,
+        *,
+        memory: int,
+        threads: int | None = None,
     ) -> None:
         self.text, self.lattice, self.folder, self.memory = text, lattice, folder, memory
         self.threads = checked_threads(threads)
@@ -206,40 +254,37 @@ class SpilledCount:
 
     def pieces(self, *, shown: bool = False) -> SpilledPieces:
         """Count all bands that are not counted yet."""
-        jobs, unigrams = self._jobs(shown)
-        if not all(self._fits(job.windows) for job in jobs):  # an earlier run had more memory: cut them anew
+        bands = self._cut(shown)
+        if not all(self._fits(job.windows) for job in _jobs_of(bands)):  # an earlier run had more memory
             self.folder.forget("windows")
             self.folder.forget("split")
             for path in self.folder.path.glob("pieces*"):
                 path.unlink()
-            jobs, unigrams = self._jobs(shown)
+            bands = self._cut(shown)
         room = _Room(self.memory)
 
         def work(job: Job) -> None:
-            if not (self.folder.path / job.name).exists():
+            if not _PieceFile.is_whole(self.folder.path / job.name):
                 with room.taken(job.windows * window_bytes(self.order)):
                     _PieceFile.write(self.folder, job.name, self._count(job))
 
+        jobs = list(_jobs_of(bands))
         with Progress("counting", total=len(jobs), unit="band", shown=shown) as bar:
             in_threads(work, jobs, self.threads, bar)
         for path in self.folder.path.glob("windows*"):
             path.unlink()
-        return SpilledPieces(self.folder.path, jobs, unigrams)
+        return SpilledPieces(self.folder.path, bands)
 
-    def _jobs(self, shown: bool) -> tuple[list[Job], dict[int, int]]:
-        """What is to be counted, and the grams of the empty pattern of words that are cut further, by band."""
+    def _cut(self, shown: bool) -> list[Job | Split]:
+        """The bands, those too large for the memory cut further."""
         cuts = self.folder.done("windows") or self._scatter(shown)
-        unigrams: dict[int, int] = {}
-        jobs: list[Job] = []
+        begins = np.concatenate([[0], np.cumsum(self.text.word_counts)])[cuts].tolist()
+        bands: list[Job | Split] = []
         for k, (first, last) in enumerate(pairwise(cuts)):
-            band = Job(k, 0, 0, first, last, *self._place(first, last))
-            is_split = self.folder.done(f"split-{k}") is not None
-            if is_split or (last - first == 1 and not self._fits(band.windows)):
-                parts, unigrams[k] = self._parts(band)
-                jobs += parts
-            else:
-                jobs.append(band)
-        return jobs, unigrams
+            word = first if last - first == 1 else -1
+            band = Job(f"pieces-{k}", (), first, last, "windows", begins[k], begins[k + 1] - begins[k], word)
+            bands.append(self._cut_further(band))
+        return bands
 
     @property
     def _goal(self) -> int:
@@ -253,11 +298,6 @@ class SpilledCount:
 
     def _fits(self, windows: int) -> bool:
         return windows * window_bytes(self.order) <= self.memory and windows * self.width < 1 << 31
-
-    def _place(self, first: int, last: int) -> tuple[int, int]:
-        """Where the windows of words lie in the file, and how many there are."""
-        counts = self.text.word_counts
-        return int(counts[:first].sum()), int(counts[first:last].sum())
 
     def _scatter(self, shown: bool) -> list[int]:
         """Write the windows of the text, those of each band together, in the order of the text."""
@@ -280,97 +320,93 @@ class SpilledCount:
         return found.reshape(-1, self.width)
 
     def _count(self, job: Job) -> Iterator[tuple[Pattern, Piece]]:
-        if job.second:
-            word = job.first
-            windows = self._read(f"windows-{job.band}-{job.second}", job.begin, job.windows)
-            return Band(windows, word, word + 1, self.n_words, self.lattice).each(job.second)
-        windows = self._read("windows", job.begin, job.windows)
+        windows = self._read(job.source, job.begin, job.windows)
         if job.last - job.first > 1:
             order, _ = sorting.positions_by_word(windows[:, 1] - np.int32(job.first), job.last - job.first)
             windows = windows[order]
-        return Band(windows, job.first, job.last, self.n_words, self.lattice).each()
+        return Band(windows, job.first, job.last, self.n_words, self.lattice).each(job.places)
 
-    def _parts(self, band: Job) -> tuple[list[Job], int]:
-        """The jobs of a word that does not fit, and its gram of the empty pattern."""
-        noted = self.folder.done(f"split-{band.band}") or self._split(band)
-        jobs = []
-        for second, sizes in noted["sizes"].items():
-            begins = np.cumsum([0, *sizes]).tolist()
-            jobs += [
-                Job(band.band, int(second), part, band.first, band.last, begin, windows)
-                for part, (begin, windows) in enumerate(zip(begins, sizes, strict=False))
-            ]
-        return jobs, noted["unigram"]
+    def _cut_further(self, job: Job) -> Job | Split:
+        """A job that fits into memory as it is; another is cut."""
+        stage = f"split-{job.name}"
+        noted = self.folder.done(stage)
+        if noted is None:
+            if job.word < 0 or self._fits(job.windows):
+                return job
+            n = len(job.places)
+            nexts = sorted({p[n] for p in map(_places, self.lattice.stored) if p[:n] == job.places and len(p) > n})
+            noted = {"gram": self._gram(job), "parts": [[place, self._split(job, place)] for place in nexts]}
+            self.folder.note(stage, noted)
+        parts: dict[int, list[Job | Split]] = {}
+        for place, sizes in noted["parts"]:
+            begin, parts[place] = 0, []
+            for k, (windows, word) in enumerate(sizes):
+                name, source = f"{job.name}-{place}.{k}", _source(job, place)
+                part = Job(name, (*job.places, place), job.first, job.last, source, begin, windows, word)
+                parts[place].append(self._cut_further(part))
+                begin += windows
+        return Split(job, noted["gram"], parts)
 
-    def _split(self, band: Job) -> dict[str, Any]:
-        """Write the windows of a word again for each family of patterns, cut by the second word of the family."""
-        families = sorted({second_of(p) for p in self.lattice.stored if p.mask})
-        sizes = {second: self._split_family(band, second) for second in families}
-        left = np.zeros(self.n_words, np.bool_)
-        for windows in self._windows_of(band):
-            left[windows[windows[:, 0] >= 0, 0]] = True
-        count = int(left.sum()) if self.order > 1 and left.any() else band.windows
-        unigram = band.first << COUNT_BITS | (0 if band.first == START else count)
-        self.folder.note(f"split-{band.band}", {"sizes": sizes, "unigram": unigram})
-        noted: dict[str, Any] = self.folder.done(f"split-{band.band}")
-        return noted
-
-    def _split_family(self, band: Job, second: int) -> list[int]:
-        """Write the windows that have a word at this place, cut by it; how many there are in each part."""
+    def _split(self, job: Job, place: int) -> list[tuple[int, int]]:
+        """Write the windows with a word at a place, cut by it; the size of each part, and its word if it is one."""
         counts = np.zeros(self.n_words, np.int64)
-        for windows in self._windows_of(band, second):
-            counts += np.bincount(windows[:, 1 + second], minlength=counts.size)
-        self._check_fits(band, second, counts)
+        for windows in self._windows_of(job, place):
+            counts += np.bincount(windows[:, 1 + place], minlength=counts.size)
         by_key = words_by_key(self.n_words)  # the order of grams, but for their oldest words
+        by_key = by_key[counts[by_key] > 0]
         cuts = cut_words(counts[by_key], self._goal)
-        sizes = np.add.reduceat(counts[by_key], cuts[:-1])
-        numbers = np.empty(self.n_words, np.int32)
-        numbers[by_key] = np.repeat(np.arange(sizes.size, dtype=np.int32), np.diff(cuts))
+        numbers = np.zeros(self.n_words, np.int32)
+        numbers[by_key] = np.repeat(np.arange(len(cuts) - 1, dtype=np.int32), np.diff(cuts))
+        sizes = np.diff(np.concatenate([[0], np.cumsum(counts[by_key])])[cuts])
         begins = np.cumsum(sizes) - sizes
-        with _Scattered(self.folder.path / f"windows-{band.band}-{second}", begins, self.width, 1) as target:
-            for windows in self._windows_of(band, second):
-                order, starts = sorting.positions_by_word(numbers[windows[:, 1 + second]], sizes.size)
+        with _Scattered(self.folder.path / _source(job, place), begins, self.width, 1) as target:
+            for windows in self._windows_of(job, place):
+                order, starts = sorting.positions_by_word(numbers[windows[:, 1 + place]], sizes.size)
                 target.add(partial(_rows, windows, order), starts)
-        kept: list[int] = sizes[sizes > 0].tolist()
-        return kept
+        words = [int(by_key[a]) if b - a == 1 else -1 for a, b in pairwise(cuts)]
+        return list(zip(sizes.tolist(), words, strict=True))
 
-    def _windows_of(self, band: Job, second: int = 0) -> Iterator[Ids]:
-        """The windows of a word, some at a time; of a family, those that have a word at its second place."""
-        seen = np.zeros(self.n_words, np.bool_)
-        for begin in range(0, band.windows, self._chunk):
-            windows = self._read("windows", band.begin + begin, min(self._chunk, band.windows - begin))
-            if second:
-                windows = windows[windows[:, 1 + second] >= 0]
-            if second == 1 and self.order > 2:
-                windows = windows[first_of_ends(windows, seen)]
-            yield windows
+    def _windows_of(self, job: Job, place: int = 0) -> Iterator[Ids]:
+        """The windows of a job that have a word at a place, some at a time."""
+        for begin in range(0, job.windows, self._chunk):
+            windows = self._read(job.source, job.begin + begin, min(self._chunk, job.windows - begin))
+            yield windows[windows[:, 1 + place] >= 0]
 
-    def _check_fits(self, band: Job, second: int, counts: Integers) -> None:
-        word = int(counts.argmax())
-        if not self._fits(int(counts[word])):
-            words = self.text.vocabulary
-            gram = " ".join([words[band.first], *["_"] * (second - 1), words[word]])
-            needed = int(counts[word]) * window_bytes(self.order)
-            raise UsageError(
-                f"{show_size(self.memory)} of memory are left for counting: {gram!r} occurs {int(counts[word]):,} "
-                f"times, which takes {show_size(needed)} at once: allow {show_size(1.1 * (needed - self.memory))} more "
-                "(--memory), or lower the order"
-            )
+    def _gram(self, job: Job) -> int:
+        """The gram of the words that all windows of a job share, and its count (DESIGN, section 2)."""
+        reach = job.places[-1] if job.places else 0
+        gaps = [1 + place for place in range(1, reach) if place not in job.places]
+        if not job.places and job.first == START:
+            count = 0
+        elif gaps:
+            count = self._different(job, gaps)
+        elif reach < self.order - 1 and job.first != START:
+            count = self._different(job, [0])
+        else:
+            count = job.windows
+        return job.word << COUNT_BITS | count
+
+    def _different(self, job: Job, columns: list[int]) -> int:
+        """How many different words the windows of a job have in these columns, taken together."""
+        if len(columns) == 1:
+            seen = np.zeros(self.n_words, np.bool_)
+            for windows in self._windows_of(job):
+                seen[windows[:, columns[0]]] = True
+            return int(seen.sum())
+        n_parts, total = 1 + 32 * len(columns) * job.windows // self.memory, 0
+        for part in range(n_parts):
+            found = np.empty((0, len(columns)), np.int32)
+            for windows in self._windows_of(job):
+                words = windows[:, columns]
+                mixed = (words.astype(np.int64) @ _MIX[: len(columns)]) >> 20
+                found = np.unique(np.concatenate([found, words[mixed % n_parts == part]]), axis=0)
+            total += len(found)
+        return total
 
 
-def first_of_ends(windows: Ids, seen: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Which windows to keep: of those that end right after the oldest word only the first of each word before it.
-
-    `seen` says of which words there was one before. Such windows have one gram, its count is the number of different
-    words to its left, and they are many: a full stop is mostly the last word.
-    """
-    ending = np.flatnonzero((windows[:, 2] == END) & (windows[:, 0] >= 0))
-    left, first = np.unique(windows[ending, 0], return_index=True)
-    keep = np.ones(len(windows), np.bool_)
-    keep[ending] = False
-    keep[ending[first[~seen[left]]]] = True
-    seen[left] = True
-    return keep
+def _source(job: Job, place: int) -> str:
+    """The file of windows of a job that were cut by the word at a place."""
+    return f"windows-{job.name.removeprefix('pieces-')}-{place}"
 
 
 class _Scattered:

@@ -6,11 +6,13 @@ Each pattern's pieces are read three times: for the sizes and the distinct rows,
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from gapgram.ahead import ahead
 from gapgram.container import Stream
 from gapgram.counting.assemble import (
     GRAM_WIDTH,
@@ -57,15 +59,27 @@ class Pieces(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class WordsAndClasses:
+    """The pieces of two streams: of words, and of their classes as if they were words."""
+
+    words: Pieces
+    classes: Pieces
+
+    def of(self, pattern: Pattern) -> Iterator[StoredPiece]:
+        """As `Pieces`."""
+        return self.classes.of(pattern.of_words) if pattern.classes else self.words.of(pattern)
+
+
 def table_streams(
     patterns: tuple[Pattern, ...], pieces: Pieces, class_of: Ids = NO_CLASSES, word_counts: Array = NO_COUNTS
 ) -> Iterator[Stream]:
     """The arrays of `Tables`, in its order; each is to be read to its end before the next is asked for."""
     streamed = _Streamed(patterns, pieces)
-    yield Stream("grams", np.uint64, (-(-sum(streamed.sizes) * GRAM_WIDTH // 64),), streamed.grams())
+    yield Stream("grams", np.uint64, (-(-sum(streamed.sizes) * GRAM_WIDTH // 64),), ahead(streamed.grams()))
     for i, name in enumerate(("large_at", "large_counts")):
         yield _whole(name, np.concatenate([part[i] for part in streamed.large]))
-    yield Stream("contexts", np.int64, (n_contexts(streamed.places),), streamed.contexts())
+    yield Stream("contexts", np.int64, (n_contexts(streamed.places),), ahead(streamed.contexts()))
     yield _whole("places", streamed.places)
     yield _whole("parts", parts_of(patterns))
     yield _whole("rows", np.concatenate(streamed.rows))

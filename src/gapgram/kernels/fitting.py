@@ -124,6 +124,18 @@ def leave_out(statistics, first, last, available, unique, reaches, contiguous, o
 
 
 @kernel
+def hide(statistics, ids, available, hidden, masks, of_classes):
+    """Make hidden words unknown: they are never counted, and contexts that hold their classes were never seen."""
+    for t in range(statistics.shape[0]):
+        for p in range(masks.size):
+            if hidden[ids[t]]:
+                statistics[t, p, COUNT] = 0
+            for k in range(1, available[t] + 1):
+                if of_classes[p] and masks[p] >> (k - 1) & 1 and hidden[ids[t - k]]:
+                    statistics[t, p] = 0
+
+
+@kernel
 def log_prior_of(statistics, discounts, base, by_g, by_log):
     """[position, pattern]: base + by_g g + by_log ln(1 - g) for a context that was seen, 0 for one that was not."""
     out = np.zeros(statistics.shape[:2])

@@ -11,11 +11,13 @@ A model is one plain tuple of arrays:
     start_base, starts          for 0 … n-1 words available: the patterns a prediction starts from
     gate_table                  [feature, pattern]: logits that add up (`kernels.gate`); may be empty
     given_class                 of each word its probability given its class; empty without patterns of classes
+    members, member_base        the words of class c, the most probable first: members[member_base[c]:member_base[c+1]]
 
-A pattern of classes predicts the class of a word, and the word with its probability given its class. A prediction gives its starting patterns shares in the ratio of their weights, times, where there is a
+A prediction gives its starting patterns shares in the ratio of their weights, times, where there is a
 gate, the exponential of their logits. A pattern keeps of its share what its discounted counts use and
 passes g of it on to the patterns below it, in the ratio of edge_weight × their weights; what the empty
-pattern passes on is spread evenly over the vocabulary. All of this depends on the context alone, and SCALE and BACKOFF
+pattern passes on is spread evenly over the vocabulary. A pattern of classes predicts the class of a word, and
+the word with its probability given its class. All of this depends on the context alone, and SCALE and BACKOFF
 belong together, so every distribution sums to one.
 """
 
@@ -72,6 +74,8 @@ class ModelArrays(NamedTuple):
     starts: np.ndarray
     gate_table: np.ndarray
     given_class: np.ndarray
+    members: np.ndarray
+    member_base: np.ndarray
 
 
 @kernel
@@ -430,10 +434,7 @@ def successors(ids, order, uniform, model):
 def class_masses(begin, end, scale, model):
     """Of each class what the patterns of classes give it; its words share that by what each is given the class."""
     tables = model.tables
-    n_classes = 0
-    for p in range(begin.size):
-        if tables.places[p, OF_CLASSES] and tables.places[p, REACH] == 0:
-            n_classes = tables.places[p, N_GRAMS]
+    n_classes = max(model.member_base.size - 1, 0)
     masses = np.zeros(n_classes)
     for p in range(begin.size):
         if tables.places[p, OF_CLASSES]:
@@ -443,6 +444,12 @@ def class_masses(begin, end, scale, model):
                     left = count - model.discounts[p, min(count, 3)]
                     masses[min(found, n_classes - 1)] += scale[p] * left
     return masses
+
+
+@kernel
+def class_term(word, masses, model):
+    """What the patterns of classes give a word."""
+    return masses[min(model.tables.class_of[word], masses.size - 1)] * model.given_class[word]
 
 
 @kernel
@@ -458,8 +465,7 @@ def distribution(ids, order, uniform, model):
                 word, count = word_and_count(tables, p, g)
                 if count > 0:
                     out[min(word, out.size - 1)] += scale[p] * (count - discounts[p, min(count, 3)])
-    if masses.size > 0:
-        for word in range(out.size):
-            out[word] += masses[min(tables.class_of[word], masses.size - 1)] * model.given_class[word]
+    for word in range(out.size if masses.size > 0 else 0):
+        out[word] += class_term(word, masses, model)
     out[START] = 0.0
     return out

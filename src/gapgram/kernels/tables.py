@@ -193,6 +193,21 @@ def unpack_grams(tables, p, begin, end):
 
 
 @kernel
+def counts_of_counts(tables, p, begin, end, upto):
+    """How many of grams begin … end-1 of a pattern have count 0, 1 … `upto`, and how many have more."""
+    at = tables.places[p]
+    bit, width = at[GRAM_BIT], at[WIDTH]
+    code_mask = (np.int64(1) << at[CODE_BITS]) - 1
+    out = np.zeros(upto + 2, np.int64)
+    for g in range(begin, end):
+        count = read_bits(tables.grams, bit + g * width, width) & code_mask
+        if count == code_mask:
+            count = large_count(at[FIRST_GRAM] + g, tables.large_at, tables.large_counts)
+        out[min(count, upto + 1)] += 1
+    return out
+
+
+@kernel
 def weigh(positions, starts, marks):
     """How many positions of each group are marked."""
     counts = np.zeros(starts.size - 1, np.int64)

@@ -4,7 +4,8 @@ After a context every pattern has a list: the words that followed it there, sort
 gives a word of its list `scale[p] * (count - discount)`, its term, and the probability of a word is the
 `floor` that every word has plus its terms. A word is at least as probable as `floor + budget` only if one
 of its terms reaches its list's cut, where the cuts add up to no more than the budget. So it is enough to
-read from each list the words whose term reaches the cut, and to add up all terms of these alone.
+read from each list the words whose term reaches the cut, and to add up all terms of these alone. Patterns
+of classes together are one more list: each class gets a mass, and its words parts of it, the largest first.
 
 Lists are read in blocks of BLOCK grams of the table. `block_counts` holds the largest count of each block
 of the table, 0 while nobody has looked; it is filled in as blocks are met, and every thread writes the
@@ -13,16 +14,19 @@ same numbers. A block whose largest count gives too small a term is not read aga
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.lookup import successors
+from gapgram.kernels.lookup import class_masses, class_term, successors
 from gapgram.kernels.tables import (
     CODE_BITS,
     FIRST_GRAM,
     GRAM_BIT,
     KEY_BITS,
     N_GRAMS,
+    OF_CLASSES,
     WIDTH,
     key_of,
     read_bits,
@@ -86,18 +90,51 @@ def _largest_count(tables, p, first, last, block_counts):
     return largest
 
 
+class Lists(NamedTuple):
+    """The lists of all patterns of words (`kernels.lookup.successors`), and what each class gets (`class_masses`)."""
+
+    begin: np.ndarray
+    end: np.ndarray
+    scale: np.ndarray
+    floor: float
+    masses: np.ndarray
+
+
 @kernel
-def _largest_terms(begin, end, scale, tables, discounts, block_counts):
-    """A bound of the terms of each list."""
-    largest = np.zeros(begin.size)
+def lists_of(ids, order, uniform, model):
+    """The lists at the place of the last of `ids`; those of patterns of classes are empty."""
+    begin, end, scale, floor = successors(ids, order, uniform, model)
+    masses = class_masses(begin, end, scale, model)
     for p in range(begin.size):
+        if model.tables.places[p, OF_CLASSES]:
+            end[p] = begin[p]
+    return Lists(begin, end, scale, floor, masses)
+
+
+@kernel
+def _largest_terms(lists, model, block_counts):
+    """A bound of the terms of each list; the last is that of the classes."""
+    n = lists.begin.size
+    largest = np.zeros(n + 1)
+    for p in range(n):
         count = np.int64(0)
-        if begin[p] < end[p]:
-            for block in range(begin[p] >> BLOCK_BITS, ((end[p] - 1) >> BLOCK_BITS) + 1):
-                first, last = _part(begin[p], end[p], block)
-                count = max(count, _largest_count(tables, p, first, last, block_counts))
-        largest[p] = scale[p] * _most(count, discounts, p)
+        begin, end = lists.begin[p], lists.end[p]
+        if begin < end:
+            for block in range(begin >> BLOCK_BITS, ((end - 1) >> BLOCK_BITS) + 1):
+                first, last = _part(begin, end, block)
+                count = max(count, _largest_count(model.tables, p, first, last, block_counts))
+        largest[p] = lists.scale[p] * _most(count, model.discounts, p)
+    for c in range(lists.masses.size):
+        largest[n] = max(largest[n], _first_term(c, lists.masses, model))
     return largest
+
+
+@kernel
+def _first_term(c, masses, model):
+    """What the patterns of classes give the most probable word of a class."""
+    if model.member_base[c] >= model.member_base[c + 1]:
+        return 0.0
+    return class_term(model.members[model.member_base[c]], masses, model)
 
 
 @kernel
@@ -120,30 +157,57 @@ def _cuts(largest, budget):
 
 
 @kernel
-def _collect(begin, end, scale, cuts, tables, discounts, block_counts, special, limit):
+def _collect(lists, cuts, model, block_counts, special, limit):
     """The words of which some term reaches its list's cut, each once, rising; at most about `limit`."""
+    tables, discounts, n_lists = model.tables, model.discounts, lists.begin.size
     found = np.empty(1024, np.int64)
     n = 0
-    for p in range(begin.size):
-        if begin[p] >= end[p] or cuts[p] == np.inf:
+    for p in range(n_lists):
+        begin, end, scale = lists.begin[p], lists.end[p], lists.scale[p]
+        if begin >= end or cuts[p] == np.inf:
             continue
-        for block in range(begin[p] >> BLOCK_BITS, ((end[p] - 1) >> BLOCK_BITS) + 1):
-            first, last = _part(begin[p], end[p], block)
-            if scale[p] * _most(_largest_count(tables, p, first, last, block_counts), discounts, p) < cuts[p]:
+        for block in range(begin >> BLOCK_BITS, ((end - 1) >> BLOCK_BITS) + 1):
+            first, last = _part(begin, end, block)
+            if scale * _most(_largest_count(tables, p, first, last, block_counts), discounts, p) < cuts[p]:
                 continue
-            if n + last - first > found.size:
-                bigger = np.empty(2 * found.size, np.int64)
-                bigger[:n] = found[:n]
-                found = bigger
+            found = _with_room(found, n, last - first)
             for g in range(first, last):
                 word, count = word_and_count(tables, p, g)
-                may = count > 0 and (word > END or (special and word != START))
-                if may and scale[p] * (count - discounts[p, min(count, 3)]) >= cuts[p]:
+                may = count > 0 and _may(word, special)
+                if may and scale * (count - discounts[p, min(count, 3)]) >= cuts[p]:
+                    found[n] = word
+                    n += 1
+            if n > limit:
+                return found[:n]
+    for c in range(lists.masses.size):
+        if _first_term(c, lists.masses, model) >= cuts[n_lists]:
+            for i in range(model.member_base[c], model.member_base[c + 1]):
+                word = np.int64(model.members[i])
+                if class_term(word, lists.masses, model) < cuts[n_lists]:
+                    break
+                if _may(word, special):
+                    found = _with_room(found, n, 1)
                     found[n] = word
                     n += 1
             if n > limit:
                 return found[:n]
     return np.unique(found[:n])
+
+
+@kernel
+def _may(word, special):
+    """Whether a word may be predicted."""
+    return word > END or (special and word != START)
+
+
+@kernel
+def _with_room(found, n, more):
+    """The words found so far, in an array that has room for more."""
+    if n + more <= found.size:
+        return found
+    bigger = np.empty(2 * found.size, np.int64)
+    bigger[:n] = found[:n]
+    return bigger
 
 
 @kernel
@@ -166,48 +230,48 @@ def _count_in(tables, p, begin, end, word):
 
 
 @kernel
-def probabilities(words, begin, end, scale, floor, tables, discounts):
+def probabilities(words, lists, model):
     """The probability of each of some words, its terms added in the order that `distribution` adds them."""
-    out = np.full(words.size, floor)
-    for p in range(begin.size):
-        if begin[p] < end[p]:
+    tables, discounts = model.tables, model.discounts
+    out = np.full(words.size, lists.floor)
+    for p in range(lists.begin.size):
+        begin, end, scale = lists.begin[p], lists.end[p], lists.scale[p]
+        if begin < end:
             for i in range(words.size):
                 if p == 0:
                     count = word_and_count(tables, 0, words[i])[1]
                 else:
-                    count = _count_in(tables, p, begin[p], end[p], words[i])
+                    count = _count_in(tables, p, begin, end, words[i])
                 if count > 0:
-                    out[i] += scale[p] * (count - discounts[p, min(count, 3)])
+                    out[i] += scale * (count - discounts[p, min(count, 3)])
+    for i in range(words.size if lists.masses.size > 0 else 0):
+        out[i] += class_term(words[i], lists.masses, model)
     return out
 
 
 @kernel
-def _at_least(least, begin, end, scale, floor, largest, tables, discounts, block_counts, special, limit):
+def _at_least(least, lists, largest, model, block_counts, special):
     """(words, probabilities, whole) of a set that holds every word at least as probable as `least`.
 
-    whole: whether the set could be found; it cannot where it would hold more than `limit` words.
+    whole: whether the set could be found; it cannot where it would hold too many words.
     """
-    if least <= floor / SLACK:
+    if least <= lists.floor / SLACK:
         return np.empty(0, np.int64), np.empty(0), False
-    cuts = _cuts(largest, least - floor)
-    words = _collect(begin, end, scale, cuts, tables, discounts, block_counts, special, limit)
+    limit = most_words(model.tables.places[0, N_GRAMS])
+    cuts = _cuts(largest, least - lists.floor)
+    words = _collect(lists, cuts, model, block_counts, special, limit)
     if words.size > limit:
         return words, np.empty(0), False
-    return words, probabilities(words, begin, end, scale, floor, tables, discounts), True
+    return words, probabilities(words, lists, model), True
 
 
 @kernel
 def at_least(ids, order, uniform, model, block_counts, word, special):
     """(words, probabilities, whole): every word at least as probable as `word`, and some others."""
-    tables, discounts = model.tables, model.discounts
-    begin, end, scale, floor = successors(ids, order, uniform, model)
-    largest = _largest_terms(begin, end, scale, tables, discounts, block_counts)
-    one = np.array([word])
-    least = probabilities(one, begin, end, scale, floor, tables, discounts)[0]
-    limit = most_words(model.tables.places[0, N_GRAMS])
-    return _at_least(
-        least, begin, end, scale, floor, largest, tables, discounts, block_counts, special, limit
-    )
+    lists = lists_of(ids, order, uniform, model)
+    largest = _largest_terms(lists, model, block_counts)
+    least = probabilities(np.array([word]), lists, model)[0]
+    return _at_least(least, lists, largest, model, block_counts, special)
 
 
 @kernel
@@ -217,24 +281,20 @@ def most_probable(ids, order, uniform, model, block_counts, k, special):
     A guess of the k-th probability is lowered until a set with k words is found; the k-th probability in
     it is a bound for the second search, unless it already reaches the guess.
     """
-    tables, discounts = model.tables, model.discounts
-    limit = most_words(model.tables.places[0, N_GRAMS])
-    begin, end, scale, floor = successors(ids, order, uniform, model)
-    largest = _largest_terms(begin, end, scale, tables, discounts, block_counts)
+    lists = lists_of(ids, order, uniform, model)
+    largest = _largest_terms(lists, model, block_counts)
     budget = 0.5 * largest.max()
     sure = False
     while True:
-        words, found, whole = _at_least(
-            floor + budget, begin, end, scale, floor, largest, tables, discounts, block_counts, special, limit
-        )
+        words, found, whole = _at_least(lists.floor + budget, lists, largest, model, block_counts, special)
         if sure or not whole:
             return words, found, whole
         if words.size >= k:
             kth = np.sort(found)[words.size - k]
             sure = True
-            if kth >= floor + budget:
+            if kth >= lists.floor + budget:
                 return words, found, True
-            budget = kth - floor
+            budget = kth - lists.floor
         else:
             budget *= 0.25
 
@@ -246,8 +306,9 @@ def of_range(ids, order, uniform, model, ranks, by_rank, first, last):
     Each list is read through, or searched for every word, whichever is less work.
     """
     tables, discounts = model.tables, model.discounts
-    begin, end, scale, floor = successors(ids, order, uniform, model)
-    out = np.full(last - first, floor)
+    lists = lists_of(ids, order, uniform, model)
+    begin, end, scale = lists.begin, lists.end, lists.scale
+    out = np.full(last - first, lists.floor)
     for p in range(begin.size):
         size = end[p] - begin[p]
         if size <= 0:
@@ -270,6 +331,8 @@ def of_range(ids, order, uniform, model, ranks, by_rank, first, last):
                     count = _count_in(tables, p, begin[p], end[p], word)
                 if count > 0:
                     out[i] += scale[p] * (count - discounts[p, min(count, 3)])
+    for i in range(last - first if lists.masses.size > 0 else 0):
+        out[i] += class_term(by_rank[first + i], lists.masses, model)
     return out
 
 

@@ -92,7 +92,8 @@ class Problem:
         by_discounts = np.zeros_like(discounts)
         loss = fitting.gradient(
             self.sample.statistics[part], self.sample.features[part], self.sample.given[part], self.log_prior[part],
-            self.uniform, self.down, self.of_classes, values.table, values.lift, discounts, gradients.table, gradients.lift, by_discounts,
+            self.uniform, self.down, self.of_classes,
+            values.table, values.lift, discounts, gradients.table, gradients.lift, by_discounts,
         )  # fmt: skip
         gradients.odds += by_discounts * discounts * (1 - discounts / LIMITS)
         return float(loss)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from gapgram.ahead import in_order
 from gapgram.counts import Counts, given_class
 from gapgram.kernels import fitting
 from gapgram.kernels.lookup import availability
-from gapgram.kernels.words import START, UNKNOWN
+from gapgram.kernels.words import END, START, UNKNOWN
 from gapgram.pattern import Pattern
 
 Ids = npt.NDArray[np.int32]
@@ -150,26 +152,48 @@ def _sentences(ids: Ids, begins: Begins, order: Begins) -> tuple[Ids, Begins]:
 
 
 def left_out(
-    counts: Counts, text: Ids | Iterable[Ids], *, seed: int, limit: int | None = None, folder: Path | None = None
+    counts: Counts,
+    text: Ids | Iterable[Ids],
+    *,
+    seed: int,
+    limit: int | None = None,
+    folder: Path | None = None,
+    threads: int = 1,
+    apart: bool = False,
 ) -> Sample:
     """A sample of the training text itself, each position without its own contribution to the counts.
 
     The text is one array or comes in arrays of whole sentences. Sentences are taken in the order of a hash of their
     words, so the sample does not depend on the order of the text. A word that occurs once would be unknown without
     its one occurrence: of those every third is kept, as an unknown word.
+
+    apart: the text is the part that classes were found without. What the class of a word is that occurs nowhere else
+        would tell too much, so these words are unknown, too.
     """
     limit = limit or sample_positions(len(counts.patterns))
     ids = chosen([text] if isinstance(text, np.ndarray) else text, seed=seed, limit=limit)
-    return _sample(counts, ids, limit, folder, seen=True)
+    hidden = np.bincount(ids, minlength=len(counts.vocabulary)) == counts.tables.word_counts if apart else None
+    return _sample(counts, ids, limit, folder, threads, seen=True, hidden=hidden)
 
 
-def held_out(counts: Counts, ids: Ids, *, limit: int | None = None, folder: Path | None = None) -> Sample:
+def held_out(
+    counts: Counts, ids: Ids, *, limit: int | None = None, folder: Path | None = None, threads: int = 1
+) -> Sample:
     """A sample of text that the counts have not seen."""
-    return _sample(counts, ids, limit or sample_positions(len(counts.patterns)), folder, seen=False)
+    return _sample(counts, ids, limit or sample_positions(len(counts.patterns)), folder, threads, seen=False)
 
 
-def _sample(counts: Counts, ids: Ids, limit: int, folder: Path | None, *, seen: bool) -> Sample:
-    """The first sentences of a text, up to the limit."""
+def _sample(
+    counts: Counts,
+    ids: Ids,
+    limit: int,
+    folder: Path | None,
+    threads: int,
+    *,
+    seen: bool,
+    hidden: npt.NDArray[np.bool_] | None = None,
+) -> Sample:
+    """The first sentences of a text, up to the limit; `hidden` words are unknown."""
     reaches = counts.reaches
     n_patterns, order = len(counts.patterns), counts.lattice.order
     allowed = np.where([p in counts.lattice.patterns for p in counts.patterns], reaches, _NEVER)
@@ -177,19 +201,33 @@ def _sample(counts: Counts, ids: Ids, limit: int, folder: Path | None, *, seen: 
     all_statistics = _new_rows(folder, "statistics", ids.size, (n_patterns, 5), np.int32)
     all_features = _new_rows(folder, "features", ids.size, (n_patterns + order,), np.int32)
     all_given = _new_rows(folder, "given", ids.size, (), np.float64)
+    masks = np.array([p.mask for p in counts.patterns])
+    of_classes = np.array([p.classes for p in counts.patterns])
     given = _given(counts, seen=seen)
-    for words, starts in _chunks(ids, begins, limit):
+    if hidden is not None:
+        hidden[: END + 1] = False
+        given[hidden] = 0.0
+
+    def work(chunk: tuple[Ids, Begins]) -> tuple[Ids, Ids, npt.NDArray[np.float64]]:
+        words, starts = chunk
         available = availability(words, starts, order)
-        statistics = fitting.statistics_of(words, available, counts.tables)
+        statistics = _statistics(counts, words, available, starts)
         usable = (words != START) & (words != UNKNOWN)
         if seen:
-            lost = _leave_out(counts, statistics, available) & usable
+            lost = _leave_out(counts, statistics, available)
+            if hidden is not None:
+                fitting.hide(statistics, words, available, hidden, masks, of_classes)
+                lost |= hidden[words]
+            lost &= usable
             usable &= ~lost | (np.cumsum(lost) % LOST_EVERY == 0)
         features = fitting.features_of(words, available, statistics, allowed, order)
         kept = np.flatnonzero(usable)
-        all_statistics.append(statistics.take(kept, axis=0))
-        all_features.append(features.take(kept, axis=0))
-        all_given.append(given[words[kept]])
+        return statistics.take(kept, axis=0), features.take(kept, axis=0), given[words[kept]]
+
+    for statistics, features, chances in in_order(work, _chunks(ids, begins, limit), threads):
+        all_statistics.append(statistics)
+        all_features.append(features)
+        all_given.append(chances)
     return Sample(all_statistics, all_features, all_given, folder)
 
 
@@ -203,6 +241,19 @@ def _given(counts: Counts, *, seen: bool) -> npt.NDArray[np.float64]:
     totals = np.bincount(tables.class_of, tables.word_counts)[tables.class_of]
     chances: npt.NDArray[np.float64] = np.maximum(tables.word_counts - 1, 0) / np.maximum(totals - 1, 1)
     return chances
+
+
+def _statistics(counts: Counts, words: Ids, available: npt.NDArray[np.int16], starts: Begins) -> Ids:
+    """What the tables say of all positions; where pages are few, of some sentences at a time."""
+    if counts.pages is None:
+        whole: Ids = fitting.statistics_of(words, available, counts.tables)
+        return whole
+    parts = []
+    goals = np.arange(counts.pages.positions, starts[-1], counts.pages.positions)
+    for begin, end in pairwise(np.unique([0, *starts[np.searchsorted(starts, goals)], starts[-1]]).tolist()):
+        parts.append(fitting.statistics_of(words[begin:end], available[begin:end], counts.tables))
+        counts.pages.give_back()
+    return np.concatenate(parts)
 
 
 def _leave_out(counts: Counts, statistics: Ids, available: npt.NDArray[np.int16]) -> npt.NDArray[np.bool_]:

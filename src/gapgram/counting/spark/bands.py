@@ -23,11 +23,10 @@ from gapgram.counting.band import Band
 from gapgram.counting.spark.batches import batch_of, blocks_of, runs, values_of
 from gapgram.counting.spark.plan import LEFT, Plan
 from gapgram.counting.spark.shards import SHARDS, shard_rows
-from gapgram.counting.spilled import first_of_ends
 from gapgram.counts import Piece
 from gapgram.kernels import packing, sorting
 from gapgram.kernels.tables import COUNT_BITS, words_by_key
-from gapgram.kernels.words import START
+from gapgram.kernels.words import END, START
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 from gapgram.vocabulary import Vocabulary
@@ -119,7 +118,7 @@ class _FrequentWord:
                 continue
             kept = windows[:, 1 + second] >= 0
             if second == 1 and self.order > 2:
-                kept &= first_of_ends(windows, self.seen)
+                kept &= self._first_of_ends(windows)
             ranks = self.rank[windows[kept, 1 + second]]
             parts = np.searchsorted(self.cut.ranks, ranks, side="right") - 1
             order, starts = sorting.positions_by_word(parts.astype(np.int32), self.cut.ranks.size)
@@ -127,6 +126,21 @@ class _FrequentWord:
             for part in np.flatnonzero(np.diff(starts)).tolist():
                 some = own[starts[part] : starts[part + 1]]
                 yield job + part, _packed(ids, some, self.word, self.order)
+
+
+    def _first_of_ends(self, windows: Ids) -> npt.NDArray[np.bool_]:
+        """Which windows to keep: of those that end right after the word only the first of each word before it.
+
+        Such windows have one gram, whose count is the number of different words to its left, and they are many: a full
+        stop is mostly the last word.
+        """
+        ending = np.flatnonzero((windows[:, 2] == END) & (windows[:, 0] >= 0))
+        left, first = np.unique(windows[ending, 0], return_index=True)
+        keep = np.ones(len(windows), np.bool_)
+        keep[ending] = False
+        keep[ending[first[~self.seen[left]]]] = True
+        self.seen[left] = True
+        return keep
 
 
 @lru_cache(maxsize=1)
@@ -155,7 +169,7 @@ class Counting:
             windows = unpacked(blobs, job.first, job.last, order)
             blobs.clear()
             band = Band(windows, job.first, job.last, self.plan.n_words, self.lattice)
-            for pattern, piece in band.each(job.second or None):
+            for pattern, piece in band.each((job.second,) if job.second else ()):
                 yield from shard_rows(number, pattern, len(windows), piece)
 
 

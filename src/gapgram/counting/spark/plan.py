@@ -1,8 +1,8 @@
 """What is counted together: bands of words, and parts of the words that are too frequent to be counted at once.
 
-A word with very many windows is cut as `counting.spilled` cuts it: its patterns fall into families by how far their
-second word stands from the oldest, and for each family its windows are cut by that word. They are sent once for each
-family. One more job counts the different words to the left of the word itself.
+A word with very many windows is cut, much as `counting.spilled` does it: its patterns fall into families by how far
+their second word stands from the oldest, and for each family its windows are cut by that word. They are sent once for
+each family. One more job counts the different words to the left of the word itself.
 """
 
 from __future__ import annotations
@@ -15,14 +15,24 @@ import numpy as np
 import numpy.typing as npt
 
 from gapgram.counting.local import BAND_POSITIONS
-from gapgram.counting.spilled import second_of
 from gapgram.kernels.tables import words_by_key
 from gapgram.lattice import Lattice
+from gapgram.pattern import Pattern
 
 Array = npt.NDArray[np.int64]
 
 MOST_WINDOWS = 4 * BAND_POSITIONS  # that one word has before it is cut
 LEFT = -1  # the family that counts the words to the left
+
+
+def second_of(pattern: Pattern) -> int:
+    """How far the second word of a pattern's grams stands from the oldest.
+
+    >>> second_of(Pattern.parse("10111"))
+    2
+    """
+    offsets = (0, *pattern.offsets)
+    return offsets[-1] - offsets[-2]
 
 
 @dataclass(frozen=True)
