@@ -85,6 +85,7 @@ def watch(process: subprocess.Popen[bytes]) -> dict[str, float]:
         time.sleep(0.1)
     return {
         "wall_seconds": time.perf_counter() - began, "cpu_seconds": sum(cpu.values()),
+        "driver_cpu_seconds": cpu[process.pid],
         "peak_bytes": most, "worker_bytes": most_worker,
     }  # fmt: skip
 
