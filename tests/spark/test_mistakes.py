@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 import gapgram
@@ -190,12 +191,13 @@ def test_java_is_asked_for_where_it_is_missing_or_old(
          "Spark failed: java.io.IOException: No space left"),
         ("Traceback\n  File x\nModuleNotFoundError: No module named 'gapgram'\n",
          "Spark failed: ModuleNotFoundError: No module named 'gapgram'"),
+        ("Traceback\n  File x\ngapgram.errors.EngineError: too much\n\n\tat org.apache.Some\n", "too much"),
         ("All masters are unresponsive! Giving up.", "Spark failed: All masters are unresponsive! Giving up."),
         ("", "Spark failed: it did not say why"),
         (None, "Spark's Java process is gone (ConnectionRefusedError): it may have run out of memory; give it more "
          "(--spark-conf spark.driver.memory=4g)"),
     ],
-    ids=["Java", "Python", "one line", "nothing", "gone"],
+    ids=["Java", "Python", "a worker", "one line", "nothing", "gone"],
 )  # fmt: skip
 def test_failures_of_spark_are_said_in_a_sentence(spark_here: None, thrown: str | None, said: str) -> None:
     from py4j.protocol import Py4JError
@@ -205,3 +207,13 @@ def test_failures_of_spark_are_said_in_a_sentence(spark_here: None, thrown: str 
     with pytest.raises(GapgramError) as raised, sentences():
         raise ConnectionRefusedError if thrown is None else Py4JError(thrown)
     assert str(raised.value) == said
+
+
+def test_more_windows_than_can_be_numbered(spark_here: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gapgram.counting.spark import bands
+
+    monkeypatch.setattr(bands, "PLACES", 12)
+    window = np.array([0, 4, 5], np.uint8)  # the first word, 3 before it, 5 after it
+    assert bands.unpacked([window] * 3, 7, 8, 2).tolist() == [[3, 7, 5]] * 3
+    with pytest.raises(GapgramError, match="4 windows of order 2 have to be counted at once, at most 3 can be"):
+        bands.unpacked([window] * 4, 7, 8, 2)

@@ -24,6 +24,7 @@ from gapgram.counting.spark.batches import batch_of, blocks_of, runs, values_of
 from gapgram.counting.spark.plan import LEFT, Plan
 from gapgram.counting.spark.shards import SHARDS, shard_rows
 from gapgram.counts import Piece
+from gapgram.errors import EngineError
 from gapgram.kernels import packing, sorting
 from gapgram.kernels.tables import COUNT_BITS, words_by_key
 from gapgram.kernels.words import END, START
@@ -35,6 +36,7 @@ Ids = npt.NDArray[np.int32]
 Array = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 
+PLACES = 1 << 31  # of windows laid one after the other that can be numbered
 CHUNK_POSITIONS = 1 << 21  # that a worker sorts at once
 _WINDOWS = pa.schema([("job", pa.int32()), ("windows", pa.binary())])
 
@@ -203,7 +205,13 @@ def unpacked(blobs: list[Bytes], first_word: int, last_word: int, order: int) ->
     counts = np.zeros(last_word - first_word, np.int64)
     for blob in blobs:
         packing.count_packed(blob, first_word, order, counts)
-    windows = np.full((int(counts.sum()), order + 1), -1, np.int32)
+    n = int(counts.sum())
+    if n * (order + 1) >= PLACES:
+        raise EngineError(
+            f"{n:,} windows of order {order} have to be counted at once, at most {(PLACES - 1) // (order + 1):,} can "
+            "be: lower the order, or leave very frequent words out of the text"
+        )
+    windows = np.full((n, order + 1), -1, np.int32)
     places = np.cumsum(counts) - counts
     for blob in blobs:
         packing.unpack_windows(blob, first_word, order, places, windows)

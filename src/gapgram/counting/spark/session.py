@@ -124,7 +124,10 @@ def _said(message: str) -> EngineError | TextError:
         return TextError(f"{path}: no such file, nor any that the name stands for")
     if found := _UNREADABLE.search(message):
         return TextError(f"{shown_path(found[1])}: Spark cannot read it: {_cause(message)}")
-    return EngineError(f"Spark failed: {_cause(message)}")
+    cause = _cause(message)
+    if cause.startswith("gapgram.errors."):  # said by a worker
+        return EngineError(cause.partition(": ")[2])
+    return EngineError(f"Spark failed: {cause}")
 
 
 def _cause(message: str) -> str:
