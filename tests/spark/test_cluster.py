@@ -134,7 +134,7 @@ def test_a_cluster_survives_the_loss_of_a_python_worker_and_of_an_executor(
         executors = _below(workers, b"CoarseGrainedExecutorBackend")
         _wait("another Python worker", lambda: {*_python_workers(workers)} - {killed} or training.poll())
         os.kill(executors[0], signal.SIGKILL)
-        _, said = training.communicate(timeout=300)
+        _, said = training.communicate(timeout=600)
     finally:
         training.kill()
     assert training.returncode == 0, said.decode()
