@@ -1,18 +1,30 @@
-"""gapgram beside KenLM on the same text in the same run: training, size, opening, scoring.
+"""gapgram beside KenLM on the same text in the same run: training, size, opening, queries.
 
-    KENLM_BIN=… python benchmarks/speed.py TRAIN TEST [-n 5] [--lines N] [--json]
+    KENLM_BIN=… python benchmarks/speed.py TRAIN TEST [-n 5] [--words 1000000] [--json]
 
 Every measurement is a process of its own. KenLM's programs (lmplz, build_binary, query) are found on PATH or
-in the folder KENLM_BIN, its Python module if it is installed; without them their rows are left out, and that is
-said. Kernels are compiled before anything is measured. Training includes reading the text and writing the file;
-KenLM's is lmplz and build_binary (probing). Scoring is that of TEST: gapgram's perplexity in an open model, KenLM's
-query with the loading of its file, which is mapped.
+in the folder KENLM_BIN, its Python module if it is installed; without them their figures are left out, and that is
+said. Kernels are compiled before anything is measured. With several orders or numbers of words, such as
+`-n 2,3,4,5 --words 1000000,5000000`, the table has a line for each: how cost grows.
+
+What is measured:
+
+    training        text to a file that can be queried; for KenLM lmplz and build_binary (probing). Disk is the most
+                    that lay in the working folder, the text aside
+    batch, CLI      `gapgram perplexity --threads 1`, `query -v summary`: all of TEST, the start of the program included
+    one, CLI        `gapgram score` and `query` of one line
+    batch           `Model.perplexity(TEST, threads=1)` in an open model
+    list            `Model.score_many(list of lines)` on all cores against a loop over `kenlm.Model.score`
+    one sentence    `Model.score(line)` in a loop, against the same
+    step            `Model.extend` word by word, against `kenlm.Model.BaseScore`
+    beam            `Model.extend_many` of 256 states at a time, against the same
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib.metadata
 import importlib.util
 import itertools
 import json
@@ -22,6 +34,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,29 +48,62 @@ MODELS = {
     "glm uniform": ["--weights", "uniform"],
     "glm learned": ["--weights", "learned"],
 }
+COMPACT = ["--layout", "compact"]  # for every model once more, where `gapgram train` knows it
+PEER = "KenLM"
 
-SCORE = """
+CLOCK = """
 import json, sys, time
-from gapgram import load
-begin = time.perf_counter(); model = load(sys.argv[1]); opening = time.perf_counter() - begin
-model.perplexity(sys.argv[2], threads=1)
-cpu, wall = time.process_time(), time.perf_counter()
-result = model.perplexity(sys.argv[2], threads=1)
-cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+def measured(work, again=3):
+    work()
+    runs = []
+    for _ in range(again):
+        cpu, wall = time.process_time(), time.perf_counter()
+        work()
+        runs.append((time.process_time() - cpu, time.perf_counter() - wall))
+    return [min(one) for one in zip(*runs)]
 lines = [line for line in open(sys.argv[2], encoding="utf-8").read().split("\\n") if line.strip()]
-both = time.perf_counter(); model.score_many(lines); both = time.perf_counter() - both
-one = time.perf_counter(); [model.score(line) for line in lines[:1000]]; one = time.perf_counter() - one
-print(json.dumps({"opening": opening, "cpu": cpu, "wall": wall, "many": both, "one": one / min(1000, len(lines)),
-                  "predictions": result.predictions, "known": result.perplexity_known}))
+some = [line.split() for line in lines[:1000]]
+steps = sum(map(len, some))
+out = {"steps": steps, "some": len(some)}
 """
 
-KENLM_LOOP = """
-import json, sys, time, kenlm
-model = kenlm.Model(sys.argv[1])
-lines = [line for line in open(sys.argv[2], encoding="utf-8").read().split("\\n") if line.strip()]
-for _ in range(2):
-    wall = time.perf_counter(); [model.score(line) for line in lines]; wall = time.perf_counter() - wall
-print(json.dumps({"many": wall}))
+GAPGRAM = """
+from gapgram import load
+begin = time.perf_counter(); model = load(sys.argv[1]); out["opening"] = time.perf_counter() - begin
+result = model.perplexity(sys.argv[2], threads=1)
+out |= {"predictions": result.predictions, "known": result.perplexity_known}
+out["batch"] = measured(lambda: model.perplexity(sys.argv[2], threads=1))
+out["list"] = measured(lambda: model.score_many(lines))
+out["one"] = measured(lambda: [model.score(line) for line in lines[:1000]])
+def step():
+    for words in some:
+        state = model.begin()
+        for word in words: _, state = model.extend(state, word)
+out["step"] = measured(step)
+def before(words):
+    state = model.begin()
+    for word in words:
+        yield state, word
+        _, state = model.extend(state, word)
+pairs = [pair for words in some for pair in before(words)]
+def beam():
+    for a in range(0, steps, 256): model.extend_many(*zip(*pairs[a:a + 256]), threads=1)
+out["beam"] = measured(beam)
+print(json.dumps(out))
+"""
+
+KENLM = """
+import kenlm
+begin = time.perf_counter(); model = kenlm.Model(sys.argv[1]); out["opening"] = time.perf_counter() - begin
+out["list"] = measured(lambda: [model.score(line) for line in lines])
+out["one"] = measured(lambda: [model.score(line) for line in lines[:1000]])
+def step():
+    for words in some:
+        state = kenlm.State(); model.BeginSentenceWrite(state)
+        for word in words:
+            after = kenlm.State(); model.BaseScore(state, word, after); state = after
+out["step"] = out["beam"] = measured(step)
+print(json.dumps(out))
 """
 
 
@@ -69,10 +115,43 @@ class Run:
     wall: float
     peak_megabytes: float
     output: str
+    disk_megabytes: float = 0.0
 
 
-def run(arguments: list[str], stdin: Path | None = None, stdout: Path | None = None) -> Run:
-    """Run a process and measure it; its errors are shown if it fails."""
+class DiskWatch(threading.Thread):
+    """The most that lies in a folder at one time."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(daemon=True)
+        self.folder, self.before, self.most, self.ended = folder, _used(folder), 0, threading.Event()
+
+    def run(self) -> None:
+        while not self.ended.wait(0.05):
+            self.most = max(self.most, _used(self.folder) - self.before)
+
+    def end(self) -> float:
+        """Stop watching; megabytes."""
+        self.ended.set()
+        self.join()
+        return max(self.most, _used(self.folder) - self.before) / 1e6
+
+
+def _used(folder: Path) -> int:
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += os.lstat(os.path.join(place, name)).st_blocks * 512
+            except FileNotFoundError:
+                continue
+    return total
+
+
+def run(arguments: list[str], stdin: Path | None = None, stdout: Path | None = None, folder: Path | None = None) -> Run:
+    """Run a process and measure it, and what it writes into a folder; its errors are shown if it fails."""
+    watch = DiskWatch(folder) if folder else None
+    if watch:
+        watch.start()
     began = time.perf_counter()
     with (
         open(stdin or os.devnull, "rb") as source,
@@ -87,105 +166,211 @@ def run(arguments: list[str], stdin: Path | None = None, stdout: Path | None = N
         if process.returncode:
             sys.exit(f"{' '.join(arguments)} failed:\n{errors.read().decode()}")
         text = "" if stdout else (out.seek(0), out.read().decode())[1]
-    return Run(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024, text)
+    disk = watch.end() if watch else 0.0
+    return Run(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024, text, disk)
+
+
+def gapgram(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "gapgram", *map(str, arguments)]
 
 
 def kenlm_program(name: str) -> str | None:
     return shutil.which(name, path=os.pathsep.join([os.environ.get("KENLM_BIN", ""), os.environ.get("PATH", "")]))
 
 
-def measure_gapgram(train: Path, test: Path, order: int, folder: Path) -> list[dict[str, object]]:
-    rows = []
-    for name, options in MODELS.items():
-        path = folder / name.replace(" ", "-")
-        command = [sys.executable, "-m", "gapgram", "train", str(train), "-o", str(path), "-n", str(order), "-q"]
-        trained = run([*command, *options])
-        info = json.loads(run([sys.executable, "-m", "gapgram", "info", str(path), "--json"]).output)
-        scored = json.loads(run([sys.executable, "-c", SCORE, str(path), str(test)]).output)
-        rows.append({"name": name, "train": trained, "bytes": info["bytes"], "grams": info["grams"], **scored})
-    return rows
+def figures_of_training(trained: Run, size: int, grams: int, words: int) -> dict[str, float]:
+    return {
+        "training, CPU s": trained.cpu, "training, wall s": trained.wall, "training, peak MB": trained.peak_megabytes,
+        "training, disk MB": trained.disk_megabytes, "training, µs CPU/word": trained.cpu / words * 1e6,
+        "model, MB": size / 1e6, "model, bytes/gram": size / grams,
+    }  # fmt: skip
 
 
-def measure_kenlm(train: Path, test: Path, order: int, folder: Path) -> dict[str, object] | None:
+def figures_of_queries(found: dict[str, list[float]], predictions: int) -> dict[str, float]:
+    """From the seconds (CPU, wall) that a process in Python reports."""
+    figures = {"opening, ms": 1000 * found["opening"]}  # type: ignore[operator]
+    if "batch" in found:
+        figures["batch, M words/CPU s"] = predictions / found["batch"][0] / 1e6
+    figures["list, M words/s wall"] = predictions / found["list"][1] / 1e6
+    figures["list, M words/CPU s"] = predictions / found["list"][0] / 1e6
+    figures["one sentence, k/CPU s"] = found["some"] / found["one"][0] / 1e3  # type: ignore[operator]
+    figures["step, k/CPU s"] = found["steps"] / found["step"][0] / 1e3  # type: ignore[operator]
+    figures["beam, k/CPU s"] = found["steps"] / found["beam"][0] / 1e3  # type: ignore[operator]
+    return figures
+
+
+def measure_gapgram(text: Text, test: Text, order: int, folder: Path, options: list[str]) -> dict[str, float]:
+    path = folder / "model"
+    trained = run(gapgram("train", text.path, "-o", path, "-n", order, "-q", *options), folder=folder)
+    info = json.loads(run(gapgram("info", path, "--json")).output)
+    found = json.loads(run([sys.executable, "-c", CLOCK + GAPGRAM, str(path), str(test.path)]).output)
+    batch = run(gapgram("perplexity", path, test.path, "--threads", 1, "-q"))
+    one = run(gapgram("score", path, test.first_line, "-q"))
+    path.unlink()
+    return {
+        **figures_of_training(trained, info["bytes"], info["grams"], text.words),
+        **figures_of_queries(found, test.predictions),
+        "batch, CLI, CPU s": batch.cpu, "one, CLI, CPU s": one.cpu, "perplexity, known words": found["known"],
+    }  # fmt: skip
+
+
+def measure_kenlm(text: Text, test: Text, order: int, folder: Path) -> dict[str, float] | None:
     programs = {name: kenlm_program(name) for name in ("lmplz", "build_binary", "query")}
-    if not all(programs.values()):
-        print("KenLM's programs are neither on PATH nor in KENLM_BIN: its rows are left out", file=sys.stderr)
+    if not all(programs.values()) or order < 2:
+        print("KenLM's programs are neither on PATH nor in KENLM_BIN: its figures are left out", file=sys.stderr)
         return None
     arpa, binary = folder / "arpa", folder / "probing"
-    lmplz = run([str(programs["lmplz"]), "-o", str(order), "-T", str(folder)], train, arpa)
-    build = run([str(programs["build_binary"]), "probing", str(arpa), str(binary)])
-    query = [str(programs["query"]), "-v", "summary", str(binary)]
-    run(query, test)
-    scored = run(query, test)
+    lmplz = run([str(programs["lmplz"]), "-o", str(order), "-T", str(folder)], text.path, arpa, folder)
     with arpa.open(encoding="utf-8") as file:
         counts = [line for line in itertools.islice(file, 2 * order + 2) if line.startswith("ngram ")]
-    row: dict[str, object] = {
-        "name": "KenLM probing", "bytes": binary.stat().st_size, "cpu": scored.cpu, "wall": scored.wall,
-        "train": Run(
-            lmplz.cpu + build.cpu, lmplz.wall + build.wall, max(lmplz.peak_megabytes, build.peak_megabytes), ""
-        ),
-        "grams": sum(int(line.split("=")[1]) for line in counts),
+    build = run([str(programs["build_binary"]), "probing", str(arpa), str(binary)], folder=folder)
+    disk = max(lmplz.disk_megabytes, build.disk_megabytes + arpa.stat().st_size / 1e6)
+    peak = max(lmplz.peak_megabytes, build.peak_megabytes)
+    trained = Run(lmplz.cpu + build.cpu, lmplz.wall + build.wall, peak, "", disk)
+    query = [str(programs["query"]), "-v", "summary", str(binary)]
+    run(query, test.path)
+    batch = min((run(query, test.path) for _ in range(3)), key=lambda one: one.cpu)
+    one = run(query, test.first_line)
+    grams = sum(int(line.split("=")[1]) for line in counts)
+    figures = {
+        **figures_of_training(trained, binary.stat().st_size, grams, text.words),
+        "batch, M words/CPU s": test.predictions / batch.cpu / 1e6,
+        "batch, CLI, CPU s": batch.cpu, "one, CLI, CPU s": one.cpu,
     }  # fmt: skip
     if importlib.util.find_spec("kenlm"):
-        row |= json.loads(run([sys.executable, "-c", KENLM_LOOP, str(binary), str(test)]).output)
-    return row
+        found = json.loads(run([sys.executable, "-c", CLOCK + KENLM, str(binary), str(test.path)]).output)
+        figures |= figures_of_queries(found, test.predictions)
+    else:
+        print("KenLM's Python module is not installed (pip install kenlm): its figures are left out", file=sys.stderr)
+    arpa.unlink()
+    binary.unlink()
+    return figures
 
 
-def report(rows: list[dict[str, object]], words: int, predictions: int) -> str:
-    header = ["", "train CPU s", "wall s", "peak MB", "µs/word", "bytes/gram", "open ms", "M words/CPU s", "list s"]
+@dataclass(frozen=True)
+class Text:
+    """A text to train on or to score, cut to whole lines of so many words."""
+
+    path: Path
+    first_line: Path
+    words: int
+    predictions: int
+    digest: str
+
+    @classmethod
+    def cut(cls, source: str, path: Path, limit: float) -> Text:
+        """The first lines of a file that have `limit` words or just more."""
+        words = lines = 0
+        digest = hashlib.sha256()
+        with path.open("wb") as file:
+            for block in blocks_of_files(source):
+                for line in block.data.splitlines(keepends=True):
+                    if words < limit and line.strip():
+                        words, lines = words + len(line.split()), lines + 1
+                        digest.update(line)
+                        file.write(line)
+        first = path.with_suffix(".first")
+        with path.open("rb") as file:
+            first.write_bytes(file.readline())
+        return cls(path, first, words, words + lines, digest.hexdigest()[:16])
+
+
+def all_models() -> dict[str, list[str]]:
+    """Every model, and every one in the compact layout where there is one."""
+    if "--layout" not in run(gapgram("train", "--help")).output:
+        return MODELS
+    return MODELS | {f"{name}, compact": [*options, *COMPACT] for name, options in MODELS.items()}
+
+
+def measure(text: Text, test: Text, order: int, folder: Path, models: dict[str, list[str]], kenlm: bool) -> Figures:
+    found = {name: measure_gapgram(text, test, order, folder, options) for name, options in models.items()}
+    peer = measure_kenlm(text, test, order, folder) if kenlm else None
+    return found | ({PEER: peer} if peer else {})
+
+
+Figures = dict[str, dict[str, float]]
+
+
+def shown(figures: Figures) -> str:
+    """A line for each measure, a column for each model, and the ratio of each to KenLM."""
+    names = list(next(iter(figures.values())))
+    peer = figures.get(PEER, {})
+    ours = [name for name in figures if name != PEER]
     lines = []
-    for row in rows:
-        train: Run = row["train"]  # type: ignore[assignment]
-        lines.append([
-            row["name"], f"{train.cpu:.1f}", f"{train.wall:.1f}", f"{train.peak_megabytes:,.0f}",
-            f"{train.cpu / words * 1e6:.2f}", f"{row['bytes'] / row['grams']:.1f}",  # type: ignore[operator]
-            f"{1000 * row['opening']:.1f}" if "opening" in row else "",  # type: ignore[operator]
-            f"{predictions / row['cpu'] / 1e6:.2f}",  # type: ignore[operator]
-            f"{row['many']:.3f}" if "many" in row else "",
-        ])  # fmt: skip
-    return table(header, lines)
-
-
-def ratios(rows: list[dict[str, object]]) -> str:
-    *ours, peer = rows
-    lines = []
-    for row in ours:
-        train = row["train"].cpu / peer["train"].cpu  # type: ignore[attr-defined]
-        line = [row["name"], f"{train:.2f} ×", f"{peer['cpu'] / row['cpu']:.2f} ×"]  # type: ignore[operator]
-        line.append(f"{peer['many'] / row['many']:.2f} ×" if "many" in peer else "")  # type: ignore[operator]
+    for name in names:
+        line = [name, *(f"{figures[model][name]:,.4g}" for model in ours)]
+        if peer:
+            line.append(f"{peer[name]:,.4g}" if name in peer else "")
+            line += [f"{figures[model][name] / peer[name]:.2f}" if name in peer else "" for model in ours]
         lines.append(line)
-    return table(["relative to KenLM", "training CPU", "scoring speed", "list speed"], lines)
+    return table(["", *ours, *([PEER, *(f"{model} : {PEER}" for model in ours)] if peer else [])], lines)
+
+
+GROWTH = (
+    "training, CPU s", "training, µs CPU/word", "training, peak MB", "model, MB", "model, bytes/gram",
+    "batch, M words/CPU s", "list, M words/s wall", "opening, ms",
+)  # fmt: skip
+
+
+def shown_growth(rows: list[tuple[int, int, Figures]]) -> str:
+    """A line for each number of words, order and model."""
+    lines = [
+        [f"{words:,}", str(order), name, *(f"{found[key]:,.4g}" if key in found else "" for key in GROWTH)]
+        for words, order, figures in rows
+        for name, found in figures.items()
+    ]
+    return table(["words", "order", "", *GROWTH], lines)
+
+
+def machine() -> str:
+    """Where this was measured, and with what."""
+    try:
+        info = Path("/proc/cpuinfo").read_text().splitlines()
+        name = next(line.split(":")[1].strip() for line in info if line.startswith("model name"))
+    except (OSError, StopIteration):
+        name = platform.machine()
+    kenlm = importlib.metadata.version("kenlm") if importlib.util.find_spec("kenlm") else "none"
+    return (
+        f"gapgram {__version__}, Python {platform.python_version()}, kenlm module {kenlm}; "
+        f"{name}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+    )
+
+
+def numbers(text: str) -> list[int]:
+    return [int(one) for one in text.split(",")]
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("train")
     arguments.add_argument("test")
-    arguments.add_argument("-n", "--order", type=int, default=5)
-    arguments.add_argument("--lines", type=int, help="of the training text")
+    arguments.add_argument("-n", "--order", type=numbers, default=[5], help="one or several: 2,3,4,5")
+    arguments.add_argument("--words", type=numbers, help="of the training text, one or several; all of it if not given")
+    arguments.add_argument("--models", default="", help=f"one or several of {','.join(MODELS)}; all if not given")
+    arguments.add_argument("--no-kenlm", action="store_true")
+    arguments.add_argument("--json", action="store_true")
     given = arguments.parse_args()
+    models = {name: options for name, options in all_models().items() if not given.models or name in given.models}
+    rows = []
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        train, test = folder / "train.txt", folder / "test.txt"
-        for source, target, limit in ((given.train, train, given.lines), (given.test, test, None)):
-            lines = (line for block in blocks_of_files(source) for line in block.data.splitlines(keepends=True))
-            with target.open("wb") as file:
-                file.writelines(itertools.islice(lines, limit))
-        warm = folder / "warm.txt"
-        with train.open("rb") as source, warm.open("wb") as target:
-            target.writelines(itertools.islice(source, 200))
-        measure_gapgram(warm, warm, given.order, folder)
-        data = train.read_bytes()
-        words, digest = len(data.split()), hashlib.sha256(data).hexdigest()[:16]
-        rows = measure_gapgram(train, test, given.order, folder)
-        predictions = int(rows[0]["predictions"])  # type: ignore[call-overload]
-        peer = measure_kenlm(train, test, given.order, folder)
-        rows += [peer] if peer else []
-    print(f"gapgram {__version__}, Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores; "
-          f"order {given.order}; {words:,} words (sha256 {digest}); {predictions:,} predictions")  # fmt: skip
-    print(report(rows, words, predictions))
-    if peer:
-        print("\n" + ratios(rows))
+        test, warm = Text.cut(given.test, folder / "test", float("inf")), Text.cut(given.train, folder / "warm", 5000)
+        for order in given.order:
+            measure(warm, warm, order, folder, models, False)
+        said = machine()
+        for words in given.words or [float("inf")]:
+            text = Text.cut(given.train, folder / "train", words)
+            said += f"; {text.words:,} words (sha256 {text.digest})"
+            for order in given.order:
+                rows.append((text.words, order, measure(text, test, order, folder, models, not given.no_kenlm)))
+    said += f"; scored: {test.predictions:,} words and ends of sentences (sha256 {test.digest})"
+    if given.json:
+        found = [{"words": words, "order": order, "figures": figures} for words, order, figures in rows]
+        print(json.dumps({"machine": said, "rows": found}, indent=2))
+    elif len(rows) == 1:
+        print(f"{said}; order {rows[0][1]}\n{shown(rows[0][2])}")
+    else:
+        print(f"{said}\n{shown_growth(rows)}")
 
 
 if __name__ == "__main__":

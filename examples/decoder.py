@@ -1,7 +1,7 @@
-"""A beam search over what was perhaps said, as the decoder of a recogniser does it: a program written for KenLM.
+"""A beam search over what was perhaps said, as the decoder of a recogniser does it.
 
-Each place has several words with a score of the ear's; the language model decides between them. With KenLM
-installed, `import kenlm` in the place of the import below gives the same sentence for the same ARPA file.
+Each place has several words with a score of the ear's; the language model decides between them. All hypotheses are
+extended in one call, and of those in equal states, which no later word can tell apart, the best is kept.
 
     python examples/decoder.py            on Python's own language reference
     python examples/decoder.py MODEL      with a model of yours (gapgram, ARPA or a mixture)
@@ -9,13 +9,14 @@ installed, `import kenlm` in the place of the import below gives the same senten
 
 from __future__ import annotations
 
+import heapq
 import sys
-import tempfile
-from pathlib import Path
+from typing import NamedTuple
 
 import gapgram
-from gapgram import kenlm
 from gapgram.experiments.demo import reference_sentences
+from gapgram.opening import AnyModel, open_model
+from gapgram.stepping import State
 
 # What was heard: for each place words with log10 of the ear's probabilities.
 HEARD = [
@@ -31,35 +32,38 @@ WEIGHT = 1.0  # of the language model against the ear
 BEAM = 8
 
 
-def decode(model: kenlm.Model, heard: list[dict[str, float]]) -> tuple[float, list[str]]:
-    """The best sequence of words, and its score."""
-    start = kenlm.State()
-    model.BeginSentenceWrite(start)
-    beam = [(0.0, [], start)]
-    for choices in heard:
-        longer = []
-        for score, words, state in beam:
-            for word, ear in choices.items():
-                after = kenlm.State()
-                added = ear + WEIGHT * model.BaseScore(state, word, after)
-                longer.append((score + added, [*words, word], after))
-        beam = sorted(longer, key=lambda one: -one[0])[:BEAM]
-    ended = [(score + WEIGHT * model.BaseScore(state, "</s>", kenlm.State()), words) for score, words, state in beam]
-    return max(ended)
+class Hypothesis(NamedTuple):
+    """Words so far, their score, and the state after them."""
+
+    score: float
+    words: tuple[str, ...]
+    state: State
 
 
-def main(model: kenlm.Model) -> None:
+def decode(model: AnyModel, heard: list[dict[str, float]]) -> Hypothesis:
+    """The best sequence of words."""
+    beam = [Hypothesis(0.0, (), model.begin())]
+    for choices in [*heard, {"</s>": 0.0}]:
+        longer = [(one, word) for one in beam for word in choices]
+        scores, states = model.extend_many([one.state for one, _ in longer], [word for _, word in longer])
+        best: dict[State, Hypothesis] = {}
+        for (one, word), added, state in zip(longer, scores.tolist(), states, strict=True):
+            score = one.score + choices[word] + WEIGHT * added
+            if state not in best or score > best[state].score:
+                best[state] = Hypothesis(score, (*one.words, word), state)
+        beam = heapq.nlargest(BEAM, best.values())
+    return beam[0]
+
+
+def main(model: AnyModel) -> None:
     """Decode, and show what the ear alone would have taken."""
     print("the ear alone:  ", " ".join(max(choices, key=choices.__getitem__) for choices in HEARD))
-    score, words = decode(model, HEARD)
-    print("with the model: ", " ".join(words), f"  ({score:.3f})")
+    best = decode(model, HEARD)
+    print("with the model: ", " ".join(best.words[:-1]), f"  ({best.score:.3f})")
 
 
 if __name__ == "__main__":
     if len(sys.argv) == 2:
-        main(kenlm.Model(sys.argv[1]))
+        main(open_model(sys.argv[1]))
     else:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "reference.model"
-            gapgram.train(sentences=[line.lower() for line in reference_sentences()], order=4, output=path)
-            main(kenlm.Model(str(path)))
+        main(gapgram.train(sentences=[line.lower() for line in reference_sentences()], order=4))

@@ -48,14 +48,14 @@ def assert_equals_reference(counts: Counts, reference: ReferenceCounts) -> None:
 
 
 def assert_equal_contexts(counts: Counts, reference: ReferenceCounts, pattern: Pattern) -> None:
-    """The row of every context holds its total, N1, N2 and N3+; contexts are the grams of the tail."""
+    """The row of every context holds its total, N1, N2, N3+, nothing missing; contexts are the grams of the tail."""
     if not pattern.mask:
         return
     contexts, rows, tail = counts.contexts(pattern), counts.rows(pattern), pattern.tail
     for i in range(len(counts.grams(tail))):
         context = tuple(w for w in counts.words_of(tail, i) if w is not None)
         row = rows[contexts[i] & ROW_MASK]
-        assert row.tolist() == [reference.total(pattern, context), *reference.types(pattern, context)]
+        assert row.tolist() == [reference.total(pattern, context), *reference.types(pattern, context), 0]
     ends = contexts >> ROW_BITS
     assert (ends[0], ends[-1]) == (0, counts.size(pattern))
 

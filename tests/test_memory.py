@@ -102,11 +102,32 @@ def test_the_same_file_whatever_the_memory(text: Path, whole: bytes, memory: int
         {"weights": "uniform", "order": 8, "memory": 300_000},
         {"lattice": "11,1001,1011", "min_count": 3},
         {"vocab_limit": 20, "seed": 5, "memory": 100_000},
+        {"classes": 7, "order": 3, "memory": 150_000},
     ],
     ids=str,
 )
 def test_the_same_file_for_every_kind_of_model(text: Path, options: dict[str, Any]) -> None:
     assert train(text, **options) == train(text, **{**options, "memory": "1T"})
+
+
+def test_an_interrupted_run_with_classes_goes_on(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = {"classes": 5, "order": 3, "memory": 150_000}
+    whole = train(text, **{**options, "memory": "1T"})
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, "tables", "before")
+        with pytest.raises(KeyboardInterrupt):
+            train(text, **options)
+    with pytest.raises(GapgramError, match="the interrupted run had another number of classes"):
+        train(text, **{**options, "classes": 6}, resume=True)
+    monkeypatch.setattr("gapgram.training.choose_classes", None)
+    assert train(text, **options, resume=True) == whole
+    assert names(text.parent) == {"text", "model"}
+
+
+def test_memory_that_is_too_small_to_find_classes(text: Path) -> None:
+    with pytest.raises(GapgramError, match=r"finding classes takes about .* of memory, and .* are left"):
+        train(text, classes=5)
+    assert names(text.parent) == {"text"}
 
 
 def test_the_same_file_with_held_out_text_and_from_sentences(text: Path) -> None:
@@ -356,6 +377,26 @@ def test_a_full_disk_keeps_what_is_done(text: Path, whole: bytes, monkeypatch: p
     assert train(text, resume=True) == whole
 
 
+def test_a_full_disk_of_the_model_keeps_what_is_done(
+    text: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gapgram.container._write_section", full)
+        with pytest.raises(GapgramError, match=r"model: no room left while writing .*; what is done is kept"):
+            train(text)
+    assert names(text.parent) == {"text", ".model.work"}
+    assert train(text, resume=True) == whole
+
+
+def test_a_mistake_in_held_out_text_leaves_nothing(text: Path) -> None:
+    with pytest.raises(GapgramError, match=r"no such file$"):
+        train(text, held_out_texts=text.parent / "none")
+    assert names(text.parent) == {"text"}
+
+
 @pytest.mark.parametrize("moment", ["before reading", "after reading"])
 def test_too_little_room_on_the_disk(text: Path, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
     usage = namedtuple("usage", "free")
@@ -397,6 +438,12 @@ def test_a_folder_of_somebody_else_is_left_alone(text: Path) -> None:
     with pytest.raises(GapgramError, match="holds other files"):
         train(text)
     assert names(other) == {"mine", "lock"}
+
+
+def test_a_place_where_no_folder_can_be(text: Path) -> None:
+    (text.parent / ".model.work").touch()
+    with pytest.raises(GapgramError, match=r"\.model\.work: cannot be used for temporary files"):
+        train(text)
 
 
 def test_a_damaged_work_folder(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ import pytest
 import gapgram
 from corpora import toy_text
 from gapgram import Model
+from gapgram.arpa import read_arpa
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 
@@ -65,3 +66,14 @@ def test_every_word_scores_as_with_the_python_module(arpa: Path, model: Model) -
         assert model.score(sentence) == pytest.approx(theirs.score(sentence, bos=True, eos=True), abs=1e-5)
         expected = [score for score, _, _ in theirs.full_scores(sentence)]
         assert model.scores(sentence) == pytest.approx(np.array(expected), abs=2e-6)
+
+
+def test_a_model_pruned_by_count_scores_as_lmplz_prunes_it(model: Model, tmp_path: Path) -> None:
+    made = subprocess.run(
+        [program("lmplz"), "-o", str(ORDER), "--prune", "0", "1", "2"],
+        input="\n".join([*TEXT, ""]).encode(), capture_output=True, check=True,
+    )  # fmt: skip
+    (tmp_path / "arpa").write_bytes(made.stdout)
+    theirs, ours = read_arpa(tmp_path / "arpa"), model.pruned(counts="0,1,2")
+    for sentence in SENTENCES:
+        assert ours.scores(sentence) == pytest.approx(theirs.scores(sentence), abs=2e-5)

@@ -124,7 +124,7 @@ class LearnedReference(ReferenceModel):
 
     def _row(self, pattern, before):
         context = keep(pattern, before)
-        numbers = (self.counts.total(pattern, context), *self.counts.types(pattern, context))
+        numbers = (self.counts.total(pattern, context), *self.counts.types(pattern, context), 0)
         first = int(self.model.counts.tables.places[self.model.counts.index(pattern), FIRST_ROW])
         return first + int(np.flatnonzero((self.model.counts.rows(pattern) == numbers).all(axis=1))[0])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
@@ -49,3 +50,16 @@ def in_order(work: Callable[[Item], Result], items: Iterable[Item], threads: int
         finally:
             for future in waiting:
                 future.cancel()
+
+
+def on_all_cores(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
+    """As `in_order`, for work that may be little: no thread is started for a single item.
+
+    >>> list(on_all_cores(lambda n: n * n, range(4), threads=2)), list(on_all_cores(abs, [-1], threads=2))
+    ([0, 1, 4, 9], [1])
+    """
+    source = iter(items)
+    first = list(islice(source, 2 if threads > 1 else 0))
+    if len(first) < 2:
+        return map(work, chain(first, source))
+    return in_order(work, chain(first, source), threads)

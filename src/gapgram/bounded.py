@@ -14,7 +14,7 @@ from gapgram.building import discard_tables
 from gapgram.corpus import Paths, as_paths
 from gapgram.counting import checked_threads
 from gapgram.counting.needs import file_bytes, held_bytes, work_bytes
-from gapgram.errors import UsageError
+from gapgram.errors import ModelFileError, UsageError
 from gapgram.lattice import Lattice
 from gapgram.memory import check_room, default_memory, parse_size, resident, show_size, trim
 from gapgram.signature import __version__
@@ -22,7 +22,7 @@ from gapgram.textfile import decompressed, open_raw
 from gapgram.weights.sample import sample_bytes, sample_positions
 from gapgram.work_folder import WorkFolder
 
-_PROGRAM = 100 << 20  # what compiled kernels and the like may take beside the limit
+_PROGRAM = 80 << 20  # what compiled kernels and the like may take beside the limit
 _WORD_BYTES = 5  # of a word of plain text, with its space: for a first guess
 _PACKED = 4  # how much larger a compressed text is inside
 
@@ -80,7 +80,7 @@ class Limits:
     @property
     def most_resident(self) -> int:
         """What the process may hold in all."""
-        return self.memory + self.held_before
+        return self.memory + self.held_before + _PROGRAM
 
     def check_memory(self, needed: int, what: str, otherwise: str) -> None:
         """Refuse work that takes more memory than there may be."""
@@ -166,8 +166,8 @@ class Work:
 
 def _mendable(error: BaseException) -> bool:
     """Whether the same run could do better another time: it was stopped, or something was lacking."""
-    lacking = isinstance(error, OSError | MemoryError) or isinstance(error.__context__, OSError)
-    return lacking or not isinstance(error, Exception)
+    not_written = isinstance(error, ModelFileError) and isinstance(error.__context__, OSError)
+    return not_written or isinstance(error, OSError | MemoryError) or not isinstance(error, Exception)
 
 
 def _said(error: BaseException) -> str:

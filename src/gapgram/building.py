@@ -53,7 +53,7 @@ def build_model_file(
     try:
         mapped = file.mapped()
         pages = _Pages(mapped, memory, len(lattice.stored)) if memory is not None else None
-        tables = Tables(*(mapped.arrays[field] for field in Tables._fields))
+        tables = _tables_of(mapped.arrays)
         counts = Counts(lattice, vocabulary, text, tables, names, pages=pages)
         weights, discounts = weigh(counts)
         mapped.give_back()
@@ -66,6 +66,10 @@ def build_model_file(
         if folder is None:  # else who has the folder knows whether another run may go on
             file.discard()
         raise
+
+
+def _tables_of(arrays: container.Arrays) -> Tables:
+    return Tables(**{name: arrays[name] for name in Tables._fields if name in arrays})
 
 
 def _tables(
@@ -114,7 +118,7 @@ class _Pages:
     def __init__(self, mapped: Mapped, most_resident: int, n_patterns: int) -> None:
         self._mapped, self._most = mapped, most_resident
         # A lookup reads about two places for each pattern, and the system maps 64 KiB around each.
-        self.positions = max(16, most_resident // (8 * 2 * n_patterns << 16))
+        self.positions = max(16, most_resident // (6 * 2 * n_patterns << 16))
 
     def give_back(self) -> None:
         """Give back all pages if there are too many."""

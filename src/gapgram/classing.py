@@ -24,6 +24,7 @@ from gapgram.work_folder import WorkFolder
 Ids = npt.NDArray[np.int32]
 
 APART = 0.15  # of the text, at most; where it is large, as much as a sample holds
+LEAST = 100_000  # positions; in a smaller text classes do more harm than good
 MOST = 1 << 24  # positions that classes are found in; of a larger text a sample
 _BYTES = 40  # of memory, about, that finding classes takes for a position
 _STAGE = "classes"
@@ -31,10 +32,14 @@ _STAGE = "classes"
 
 @dataclass(frozen=True)
 class ClassSource:
-    """Where classes come from: a file, or the text, in which at most k are found (None: by its size)."""
+    """Where classes come from: a file, or the text, in which at most k are found (None: by its size).
+
+    least: a text with fewer positions does without classes.
+    """
 
     path: Path | None = None
     k: int | None = None
+    least: int = 0
 
     @classmethod
     def parse(cls, text: str | int | Path | None) -> ClassSource | None:
@@ -42,7 +47,7 @@ class ClassSource:
         if text is None or text == "none":
             return None
         if text == "auto":
-            return cls()
+            return cls(least=LEAST)
         if isinstance(text, int) or (isinstance(text, str) and text.isdecimal()):
             if int(text) < 1:
                 raise UsageError(f"{text} classes: expected 1 or more, none, auto, or a file of words and classes")

@@ -20,13 +20,13 @@ from gapgram.ahead import ahead
 from gapgram.errors import TextError, UsageError
 from gapgram.kernels import words as kernels
 from gapgram.progress import Progress
-from gapgram.textfile import Block, read_blocks
+from gapgram.textfile import BLOCK_BYTES, Block, read_blocks
 from gapgram.vocabulary import SPECIAL, Vocabulary, slots_for
 
 Ids = npt.NDArray[np.int32]
 Paths = str | Path | Sequence[str | Path]
 
-_SPECIAL_RULES = {
+SPECIAL_RULES = {
     "error": kernels.REFUSE_SPECIAL,
     "skip": kernels.SKIP_SPECIAL,
     "unk": kernels.ALLOW_UNKNOWN,
@@ -46,7 +46,7 @@ class TextRules:
     invalid: str = "error"
 
     def __post_init__(self) -> None:
-        if self.special not in _SPECIAL_RULES:
+        if self.special not in SPECIAL_RULES:
             raise UsageError(f"special words: {self.special!r}; expected error, skip or unk")
         if self.invalid not in ("error", "replace"):
             raise UsageError(f"invalid UTF-8: {self.invalid!r}; expected error or replace")
@@ -92,20 +92,28 @@ def blocks_of_files(texts: Paths, *, title: str = "reading", shown: bool = False
             yield from ahead(blocks) if os.path.isfile(path) else blocks
 
 
-def blocks_of_sentences(sentences: Iterable[str | Sequence[str]]) -> Iterator[Block]:
-    """Sentences held in memory, as strings or as lists of words, as if they were lines of a file."""
+def blocks_of_sentences(sentences: Iterable[str | Sequence[str]], *, size: int = BLOCK_BYTES) -> Iterator[Block]:
+    """Sentences held in memory, as strings or as lists of words, as if they were lines of a file.
+
+    size: the bytes from which on a block is full.
+    """
     if isinstance(sentences, str):
         raise UsageError("sentences: expected a list of sentences, found one string; put it into a list")
-    line, size = 1, 0
+    line, used = 1, 0
     lines: list[bytes] = []
     for sentence in sentences:
         lines.append(_line_of(sentence, line + len(lines)))
-        size += len(lines[-1])
-        if size > 1 << 22:
+        used += len(lines[-1])
+        if used > size:
             yield Block("sentences", line, b"\n".join([*lines, b""]))
-            line, lines, size = line + len(lines), [], 0
+            line, lines, used = line + len(lines), [], 0
     if lines:
         yield Block("sentences", line, b"\n".join([*lines, b""]))
+
+
+def block_of_sentence(sentence: str | Sequence[str]) -> Block:
+    """One sentence as `blocks_of_sentences` gives it."""
+    return Block("sentences", 1, _line_of(sentence, 1) + b"\n")
 
 
 def _line_of(sentence: str | Sequence[str], number: int) -> bytes:
@@ -234,7 +242,7 @@ class Reader:
 
     def read_block(self, block: Block) -> Iterator[Ids]:
         """The ids of a block's sentences; for a text that others read parts of, which may be empty."""
-        text, table, special = _text_of(block, self._rules), self._table, _SPECIAL_RULES[self._rules.special]
+        text, table, special = text_of(block, self._rules), self._table, SPECIAL_RULES[self._rules.special]
         begin = 0
         while begin < text.size:
             out = np.empty(2 * (text.size - begin) + 2, np.int32)
@@ -242,7 +250,7 @@ class Reader:
                 text, begin, special, table.slots, table.pool, table.offsets, table.counts, table.n, out
             )
             if status == kernels.SPECIAL_FOUND:
-                raise _special_word(block, text, stopped, self._rules)
+                raise special_word(block, text, stopped, self._rules)
             self._lines, self._empty = self._lines + lines, self._empty + empty
             self._digest = (self._digest + int(digest)) % (1 << 64)
             if used:
@@ -300,14 +308,14 @@ def encode(
     """
     with _closing(blocks):
         for block in blocks:
-            text = _text_of(block, rules)
+            text = text_of(block, rules)
             out = np.empty(2 * text.size + 2, np.int32)
             status, stopped, used, lines, empty = kernels.encode_lines(
-                text, _SPECIAL_RULES[rules.special], keep_empty,
+                text, SPECIAL_RULES[rules.special], keep_empty,
                 vocabulary.slots, vocabulary.pool, vocabulary.offsets, out,
             )  # fmt: skip
             if status == kernels.SPECIAL_FOUND:
-                raise _special_word(block, text, stopped, rules)
+                raise special_word(block, text, stopped, rules)
             yield Encoded(out[:used].copy(), lines if keep_empty else lines - empty, empty)
 
 
@@ -316,7 +324,7 @@ def checked(blocks: Iterable[Block], rules: TextRules) -> Iterator[Block]:
     nothing = Vocabulary.of([])
     with _closing(blocks):
         for block in blocks:
-            text = _text_of(block, rules)
+            text = text_of(block, rules)
             list(encode([replace(block, data=text.tobytes())], nothing, rules))
             yield replace(block, data=text.tobytes())
 
@@ -331,7 +339,7 @@ def _closing(blocks: Iterable[Block]) -> Iterator[None]:
             blocks.close()
 
 
-def _text_of(block: Block, rules: TextRules) -> npt.NDArray[np.uint8]:
+def text_of(block: Block, rules: TextRules) -> npt.NDArray[np.uint8]:
     """The bytes of a block, known to be UTF-8."""
     data = block.data
     try:
@@ -354,7 +362,8 @@ def _invalid_utf8(block: Block, at: int) -> TextError:
     )
 
 
-def _special_word(block: Block, text: npt.NDArray[np.uint8], line_begin: int, rules: TextRules) -> TextError:
+def special_word(block: Block, text: npt.NDArray[np.uint8], line_begin: int, rules: TextRules) -> TextError:
+    """What to say of the line that a kernel stopped at, for a word that it may not hold."""
     data = text.tobytes()  # not block.data, whose places move where bytes were replaced
     line = block.first_line + data.count(b"\n", 0, line_begin)
     refused = SPECIAL if rules.special == "error" else SPECIAL[1:]

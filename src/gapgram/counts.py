@@ -30,6 +30,7 @@ from gapgram.kernels.tables import (
     STRIDE,
     Tables,
     counts_of_counts,
+    unpack_contexts,
     unpack_grams,
 )
 from gapgram.lattice import Lattice
@@ -83,14 +84,16 @@ class Pages(Protocol):
 
 @dataclass(frozen=True)
 class Counts:
-    """The counts of the patterns `lattice.stored`; immutable."""
+    """The counts of the patterns `lattice.stored`, or, where `pruned` says how, what was left of them; immutable."""
 
     lattice: Lattice
     vocabulary: Vocabulary
     text: TextInfo
     tables: Tables
     class_names: tuple[str, ...] = ()
+    quantised: int = 0  # bits: a pattern has at most 2**bits different counts; 0 where they are exact
     pages: Pages | None = None
+    pruned: str = ""
 
     @cached_property
     def patterns(self) -> tuple[Pattern, ...]:
@@ -121,7 +124,11 @@ class Counts:
 
     def contexts(self, pattern: Pattern) -> Array:
         """The contexts of a pattern as `begin << ROW_BITS | row`, and the one that closes them."""
-        at = self.tables.places[self.index(pattern)]
+        p = self.index(pattern)
+        at = self.tables.places[p]
+        if not self.tables.contexts.size:
+            closing = np.array([at[N_GRAMS] << ROW_BITS])
+            return np.append(unpack_contexts(self.tables, p, 0, int(at[N_CONTEXTS])), closing)
         first, step = int(at[FIRST_CONTEXT]), int(at[STRIDE])
         return self.tables.contexts[first : first + (int(at[N_CONTEXTS]) + 1) * step : step]
 
@@ -198,11 +205,17 @@ class Counts:
     def metadata(self) -> dict[str, Any]:
         """What the arrays do not say, as plain values."""
         found = {"order": self.lattice.order, "lattice": str(self.lattice), "text": asdict(self.text)}
-        return {**found, "classes": list(self.class_names)} if self.class_names else found
+        found["pruned"] = self.pruned
+        found |= {"classes": list(self.class_names)} if self.class_names else {}
+        return found | ({"quantised": self.quantised} if self.quantised else {})
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """All arrays by name, as they go into a file."""
-        return {**self.word_arrays(self.vocabulary), **self.tables._asdict()}
+        tables = self.tables._asdict()
+        if not self.tables.contexts.size:
+            return {**self.vocabulary.packed(), **tables}
+        del tables["packed"], tables["packed_places"]
+        return {**self.word_arrays(self.vocabulary), **tables}
 
     @staticmethod
     def word_arrays(words: Vocabulary) -> dict[str, npt.NDArray[Any]]:
@@ -212,10 +225,16 @@ class Counts:
     @classmethod
     def from_parts(cls, metadata: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Counts:
         """The counts that `metadata` and `arrays` came from."""
-        vocabulary = Vocabulary(arrays["words"], arrays["word_offsets"], arrays["word_slots"])
+        if "word_slots" in arrays:
+            vocabulary = Vocabulary(arrays["words"], arrays["word_offsets"], arrays["word_slots"])
+        else:
+            vocabulary = Vocabulary.unpacked(arrays["words"], arrays["word_lengths"])
+            vocabulary.offsets.flags.writeable = vocabulary.slots.flags.writeable = False
         lattice = Lattice.parse(metadata["lattice"], metadata["order"])
-        tables = Tables(*(arrays[name] for name in Tables._fields))
-        return cls(lattice, vocabulary, TextInfo(**metadata["text"]), tables, tuple(metadata.get("classes", ())))
+        tables = Tables(**{name: arrays[name] for name in Tables._fields if name in arrays})
+        names, quantised = tuple(metadata.get("classes", ())), metadata.get("quantised", 0)
+        info = TextInfo(**metadata["text"])
+        return cls(lattice, vocabulary, info, tables, names, quantised, pruned=metadata["pruned"])
 
 
 def class_text(name: str) -> str:

@@ -21,11 +21,17 @@ FALLBACK = (0.5, 1.0, 1.5)
 @dataclass(frozen=True)
 class Discounts:
     """D1, D2, D3+ of each stored pattern, in their order; the patterns that fell back; whether they were
-    fitted together with weights rather than taken from counts of counts."""
+    fitted together with weights, and then `estimated`, what they were when taken from counts of counts."""
 
     values: npt.NDArray[np.float64]
     fallbacks: tuple[Pattern, ...] = ()
     fitted: bool = False
+    estimated: npt.NDArray[np.float64] | None = None
+
+    @property
+    def usual(self) -> Discounts:
+        """Those taken from counts of counts."""
+        return self if self.estimated is None else Discounts(self.estimated, self.fallbacks)
 
     def __str__(self) -> str:
         if self.fitted:

@@ -2,7 +2,7 @@
 
 The same names, the same units (log10) and, for `mkn` models, the same figures as KenLM has for the ARPA file
 that lmplz makes of the same text. What differs: a model file is gapgram's own, a mixture or ARPA, not
-KenLM's binary; states hold the last words, so that two are equal only if these are.
+KenLM's binary. States are those of `gapgram.Model.extend`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gapgram.backoff_model import BackoffModel
-from gapgram.errors import UsageError
 from gapgram.kernels import lookup
-from gapgram.kernels.stepping import score_last
 from gapgram.mixture import Mixture, Part
 from gapgram.model import Model as GapgramModel
 from gapgram.opening import AnyModel, open_model
+from gapgram.stepping import State as NativeState
 from gapgram.vocabulary import END, SPECIAL, START, Vocabulary
 
 Ids = npt.NDArray[np.int32]
@@ -37,22 +36,25 @@ class FullScoreReturn(NamedTuple):
 
 
 class State:
-    """The words that the next score depends on. Filled by a model; compared, copied and hashed by its words."""
+    """What the next score depends on. Filled by a model; compared, copied and hashed by what it was filled with.
 
-    __slots__ = ("ids",)
+    One that was never filled stands for nothing known.
+    """
+
+    __slots__ = ("filled",)
 
     def __init__(self) -> None:
-        self.ids: tuple[int, ...] = ()
+        self.filled: NativeState | None = None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, State) and self.ids == other.ids
+        return isinstance(other, State) and self.filled == other.filled
 
     def __hash__(self) -> int:
-        return hash(self.ids)
+        return hash(self.filled)
 
     def __copy__(self) -> State:
         copied = State()
-        copied.ids = self.ids
+        copied.filled = self.filled
         return copied
 
     def __deepcopy__(self, memo: object) -> State:
@@ -118,34 +120,29 @@ class Model:
 
     def BeginSentenceWrite(self, state: State) -> None:
         """Make a state that of the beginning of a sentence."""
-        state.ids = (_START,)
+        state.filled = self._model.begin()
 
     def NullContextWrite(self, state: State) -> None:
         """Make a state that of nothing known."""
-        state.ids = ()
+        state.filled = None
 
     def BaseScore(self, in_state: State, word: str | bytes, out_state: State) -> float:
         """log10 P(word | in_state); writes the state after the word."""
-        return self._score_last(self._advance(in_state, word, out_state))
+        known = self._model.nothing() if in_state.filled is None else in_state.filled
+        score, out_state.filled = self._model.extend(known, word if isinstance(word, str) else _text(word))
+        return score
 
     def BaseFullScore(self, in_state: State, word: str | bytes, out_state: State) -> FullScoreReturn:
         """As `BaseScore`, with the length of the longest gram and whether the word is unknown."""
-        ids = self._advance(in_state, word, out_state)
-        return FullScoreReturn(self._score_last(ids), int(gram_lengths(self._model, ids)[-1]), bool(ids[-1] == 0))
-
-    def _score_last(self, ids: Ids) -> float:
-        model = self._model
+        model, text = self._model, _text(word)
+        known = model.nothing() if in_state.filled is None else in_state.filled
         if isinstance(model, GapgramModel):
-            return float(score_last(ids, model.order, model.uniform, model.arrays))
-        return float(model.score_ids(ids, np.array([0, ids.size]), threads=1)[-1])
-
-    def _advance(self, in_state: State, word: str | bytes, out_state: State) -> Ids:
-        known = self._model.vocabulary.id(_text(word))
-        if known == _START:
-            raise UsageError(f"the word {START} starts a sentence and is never predicted")
-        ids = (*in_state.ids, known)
-        out_state.ids = ids[max(0, len(ids) - self.order + 1) :]
-        return np.array(ids, np.int32)
+            score, length, out_state.filled = model.stepper.extend_with_length(known, text)
+        else:
+            score, out_state.filled = model.extend(known, text)
+            ids = np.append(np.frombuffer(known.key, np.int32), np.int32(model.vocabulary.id(text)))
+            length = int(gram_lengths(model, ids)[-1])
+        return FullScoreReturn(score, length, model.vocabulary.id(text) == 0)
 
     def _full_scores(self, sentence: str | bytes, bos: bool, eos: bool) -> list[tuple[float, int, bool]]:
         words = self._model.vocabulary.ids(_text(sentence).split())
@@ -169,7 +166,7 @@ def gram_lengths(model: Part, ids: Ids) -> npt.NDArray[np.int64]:
         return model.located(ids, np.array([0, ids.size]))[1]
     if isinstance(model, GapgramModel):
         entries = lookup.locate_one(ids, model.order, model.arrays)[0]
-        spans = np.array([len(p) + 1 if p.is_contiguous else 1 for p in model.counts.patterns])
+        spans = np.maximum(model.stepper.plan.spans, 1)
         longest: npt.NDArray[np.int64] = np.where(entries >= 0, spans[:, None], 1).max(axis=0)
         return longest
     if isinstance(model, Mixture):

@@ -14,7 +14,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
-def parse_size(size: str | int) -> int:
+def parse_size(size: str | int, what: str = "memory") -> int:
     """Bytes from a number or from text such as 4G, 400M, 1.5GB.
 
     >>> parse_size("4G"), parse_size("400 MB"), parse_size(1000)
@@ -23,7 +23,7 @@ def parse_size(size: str | int) -> int:
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", str(size), re.IGNORECASE)
     n_bytes = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
     if n_bytes < 1:
-        raise UsageError(f"memory {size!r}: expected a size such as 4G or 400M")
+        raise UsageError(f"{what} {size!r}: expected a size such as 4G or 400M")
     return n_bytes
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from gapgram import corpus as text
 from gapgram.container import check_place, written_aside
 from gapgram.errors import ModelFileError, TextError, UsageError
+from gapgram.kernels.mixing import mix
 from gapgram.queries import Begins, Floats, Ids, Queries, Sentence
 from gapgram.vocabulary import SPECIAL, START, Vocabulary
 
@@ -112,7 +113,7 @@ class Mixture(Queries):
     def positions(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
         """log10 of the probability of each position of sequences of word ids; 0 for `<s>`."""
         scores = self.scores_of_models(ids, begins, threads=threads)
-        out: Floats = np.log10(np.tensordot(self.weights, 10.0**scores, 1))
+        out: Floats = mix(scores, self.weights)
         out[ids == _START] = 0.0
         return out
 

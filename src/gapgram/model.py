@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -11,19 +11,32 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gapgram import corpus as text
 from gapgram import model_file
+from gapgram.ahead import on_all_cores
 from gapgram.counting import checked_threads
 from gapgram.counts import Counts
 from gapgram.errors import ModelFileError
 from gapgram.explain import Explanation, explain
 from gapgram.kernels import lookup
+from gapgram.kernels.jit import entry
+from gapgram.kernels.sentences import score_lines
+from gapgram.kernels.stepping import score_last
+from gapgram.kernels.words import ALLOW_UNKNOWN, SPECIAL_FOUND
+from gapgram.layouts import layout_of
 from gapgram.model_file import ModelParts
 from gapgram.predict import Prediction, Predictor
+from gapgram.pruning import prune
+from gapgram.quantising import quantised
 from gapgram.queries import Begins, Floats, Ids, Queries, Sentence
 from gapgram.signature import Signature
+from gapgram.stepping import State, Stepper
+from gapgram.textfile import Block
 from gapgram.vocabulary import Vocabulary
 
-_CHUNK = 1 << 15  # words that one thread scores at a time
+_CHUNK = 1 << 13  # words that one thread scores at a time
+_CHUNK_BYTES = 1 << 17  # of text; encoding and scoring share a cache, and less often taken turns is faster
+_RULES = text.TextRules(special="unk")
 
 
 class Model(Queries):
@@ -49,15 +62,29 @@ class Model(Queries):
         """Map a model file. Large files are checked in full only if `verify`."""
         return cls(model_file.read(path, verify=verify), Path(path).resolve())
 
-    def save(self, path: str | Path) -> None:
-        """Write the model to one file, aside and renamed."""
-        model_file.write(path, self._parts)
-        self._path = Path(path).resolve()
+    def save(self, path: str | Path, *, layout: str | None = None) -> None:
+        """Write the model to one file, aside and renamed; in its own layout, or in `fast` or `compact`."""
+        model_file.write(path, self._parts.in_layout(layout) if layout else self._parts)
+        if self._path is None or layout in (None, self.layout):
+            self._path = Path(path).resolve()
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._path is None:
             raise ModelFileError("a model is pickled by the path of its file: save it first")
         return type(self).load, (str(self._path),)
+
+    @property
+    def layout(self) -> str:
+        """How its tables lie: `fast` or `compact`."""
+        return layout_of(self.counts.tables)
+
+    def with_layout(self, layout: str) -> Model:
+        """The same model in the layout `fast` or `compact`; it gives the same probabilities, bit for bit."""
+        return Model(self._parts.in_layout(layout))
+
+    def quantised(self, bits: int) -> Model:
+        """A compact model whose patterns have at most 2**bits different counts each; it is only nearly this one."""
+        return Model(quantised(self._parts, bits))
 
     @property
     def path(self) -> Path | None:
@@ -101,7 +128,9 @@ class Model(Queries):
             weights=self._parts.weights.name,
             discounts=str(self._parts.discounts),
             vocabulary=info.rule,
+            pruned=self.counts.pruned,
             corpus=info.digest,
+            counts=f"quantised={self.counts.quantised}" if self.counts.quantised else "",
         )
 
     @cached_property
@@ -138,9 +167,107 @@ class Model(Queries):
         """Where P(word | context) comes from: what each pattern of the lattice contributes."""
         return explain(self, word, context)
 
+    def pruned(
+        self, *, counts: str | None = None, size: str | int | None = None, keep: float | None = None
+    ) -> Model:
+        """A model with fewer grams, whose distributions still sum to one; this one where it is small enough already.
+
+        counts: "0,0,1" drops grams of three words and more that occur once or never more, "111=1,1011=2" those of
+            these patterns; gaps are no words, and single words stay.
+        size: bytes, or a size such as "10M", that its file may have; the grams go that the model loses least with.
+        keep: the part of the model's own size.
+
+        >>> import gapgram
+        >>> model = gapgram.train(sentences=["the cat sat", "the dog sat", "a cat ran"] * 9, order=3, model="mkn")
+        >>> small = model.pruned(counts="0,0,9")
+        >>> small.counts.size(gapgram.Pattern.parse("111")), small.signature.pruned
+        (2, 'counts=0,0,9')
+        """
+        parts = prune(self._parts, counts=counts, size=size, keep=keep)
+        return self if parts is self._parts else Model(parts)
+
+    @cached_property
+    def stepper(self) -> Stepper:
+        """What `begin`, `nothing` and `extend` are made of."""
+        return Stepper(self)
+
+    @cached_property
+    def _beginning(self) -> State:
+        return self.stepper.after_start()
+
+    def begin(self) -> State:
+        """The state at the beginning of a sentence, after `<s>`."""
+        return self._beginning
+
+    def nothing(self) -> State:
+        """The state in which nothing is known of what came before."""
+        return self.stepper.nothing()
+
+    def extend(self, state: State, word: str | int) -> tuple[float, State]:
+        """(log10 P(word | state), the state after the word); the word may be given by its id.
+
+        Looks up what the new word alone adds; the score has the bits of `score_ids`.
+        """
+        return self.stepper.extend(state, word)
+
+    def extend_many(
+        self, states: Sequence[State], words: Sequence[str | int] | Ids, *, threads: int | None = None
+    ) -> tuple[Floats, list[State]]:
+        """`extend` for many states, a word for each: (scores, states after the words); large beams on all cores."""
+        return self.stepper.extend_many(states, self.step_ids(states, words), checked_threads(threads))
+
+    def log10_prob(self, word: str, context: Sentence = ()) -> float:
+        """log10 P(word | context); the context is a list of words, oldest first, `<s>` allowed as its first."""
+        ids = np.append(self.context_ids(context), np.int32(self.step_id(word)))
+        return float(self._score_last(ids, self.order, self.uniform, self.arrays))
+
+    @cached_property
+    def _score_last(self) -> Callable[..., float]:
+        return entry(score_last, np.empty(1, np.int32), self.order, self.uniform, self.arrays)
+
+    def score(self, sentence: Sentence, bos: bool = True, eos: bool = True) -> float:
+        """log10 of the probability of a sentence.
+
+        bos: the sentence starts after `<s>`; otherwise nothing is known before its first word.
+        eos: the end of the sentence, `</s>`, is predicted too.
+        """
+        return float(self._scored(text.block_of_sentence(sentence), bos, eos)[1][0])
+
+    def scores(self, sentence: Sentence, bos: bool = True, eos: bool = True) -> Floats:
+        """log10 of the probability of each word of a sentence, and of its end if `eos`."""
+        return self._scored(text.block_of_sentence(sentence), bos, eos)[0][int(bos) :]
+
+    def score_many(
+        self, sentences: Iterable[Sentence], bos: bool = True, eos: bool = True, *, threads: int | None = None
+    ) -> Floats:
+        """The scores of many sentences, on all cores."""
+        blocks = text.blocks_of_sentences(sentences, size=_CHUNK_BYTES)
+        done = on_all_cores(lambda block: self._scored(block, bos, eos)[1], blocks, checked_threads(threads))
+        return np.concatenate([np.empty(0), *done])
+
+    def _scored(self, block: Block, bos: bool, eos: bool) -> tuple[Floats, Floats]:
+        """(the scores of all positions, the sum of each line) of lines of text."""
+        data = text.text_of(block, _RULES)
+        status, stopped, scores, _, sums = self._score_lines(
+            data, ALLOW_UNKNOWN, bool(bos), bool(eos), *self._text_arguments
+        )
+        if status == SPECIAL_FOUND:
+            raise text.special_word(block, data, stopped, _RULES)
+        return scores, sums
+
+    @cached_property
+    def _text_arguments(self) -> tuple[Any, ...]:
+        words = self.vocabulary
+        return words.slots, words.pool, words.offsets, self.order, self.uniform, self.arrays
+
+    @cached_property
+    def _score_lines(self) -> Callable[..., tuple[int, int, Floats, Begins, Floats]]:
+        """The kernel for this model's types."""
+        example = np.frombuffer(b"\n", np.uint8)
+        return entry(score_lines, example, ALLOW_UNKNOWN, True, True, *self._text_arguments)
+
     def positions(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
         """log10 of the probability of every position, in chunks of whole sequences, a chunk a thread."""
-        threads = checked_threads(threads)
         out = np.empty(ids.size)
         available = lookup.availability(ids, begins, self.order)
 
@@ -148,13 +275,8 @@ class Model(Queries):
             a, b = bounds
             lookup.score_positions(ids[a:b], available[a:b], self.uniform, self.arrays, out[a:b])
 
-        chunks = _chunks(begins)
-        if threads == 1 or len(chunks) == 1:
-            for chunk in chunks:
-                work(chunk)
-        else:
-            with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(work, chunks))
+        for _ in on_all_cores(work, _chunks(begins), checked_threads(threads)):
+            pass
         return out
 
     def __repr__(self) -> str:

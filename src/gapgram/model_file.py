@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from gapgram.counts import Counts, given_class, members_of
 from gapgram.discounts import Discounts
 from gapgram.estimator import discount_table, row_values
 from gapgram.kernels.lookup import WEIGHT
+from gapgram.layouts import in_layout
 from gapgram.pattern import Pattern
 from gapgram.weights import Form, Weights
 
@@ -42,6 +43,10 @@ class ModelParts:
         }
         return cls(name, counts, discounts, weights, derived)
 
+    def in_layout(self, layout: str) -> ModelParts:
+        """The same model with its tables in a layout."""
+        return replace(self, counts=replace(self.counts, tables=in_layout(self.counts, layout)))
+
     def arrays(self) -> Arrays:
         """All arrays by name, as they go into a file."""
         weights = {"gate_table": self.weights.gate_table, "lift": self.weights.lift}
@@ -57,6 +62,7 @@ class ModelParts:
             "discounts": {
                 "fallbacks": [str(p) for p in self.discounts.fallbacks],
                 "fitted": self.discounts.fitted,
+                "estimated": None if self.discounts.estimated is None else self.discounts.estimated.tolist(),
             },
         }
 
@@ -76,10 +82,12 @@ def read(path: str | Path, *, verify: bool | None = None) -> ModelParts:
             metadata["weights"]["name"], form, arrays["row_values"][:, WEIGHT], arrays["gate_table"], arrays["lift"],
             metadata["weights"]["report"],
         )  # fmt: skip
+        estimated = metadata["discounts"]["estimated"]
         discounts = Discounts(
             np.asarray(arrays["discounts"][:, 1:]),
             tuple(map(Pattern.parse, metadata["discounts"]["fallbacks"])),
             metadata["discounts"]["fitted"],
+            None if estimated is None else np.array(estimated),
         )
         derived = {name: arrays[name] for name in ("discounts", "row_values", "given_class", "members", "member_base")}
         return ModelParts(metadata["model"], counts, discounts, weights, derived)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gapgram.layouts import Parts, bits_of
 from gapgram.model import Model
 
 
@@ -12,9 +13,6 @@ def model_info(model: Model) -> dict[str, Any]:
     counts, text = model.counts, model.counts.text
     grams = {str(p): counts.size(p) for p in counts.patterns}
     report = model.parts.weights.report
-    n_bytes = sum(array.nbytes for array in model.parts.arrays().values())
-    if model.path is not None:
-        n_bytes = model.path.stat().st_size
     return {
         "order": model.order,
         "model": model.name,
@@ -23,12 +21,29 @@ def model_info(model: Model) -> dict[str, Any]:
         "learned": {k: v for k, v in report.items() if k != "mean_weights"},
         "patterns": [pattern_info(model, i) for i in range(len(counts.patterns))],
         "grams": sum(grams.values()),
-        "bytes": n_bytes,
-        "bytes_per_gram": n_bytes / max(1, sum(grams.values())),
+        **size_info(model),
         "vocabulary": len(model.vocabulary),
         "words": text.words,
         "sentences": text.sentences,
+        "pruned": counts.pruned,
         "signature": str(model.signature),
+    }
+
+
+def size_info(model: Model) -> dict[str, Any]:
+    """The layout, the bytes, and how many a gram takes, in all and by what they hold."""
+    counts, arrays = model.counts, model.parts.arrays()
+    n_bytes = model.path.stat().st_size if model.path is not None else sum(a.nbytes for a in arrays.values())
+    grams = max(1, sum(counts.size(p) for p in counts.patterns))
+    parts = [bits_of(counts.tables, p) for p in range(len(counts.patterns))]
+    by_part = {name: sum(getattr(part, name) for part in parts) / 8 / grams for name in Parts._fields}
+    by_part["vocabulary"] = sum(array.nbytes for name, array in arrays.items() if name.startswith("word")) / grams
+    return {
+        "layout": model.layout,
+        "quantised": counts.quantised or None,
+        "bytes": n_bytes,
+        "bytes_per_gram": n_bytes / grams,
+        "bytes_per_gram_by_part": by_part,
     }
 
 
@@ -40,6 +55,7 @@ def pattern_info(model: Model, i: int) -> dict[str, Any]:
         "pattern": str(pattern),
         "words": pattern.describe(),
         "grams": counts.size(pattern),
+        "bytes_per_gram": sum(bits_of(counts.tables, i)) / 8 / max(1, counts.size(pattern)),
         "counts_of_counts": list(counts.counts_of_counts(pattern)),
         "discounts": [float(d[1]), float(d[2]), float(d[3])],
         "mean_weight": model.parts.weights.report.get("mean_weights", {}).get(str(pattern)),

@@ -16,6 +16,7 @@ from gapgram.errors import UsageError
 from gapgram.kernels.lookup import sum_sequences
 from gapgram.predict import Prediction, head_of_distribution
 from gapgram.score import Perplexity
+from gapgram.stepping import State
 from gapgram.vocabulary import END, SPECIAL, START, Vocabulary
 
 Ids = npt.NDArray[np.int32]
@@ -105,6 +106,55 @@ class Queries(ABC):
         _check_ids(stream, bounds, len(self.vocabulary))
         return self.positions(stream.astype(np.int32, copy=False), bounds.astype(np.int64, copy=False), threads)
 
+    def begin(self) -> State:
+        """The state at the beginning of a sentence, after `<s>`."""
+        return State(np.array([_START], np.int32).tobytes())
+
+    def nothing(self) -> State:
+        """The state in which nothing is known of what came before."""
+        return State(b"")
+
+    def extend(self, state: State, word: str | int) -> tuple[float, State]:
+        """(log10 P(word | state), the state after the word); the word may be given by its id.
+
+        The word `</s>` ends the sentence.
+        """
+        scores, (after,) = self.extend_many([state], [word], threads=1)
+        return float(scores[0]), after
+
+    def extend_many(
+        self, states: Sequence[State], words: Sequence[str | int] | Ids, *, threads: int | None = None
+    ) -> tuple[Floats, list[State]]:
+        """`extend` for many states, a word for each: (scores, states after the words)."""
+        added = self.step_ids(states, words)
+        sequences = [np.append(np.frombuffer(s.key, np.int32), w) for s, w in zip(states, added, strict=True)]
+        begins = np.cumsum([0, *(one.size for one in sequences)])
+        scores = self.score_ids(np.concatenate([np.empty(0, np.int32), *sequences]), begins, threads=threads)
+        after = [State(one[max(0, one.size - self.order + 1) :].tobytes()) for one in sequences]
+        return scores[begins[1:] - 1], after
+
+    def step_id(self, word: str | int) -> int:
+        """The id of a word that may be predicted."""
+        found = self.vocabulary.id(word) if isinstance(word, str) else int(word)
+        if found == _START:
+            raise UsageError(f"the word {START} starts a sentence and is never predicted")
+        if not 0 <= found < len(self.vocabulary):
+            raise UsageError(f"word id {found}: the vocabulary has ids 0 to {len(self.vocabulary) - 1}")
+        return found
+
+    def step_ids(self, states: Sequence[State], words: Sequence[str | int] | Ids) -> Ids:
+        """The ids of words that may be predicted, one for each state."""
+        if isinstance(words, str) or len(words) != len(states):
+            raise UsageError(f"{len(states)} states and {len(words)} words: expected a word for each state")
+        if isinstance(words, np.ndarray):
+            _check_ids(words, np.arange(words.size + 1), len(self.vocabulary))
+            found = words.astype(np.int32, copy=False)
+        else:
+            found = np.array([self.step_id(word) for word in words], np.int32)
+        if (found == _START).any():
+            raise UsageError(f"the word {START} starts a sentence and is never predicted")
+        return found
+
     def perplexity(
         self,
         texts: text.Paths | None = None,
@@ -122,8 +172,8 @@ class Queries(ABC):
         else:
             blocks = text.blocks_of_files(texts or [], title="scoring", shown=shown)
         n_words = n_unknown = n_sentences = empty = 0
-        total: list[Floats] = []
-        known: list[Floats] = []
+        total: list[list[float]] = []
+        known: list[list[float]] = []
         for part in text.encode(blocks, self.vocabulary, rules or text.TextRules(special="unk")):
             begins = sentence_begins(part.ids)
             scores = self.positions(part.ids, begins, threads)
@@ -132,8 +182,8 @@ class Queries(ABC):
             n_unknown += int(unknown.sum())
             n_sentences += part.sentences
             empty += part.empty_lines
-            total.append(sum_sequences(scores, begins))
-            known.append(sum_sequences(np.where(unknown, 0.0, scores), begins))
+            total.append(sum_sequences(scores, begins).tolist())
+            known.append(sum_sequences(np.where(unknown, 0.0, scores), begins).tolist())
         # Rounded once, so that the sum does not depend on how the text was cut into parts.
         sums = math.fsum(chain.from_iterable(total)), math.fsum(chain.from_iterable(known))
         return Perplexity(n_words, n_unknown, n_sentences, *sums, str(self.signature), empty)

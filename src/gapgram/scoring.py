@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +26,7 @@ class Scoring(Protocol):
     def score_ids(self, ids: Ids, begins: Begins, *, threads: int | None = None) -> Floats: ...
 
 
-@dataclass(frozen=True)
-class LineScore:
+class LineScore(NamedTuple):
     """log10 of the probability of a line and of its words; a line without words has no words."""
 
     log10_prob: float
@@ -69,6 +68,18 @@ def score_lines(
 
     words: fill `word_scores` too. Its words are the model's: one that it does not know is `<unk>`.
     """
+    return chain.from_iterable(score_blocks(model, text, words=words, rules=rules, threads=threads))
+
+
+def score_blocks(
+    model: Scoring,
+    text: str | Path,
+    *,
+    words: bool = False,
+    rules: TextRules | None = None,
+    threads: int | None = None,
+) -> Iterator[list[LineScore]]:
+    """As `score_lines`, the lines that were read at once together: what a pipe had to give, or some megabytes."""
     rules = rules or TextRules(special="unk")
     for block in blocks_of_files(text):
         (part,) = encode([block], model.vocabulary, rules, keep_empty=True)
@@ -77,12 +88,16 @@ def score_lines(
         scores = model.score_ids(part.ids, begins, threads=threads)
         sums = sum_sequences(scores, begins)
         unknown = sum_sequences((part.ids == 0).astype(float), begins)
-        for i, (a, b) in enumerate(zip(begins.tolist(), begins[1:].tolist(), strict=False)):
+        out = []
+        for a, b, score, n_unknown, line in zip(
+            begins.tolist(), begins[1:].tolist(), sums.tolist(), unknown.tolist(), lines, strict=False
+        ):
             if b - a == 2:
-                yield LineScore(0.0, 0, 0, ())
+                out.append(LineScore(0.0, 0, 0, ()))
                 continue
             pairs = _word_scores(model.vocabulary, part.ids[a + 1 : b], scores[a + 1 : b]) if words else ()
-            yield LineScore(float(sums[i]), b - a - 2, int(unknown[i]), pairs, lines[i])
+            out.append(LineScore(score, b - a - 2, int(n_unknown), pairs, line))
+        yield out
 
 
 def _word_scores(vocabulary: Vocabulary, ids: Ids, scores: Floats) -> tuple[tuple[str, float], ...]:

@@ -9,7 +9,7 @@ __version__ = "0.1.0"
 
 @dataclass(frozen=True)
 class Signature:
-    """The model behind a figure.
+    """The model behind a figure; `pruned` and `counts` are said only where a model is pruned, its counts not exact.
 
     >>> print(Signature(order=3, model="mkn", lattice="chain", classes="none", weights="none", discounts="modified",
     ...                 vocabulary="min_count=1", corpus="00c0ffee"))
@@ -23,10 +23,13 @@ class Signature:
     weights: str
     discounts: str
     vocabulary: str
+    pruned: str = ""
     unknown: str = "uniform"
+    counts: str = ""
     log: int = 10
     corpus: str = ""
     gapgram: str = __version__
 
     def __str__(self) -> str:
-        return "|".join(f"{name}:{value}" for name, value in asdict(self).items())
+        shown = {name: value for name, value in asdict(self).items() if value or name not in ("pruned", "counts")}
+        return "|".join(f"{name}:{value}" for name, value in shown.items())

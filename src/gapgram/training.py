@@ -25,8 +25,11 @@ from gapgram.counts import Counts, TextInfo
 from gapgram.discounts import Discounts, estimate_discounts
 from gapgram.errors import TextError, UsageError
 from gapgram.lattice import Lattice
+from gapgram.layouts import check_layout
+from gapgram.memory import parse_size
 from gapgram.model import Model
 from gapgram.model_file import ModelParts
+from gapgram.pruning import Thresholds
 from gapgram.queries import Sentence
 from gapgram.stored_text import StoredClasses, StoredText, read_text
 from gapgram.textfile import Block, open_raw
@@ -58,6 +61,7 @@ def train(
     vocab_limit: int | None = None,
     rules: text.TextRules | None = None,
     threads: int | None = None,
+    layout: str = "fast",
     memory: str | int | None = None,
     tmp: str | Path | None = None,
     resume: bool = False,
@@ -66,6 +70,8 @@ def train(
     master: str | None = None,
     spark_conf: Mapping[str, str] | None = None,
     shards: str | None = None,
+    prune: str | None = None,
+    size: str | int | None = None,
     shown: bool = False,
 ) -> Model:
     """Train a model on text files, or on sentences in memory.
@@ -73,11 +79,13 @@ def train(
     model: `mkn` (modified Kneser-Ney) or `glm` (generalized language model).
     lattice: other patterns than the model's own: `chain`, `full`, or patterns such as "1,11,101".
     weights: of a glm: `learned` (the default), `counts` or `uniform`.
-    classes: patterns of word classes beside those of words: how many to find in the text, `auto`, or the path of a
-        file of words and their classes; `none` is the default.
+    classes: of a glm with learned weights, patterns of word classes beside those of words: how many classes to find in
+        the text at most; `auto`, by its size, and none where it is small; the path of a file of words and their
+        classes; or `none`. The default is `auto`, and `none` where the lattice is named.
     held_out_texts: text to learn weights from; by default the training text, each word left out in turn.
     seed: of the sample that weights are learned from.
     output: where to write the model file; without it the model stays in memory.
+    layout: of the tables: `fast`, or `compact`, a third of the size; both give the same probabilities.
     memory: bytes, or a size such as "4G", that training to an output may take beside the program itself; by default
         half of what the machine has. A text that needs more is counted through files. The model is the same.
     tmp: the folder for those files; by default that of the output.
@@ -86,26 +94,41 @@ def train(
     spark: a session to count with; without it one is started, with `master` and `spark_conf`, and stopped again.
     shards: a new folder for the counts of a cluster, which all its machines reach; kept. By default a temporary one
         beside the model, which does where all run on this machine.
+    prune, size: drop grams once the weights are fitted; `counts` and `size` of `Model.pruned`.
     """
     kind = _checked_weights(model, lattice, weights, held_out_texts)
     if (texts is None) == (sentences is None):
         raise UsageError("train: give text files or sentences, one of the two")
     patterns = lattice if isinstance(lattice, Lattice) else Lattice.parse(lattice or MODELS[model], order)
-    source = ClassSource.parse(classes)
-    patterns = _with_classes(patterns, source, kind)
+    patterns, source = _with_classes(patterns, classes, kind, named=lattice is not None)
+    check_layout(layout)
     reading = {"min_count": min_count, "vocab_limit": vocab_limit, "rules": rules or text.TextRules()}
     cluster = Cluster.of(engine, spark, master, spark_conf, shards)
     run = _Run(texts, sentences, held_out_texts, model, patterns, kind, source, seed, reading, threads, shown)
+    smaller = prune is not None or size is not None
+    if prune is not None:
+        Thresholds.parse(prune, patterns)
+    if size is not None:
+        parse_size(size, "size")
     if output is not None:
         read = [path for paths in (texts, held_out_texts) if paths is not None for path in text.as_paths(paths)]
         container.check_place(output, read)
         limits = Limits.of(memory, threads, output, tmp)
-        return run.on(cluster, limits, resume=resume) if cluster is not None else run.within(limits, resume=resume)
-    if cluster is not None:
+        if cluster is not None:
+            trained = run.on(cluster, limits, resume=resume)
+        else:
+            trained = run.within(limits, resume=resume)
+    elif cluster is not None:
         raise UsageError("the engine spark writes a model file: name an output")
-    if memory is not None or tmp is not None or resume:
+    elif memory is not None or tmp is not None or resume:
         raise UsageError("memory, tmp and resume are for a model that is written: name an output")
-    return run.in_memory(text.read_corpus(run.blocks(), **run.reading))
+    else:
+        trained = run.in_memory(text.read_corpus(run.blocks(), **run.reading))
+    changed = trained.pruned(counts=prune, size=size) if smaller else trained
+    changed = changed if changed.layout == layout else changed.with_layout(layout)
+    if output is not None and changed is not trained:
+        changed.save(output)
+    return changed
 
 
 @dataclass(frozen=True)
@@ -124,6 +147,12 @@ class _Run:
     threads: int | None
     shown: bool
 
+    def settled(self, positions: int) -> _Run:
+        """The run as a text of so many positions has it: a small one without classes."""
+        if self.classes is None or positions >= self.classes.least:
+            return self
+        return replace(self, classes=None, lattice=self.lattice.of_words)
+
     def blocks(self) -> Iterator[Block]:
         if self.sentences is not None:
             return text.blocks_of_sentences(self.sentences)
@@ -131,6 +160,9 @@ class _Run:
 
     def in_memory(self, corpus: text.Corpus) -> Model:
         """The model of a text that, with all that is counted, is in memory."""
+        run = self.settled(corpus.ids.size)
+        if run is not self:
+            return run.in_memory(corpus)
         unseen = self._unseen(corpus.vocabulary)
         classing = None
         if self.classes is not None:
@@ -155,21 +187,31 @@ class _Run:
                     trained.save(limits.output)
                     return trained
                 stored = found
-            self._build(stored, limits, work.folder())
+            self.settled(stored.facts.positions)._build(stored, limits, work.folder())
         return Model.load(limits.output)
 
     def on(self, cluster: Cluster, limits: Limits, *, resume: bool) -> Model:
         """The same model, counted on a cluster."""
         if self.sentences is not None:
             raise UsageError("the engine spark reads text files: name them, or use the local engine")
-        if self.classes is not None:
-            raise UsageError("the engine spark counts patterns of words alone: use the local engine for classes")
+        self._refuse_classes(0)
         if resume:
             raise UsageError("resume: a run on Spark cannot be resumed; leave it out")
         for path in text.as_paths(self.held_out_texts) if self.held_out_texts is not None else []:
             if str(path) != "-":  # found missing now, not after hours of counting
                 open_raw(path).close()
-        with cluster.counted(text.as_paths(self.texts or []), self.lattice, limits.tmp, **self.reading) as counted:
+        return self.settled(0)._on(cluster, limits, self._refuse_classes)
+
+    def _refuse_classes(self, positions: int) -> None:
+        if self.classes is not None and positions >= self.classes.least:
+            raise UsageError(
+                "the engine spark counts no word classes, which learned weights have by default unless the text is "
+                "small: leave them out (--classes none), or use the local engine"
+            )
+
+    def _on(self, cluster: Cluster, limits: Limits, learned: Callable[[int], None]) -> Model:
+        texts = text.as_paths(self.texts or [])
+        with cluster.counted(texts, self.lattice, limits.tmp, learned=learned, **self.reading) as counted:
 
             def weigh(counts: Counts) -> tuple[Weights, Discounts]:
                 unseen = self._unseen(counts.vocabulary)
@@ -309,15 +351,21 @@ class _Run:
         return learned(counts, discounts, sample, source=source, shown=self.shown)
 
 
-def _with_classes(lattice: Lattice, classes: ClassSource | None, weights: str) -> Lattice:
-    """The lattice with patterns of classes where there are classes."""
-    if classes is None:
-        if lattice.of_classes is not None:
+def _with_classes(
+    lattice: Lattice, asked: str | int | Path | None, weights: str, *, named: bool
+) -> tuple[Lattice, ClassSource | None]:
+    """The lattice with patterns of classes where there are to be classes, and where these come from."""
+    has_patterns = lattice.of_classes is not None
+    if asked is None:
+        asked = "auto" if has_patterns or (weights == "learned" and not named) else "none"
+    source = ClassSource.parse(asked)
+    if source is None:
+        if has_patterns:
             raise UsageError("the lattice has patterns of classes: say which classes (auto, a number, or a file)")
-        return lattice
+        return lattice, None
     if weights != "learned":
         raise UsageError("classes are for a glm with learned weights: nothing else knows how far to trust them")
-    return lattice if lattice.of_classes is not None else lattice.with_classes("chain")
+    return (lattice, replace(source, least=0)) if has_patterns else (lattice.with_classes("chain"), source)
 
 
 def _checked_weights(

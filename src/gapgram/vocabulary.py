@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,8 @@ UNKNOWN, START, END = "<unk>", "<s>", "</s>"
 SPECIAL = (UNKNOWN, START, END)
 
 Array = npt.NDArray[np.int64]
+
+_REMEMBERED = 1 << 16  # words that were asked for one by one, as decoders do, and their ids
 
 
 class Vocabulary:
@@ -27,21 +30,39 @@ class Vocabulary:
 
     def __init__(self, pool: npt.NDArray[np.uint8], offsets: Array, slots: Array) -> None:
         self.pool, self.offsets, self.slots = pool, offsets, slots
+        self._asked: dict[str, int] = {}
 
     @classmethod
     def of(cls, words: Sequence[str | bytes]) -> Vocabulary:
         """The special words and these, in this order."""
         all_words = [w.encode() if isinstance(w, str) else w for w in (*SPECIAL, *words)]
         pool = np.frombuffer(b"".join(all_words), np.uint8)
-        offsets = np.zeros(len(all_words) + 1, np.int64)
-        np.cumsum([len(w) for w in all_words], out=offsets[1:])
-        slots = np.empty(slots_for(len(all_words)), np.int64)
-        kernels.fill_slots(slots, pool, offsets, len(all_words))
+        return cls.unpacked(pool, np.array([len(w) for w in all_words]))
+
+    @classmethod
+    def unpacked(cls, pool: npt.NDArray[np.uint8], lengths: npt.NDArray[Any]) -> Vocabulary:
+        """The words of these lengths, which lie one after the other."""
+        offsets = np.zeros(len(lengths) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        if offsets[-1] != pool.size:
+            raise ValueError(f"words of {offsets[-1]:,} bytes in all, found {pool.size:,} bytes")
+        slots = np.empty(slots_for(len(lengths)), np.int64)
+        kernels.fill_slots(slots, pool, offsets, len(lengths))
         return cls(pool, offsets, slots)
+
+    def packed(self) -> dict[str, npt.NDArray[Any]]:
+        """What `unpacked` needs, by name, in as few bytes as it takes."""
+        lengths = np.diff(self.offsets)
+        return {"words": self.pool, "word_lengths": lengths.astype(np.min_scalar_type(lengths.max()))}
 
     def id(self, word: str) -> int:
         """The id of a word; 0, the id of `<unk>`, where the vocabulary does not hold it."""
-        return max(0, self._find(word))
+        found = self._asked.get(word)
+        if found is None:
+            if len(self._asked) >= _REMEMBERED:
+                self._asked.clear()
+            found = self._asked[word] = max(0, self._find(word))
+        return found
 
     def _find(self, word: str) -> int:
         text = np.frombuffer(word.encode("utf-8", "surrogatepass"), np.uint8)

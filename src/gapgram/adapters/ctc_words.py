@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from gapgram import kenlm
-from gapgram.opening import AnyModel
+from gapgram.opening import AnyModel, open_model
+from gapgram.stepping import State
+from gapgram.vocabulary import END, UNKNOWN
 
 try:
     from flashlight.lib.text.decoder import LM, LMState  # what torchaudio's CTCDecoderLM and its state are
@@ -24,34 +25,28 @@ class CTCWordModel(LM):  # type: ignore[misc]
 
     def __init__(self, model: AnyModel | str | os.PathLike[str], words: Sequence[str]) -> None:
         LM.__init__(self)
-        self._model, self._words = kenlm.Model(model), list(words)
-        self._states: dict[LMState, kenlm.State] = {}
-        self._scores: dict[LMState, float] = {}
+        self._model: AnyModel = open_model(model) if isinstance(model, str | os.PathLike) else model
+        self._words = list(words)
+        self._known: dict[LMState, tuple[float, State]] = {}
 
     def start(self, start_with_nothing: bool) -> LMState:
         """The state before the first word; after the beginning of a sentence unless `start_with_nothing`."""
-        self._states.clear()
-        self._scores.clear()
-        state, words = LMState(), kenlm.State()
-        if not start_with_nothing:
-            self._model.BeginSentenceWrite(words)
-        self._states[state] = words
+        self._known.clear()
+        state = LMState()
+        self._known[state] = 0.0, self._model.nothing() if start_with_nothing else self._model.begin()
         return state
 
     def score(self, state: LMState, usr_token_idx: int) -> tuple[LMState, float]:
         """The state after a word of the decoder's dictionary, and the word's log10 probability."""
-        after = state.child(usr_token_idx)
-        if after not in self._scores:
-            known = 0 <= usr_token_idx < len(self._words)
-            word = self._words[usr_token_idx] if known else "<unk>"
-            self._states[after] = kenlm.State()
-            self._scores[after] = self._model.BaseScore(self._states[state], word, self._states[after])
-        return after, self._scores[after]
+        known = 0 <= usr_token_idx < len(self._words)
+        return self._after(state, usr_token_idx, self._words[usr_token_idx] if known else UNKNOWN)
 
     def finish(self, state: LMState) -> tuple[LMState, float]:
         """The state after the end of the sentence, and the end's log10 probability."""
-        after = state.child(-1)
-        if after not in self._scores:
-            self._states[after] = kenlm.State()
-            self._scores[after] = self._model.BaseScore(self._states[state], "</s>", self._states[after])
-        return after, self._scores[after]
+        return self._after(state, -1, END)
+
+    def _after(self, state: LMState, token: int, word: str) -> tuple[LMState, float]:
+        after = state.child(token)
+        if after not in self._known:
+            self._known[after] = self._model.extend(self._known[state][1], word)
+        return after, self._known[after][0]

@@ -42,7 +42,11 @@ def approximate(model: Model, *, threads: int | None = None) -> BackoffModel:
     suffixes = kernels.suffixes_of(base, model.order, words, children)
     with np.errstate(divide="ignore"):
         log10_probs = np.maximum(np.log10(probs), NEVER)
-    grams = Grams(base, words, children, log10_probs, np.log10(_backoffs(base, children, probs, suffixes)))
+    grams = Grams(base, words, children, log10_probs, np.zeros(len(words)))
+    ids = word_ids(base, words, children, 1, np.empty((1, 0), np.int64))
+    for length in range(2, model.order + 1):
+        ids = word_ids(base, words, children, length, ids)
+        _set_backoffs(grams, length, ids, probs, suffixes)
     return BackoffModel(model.vocabulary, grams, f"approximation:backoff|of:({model.signature})")
 
 
@@ -59,11 +63,28 @@ def _probabilities(model: Model, grams: Array, threads: int | None) -> Floats:
     return out
 
 
-def _backoffs(base: Array, children: Array, probs: Floats, suffixes: Array) -> Floats:
-    """What a context's grams leave, over what the shorter context leaves for the same words; 1 without grams."""
-    out, n = np.ones(len(probs)), base[-2]
-    shorter = np.where(suffixes >= 0, probs[suffixes], 0.0)
-    begins, has = children[:n], children[1 : n + 1] > children[:n]
-    own, theirs = (np.add.reduceat(np.append(p, 0.0), begins) for p in (probs, shorter))
-    out[:n][has] = np.maximum(1 - own[has], 1e-12) / np.maximum(1 - theirs[has], 1e-12)
-    return out
+def _set_backoffs(grams: Grams, length: int, ids: Array, probs: Floats, suffixes: Array) -> None:
+    """Of the contexts of grams of a length: what the grams leave, over what the shorter context leaves for them."""
+    before, first, last = grams.base[length - 2], grams.base[length - 1], grams.base[length]
+    shorter = np.where(suffixes[first:last] >= 0, probs[suffixes[first:last]], 0.0)
+    gone = np.flatnonzero(suffixes[first:last] < 0)  # pruned
+    shorter[gone] = _shorter(grams, ids[gone, 1:])
+    begins = grams.children[before:first] - first
+    has = grams.children[before + 1 : first + 1] - first > begins
+    own, theirs = (np.add.reduceat(np.append(p, 0.0), begins)[has] for p in (probs[first:last], shorter))
+    grams.log10_backoffs[before:first][has] = np.log10(np.maximum(1 - own, 1e-12) / np.maximum(1 - theirs, 1e-12))
+
+
+def _shorter(grams: Grams, sequences: Array) -> Floats:
+    """The probability of the last word of each sequence, as the shorter grams have it."""
+    n, length = sequences.shape
+    if not n:
+        return np.empty(0)
+    available = np.tile(np.arange(length, dtype=np.int16), n)
+    out, lengths = np.empty(n * length), np.empty(n * length, np.uint8)
+    kernels.score_positions(
+        sequences.astype(np.int32).reshape(-1), available, grams.order, grams.words, grams.children,
+        grams.log10_probs, grams.log10_backoffs, out, lengths,
+    )  # fmt: skip
+    found: Floats = 10.0 ** out[length - 1 :: length]
+    return found

@@ -57,8 +57,9 @@ def _probabilities(model: Model, tree: Tree) -> Floats:
     """The probability of each gram, from the shortest to the longest."""
     base, words, children, counts, places = tree
     suffixes = kernels.suffixes_of(base, model.order, words, children)
-    probs = np.empty(len(words))
+    probs, ids = np.empty(len(words)), np.empty((1, 0), np.int64)
     for p, (first, last) in enumerate(pairwise(base)):
+        ids = word_ids(base, words, children, p + 1, ids)
         left = counts[first:last] - model.parts.derived["discounts"][p, np.minimum(counts[first:last], 3)]
         left = np.where(counts[first:last] > 0, left, 0.0)
         if p == 0:
@@ -67,8 +68,21 @@ def _probabilities(model: Model, tree: Tree) -> Floats:
         else:
             contexts = np.repeat(places[p - 1], np.diff(children[base[p - 1] : first + 1]))
             rows = _rows(model, p, contexts)
-            probs[first:last] = left * rows[:, SCALE] + rows[:, BACKOFF] * probs[suffixes[first:last]]
+            shorter = probs[suffixes[first:last]]
+            gone = np.flatnonzero(suffixes[first:last] < 0)  # pruned
+            shorter[gone] = _last_probabilities(model, ids[gone, 1:])
+            probs[first:last] = left * rows[:, SCALE] + rows[:, BACKOFF] * shorter
     return probs
+
+
+def _last_probabilities(model: Model, sequences: Array) -> Floats:
+    """The probability of the last word of each sequence after the others."""
+    n, length = sequences.shape
+    if not n:
+        return np.empty(0)
+    scores = model.score_ids(sequences.astype(np.int32).reshape(-1), np.arange(n + 1) * length)
+    found: Floats = 10.0 ** scores[length - 1 :: length]
+    return found
 
 
 def _rows(model: Model, p: int, contexts: Array) -> Floats:

@@ -49,15 +49,13 @@ def command(
     announce_compilation(quiet)
     from gapgram import TextRules
     from gapgram.corpus import blocks_of_files, checked
-    from gapgram.experiments.compare import compare, comparison_table, split_lines
-    from gapgram.training import WEIGHTS
+    from gapgram.experiments.compare import compare, comparison_table, split_lines, usual_models
 
     chosen = parse_orders(orders)
     rules = TextRules(special=special, invalid=invalid)
     training, test = split_lines(checked(blocks_of_files(texts, shown=not quiet), rules), share, seed)
-    models = [("mkn", None), *[("glm", weights) for weights in WEIGHTS]]
     rows = compare(
-        training, test, chosen, models=models, rules=rules, threads=threads, shown=not quiet
+        training, test, chosen, models=usual_models(training), rules=rules, threads=threads, shown=not quiet
     )
     if as_json:
         split = {"training": len(training), "test": len(test), "share": share, "seed": seed}

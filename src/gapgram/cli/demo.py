@@ -43,13 +43,12 @@ def command(output: str | None, as_json: bool) -> None:
 
 
 def _compare(text: list[str]) -> list[Comparison]:
-    from gapgram.experiments.compare import compare, split_lines
+    from gapgram.experiments.compare import compare, split_lines, usual_models
     from gapgram.textfile import Block
-    from gapgram.training import WEIGHTS
 
     block = Block("demo", 1, "\n".join([*text, ""]).encode())
     training, test = split_lines([block], 0.8, 1)
-    return compare(training, test, [3, 4, 5], models=[("mkn", None), *[("glm", weights) for weights in WEIGHTS]])
+    return compare(training, test, [3, 4, 5], models=usual_models(training))
 
 
 def _train(text: list[str], folder: Path) -> Model:

@@ -35,10 +35,16 @@ def command(model: str, pattern: str | None, top: int, as_json: bool) -> None:
     if as_json:
         print_json(info)
         return
-    for name in ("model", "order", "lattice", "weights", "words", "sentences", "vocabulary", "grams", "bytes"):
+    names = ("model", "order", "lattice", "weights", "words", "sentences", "vocabulary", "grams", "layout", "bytes")
+    for name in names:
         value = info[name]
         print(f"{name:20}{value:,}" if isinstance(value, int) else f"{name:20}{value}")
-    print(f"{'bytes per gram':20}{info['bytes_per_gram']:.1f}")
+    by_part = ", ".join(f"{name} {value:.2f}" for name, value in info["bytes_per_gram_by_part"].items())
+    print(f"{'bytes per gram':20}{info['bytes_per_gram']:.2f}: {by_part}")
+    if info["quantised"]:
+        print(f"{'quantised':20}to at most {1 << info['quantised']} different counts for each pattern")
+    if info["pruned"]:
+        print(f"{'pruned':20}{info['pruned']}")
     if info["learned"]:
         _print_learned(info["learned"])
     print(f"\n{_pattern_table(info['patterns'])}")
@@ -55,9 +61,10 @@ def _print_learned(learned: dict[str, Any]) -> None:
 def _pattern_table(patterns: list[dict[str, Any]]) -> str:
     from gapgram.report import table
 
-    header = ["pattern", "words", "grams", "n1", "n2", "n3", "n4", "D1", "D2", "D3+"]
+    header = ["pattern", "words", "grams", "bytes a gram", "n1", "n2", "n3", "n4", "D1", "D2", "D3+"]
     rows = [
-        [p["pattern"], p["words"], *[f"{n:,}" for n in (p["grams"], *p["counts_of_counts"])]]
+        [p["pattern"], p["words"], f"{p['grams']:,}", f"{p['bytes_per_gram']:.2f}"]
+        + [f"{n:,}" for n in p["counts_of_counts"]]
         + [f"{d:.4f}" for d in p["discounts"]]
         for p in patterns
     ]

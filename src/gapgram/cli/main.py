@@ -17,7 +17,7 @@ from gapgram.signature import __version__
 
 COMMANDS = (
     "demo", "train", "score", "perplexity", "compare", "predict", "explain", "generate", "serve", "info", "verify",
-    "arpa", "mix", "classes", "prepare", "split", "sample", "study",
+    "convert", "arpa", "prune", "mix", "classes", "prepare", "split", "sample", "study",
 )  # fmt: skip
 
 

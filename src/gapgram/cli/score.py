@@ -44,7 +44,7 @@ def command(
     from gapgram import TextRules
     from gapgram.errors import UsageError
     from gapgram.opening import open_model
-    from gapgram.scoring import score_lines
+    from gapgram.scoring import score_blocks
 
     if words and per_line:
         raise UsageError("score: --words or --per-line, one of the two")
@@ -52,9 +52,9 @@ def command(
     if sys.stdin.isatty() and text == "-" and not quiet:
         print("reading sentences from the terminal, one a line; end with Ctrl-D", file=sys.stderr)
     rules = TextRules(special=special, invalid=invalid)
-    for line in score_lines(opened, text, words=words, rules=rules, threads=threads):
+    for lines in score_blocks(opened, text, words=words, rules=rules, threads=threads):
         # Whoever writes into our pipe may wait for the answer before writing more.
-        print(_answer(line, words, per_line, as_json), flush=text == "-")
+        print("\n".join(_answer(line, words, per_line, as_json) for line in lines), flush=text == "-")
 
 
 def _answer(line: LineScore, words: bool, per_line: bool, as_json: bool) -> str:

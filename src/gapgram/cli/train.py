@@ -38,10 +38,9 @@ from gapgram.cli.options import (
 )
 @click.option(
     "--classes",
-    default="none",
-    show_default=True,
     metavar="K|auto|none|FILE",
-    help="Patterns of word classes, too: at most K found in the text, or those of a file (word, tab, class).",
+    help="Patterns of word classes, too: at most K found in the text, or those of a file (word, tab, class).  "
+    "[default: auto for a glm with learned weights]",
 )
 @click.option(
     "--held-out",
@@ -51,6 +50,13 @@ from gapgram.cli.options import (
     help="Learn weights from this text.  [default: the training text, each word left out in turn]",
 )
 @click.option("--seed", default=1, show_default=True, metavar="N", help="Of the sample that weights are learned from.")
+@click.option(
+    "--layout",
+    type=click.Choice(["fast", "compact"]),
+    default="fast",
+    show_default=True,
+    help="Of the model file: scored with fastest, or a third of the size; gapgram convert makes one of the other.",
+)
 @click.option("--min-count", default=1, show_default=True, metavar="N", help="Rarer words become <unk>.")
 @click.option("--vocab-limit", type=int, metavar="N", help="Keep the N most frequent words.")
 @click.option(
@@ -61,6 +67,8 @@ from gapgram.cli.options import (
 )
 @click.option("--tmp", metavar="FOLDER", help="Where such files are written.  [default: beside the model]")
 @click.option("--resume", is_flag=True, help="Go on where an interrupted run to the same MODEL stopped.")
+@click.option("--prune", metavar="COUNTS", help="Drop rare grams, such as 0,0,1 or 111=1,1011=2; see gapgram prune.")
+@click.option("--size", metavar="SIZE", help="Drop grams by loss until the model has this size, such as 10M.")
 @click.option(
     "--engine",
     type=click.Choice(["local", "spark"]),

@@ -127,7 +127,8 @@ class Band:
         if self.first_word <= START < self.last_word:
             counts[START - self.first_word] = 0
         words = np.arange(self.first_word, self.last_word, dtype=np.int64)
-        return Piece(words << tables.COUNT_BITS | counts, np.empty(0, np.int64), np.zeros((1, 4), np.int64))
+        no_rows = np.zeros((1, tables.STATISTICS), np.int64)
+        return Piece(words << tables.COUNT_BITS | counts, np.empty(0, np.int64), no_rows)
 
     def _gram_counts(self, node: _Node) -> npt.NDArray[np.int64]:
         """The count that is smoothed, for each gram of a node (DESIGN, section 2)."""

@@ -33,7 +33,7 @@ from gapgram.counting.local import BAND_POSITIONS, check_length, checked_threads
 from gapgram.counting.streaming import StoredPiece
 from gapgram.counts import Piece
 from gapgram.kernels import sorting
-from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_MASK, words_by_key
+from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_MASK, STATISTICS, words_by_key
 from gapgram.kernels.words import START
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
@@ -140,17 +140,17 @@ def _places(pattern: Pattern) -> tuple[int, ...]:
 def _piece_of(gram: int) -> Piece:
     """The piece of one gram."""
     count = gram & COUNT_MASK
-    row = [count, int(count == 1), int(count == 2), int(count > 2)]
-    return Piece(np.array([gram]), np.array([int(count > 0)]), np.array([[0, 0, 0, 0], row][: 2 if count else 1]))
+    row = [count, int(count == 1), int(count == 2), int(count > 2), 0]
+    return Piece(np.array([gram]), np.array([int(count > 0)]), np.array([[0] * STATISTICS, row][: 2 if count else 1]))
 
 
 def merged(parts: Sequence[StoredPiece]) -> Piece:
     """One piece of parts whose one context is the same."""
-    row = np.zeros(4, np.int64)
+    row = np.zeros(STATISTICS, np.int64)
     for part in parts:
         row += part.rows[part.contexts[0] & ROW_MASK]
     grams = np.concatenate([np.empty(0, np.int64), *(part.grams for part in parts)])
-    rows = np.array([np.zeros(4, np.int64), row])
+    rows = np.array([np.zeros(STATISTICS, np.int64), row])
     return Piece(grams, np.array([int(row.any())]), rows if row.any() else rows[:1])
 
 
@@ -209,7 +209,7 @@ class _PieceInFile:
 
     @property
     def rows(self) -> Integers:
-        return self._read(self.n_grams + self.n_contexts, 4 * self.n_rows).reshape(-1, 4)
+        return self._read(self.n_grams + self.n_contexts, STATISTICS * self.n_rows).reshape(-1, STATISTICS)
 
     def _read(self, skipped: int, n: int) -> Integers:
         return np.fromfile(self.path, np.int64, n, offset=self.at + 8 * skipped)

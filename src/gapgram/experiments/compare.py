@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from gapgram.classing import LEAST
 from gapgram.corpus import TextRules
 from gapgram.errors import DiscountWarning, TextError, UsageError
 from gapgram.report import change, table
 from gapgram.score import Perplexity
 from gapgram.textfile import Block
-from gapgram.training import train
+from gapgram.training import WEIGHTS, train
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,13 @@ def split_lines(blocks: Iterable[Block], train_share: float, seed: int) -> tuple
     return parts
 
 
+def usual_models(training: Sequence[str]) -> list[tuple[str, str | None]]:
+    """All estimators; the one with classes where the text is large enough for them."""
+    models: list[tuple[str, str | None]] = [("mkn", None), *[("glm", weights) for weights in WEIGHTS]]
+    enough = sum(len(line.split()) for line in training) >= LEAST
+    return [*models, ("glm", "learned+classes")] if enough else models
+
+
 def compare(
     training: Sequence[str],
     test: Sequence[str],
@@ -55,18 +63,22 @@ def compare(
     threads: int | None = None,
     shown: bool = False,
 ) -> list[Comparison]:
-    """The perplexity of each model and order, all trained and tested on the same lines."""
+    """The perplexity of each model and order, all trained and tested on the same lines.
+
+    models: the name of each and its weights, `learned+classes` for patterns of word classes, too.
+    """
     rows = []
     for order in orders:
         for model, weights in models:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DiscountWarning)
+                name, _, classes = (weights or "").partition("+")
                 trained = train(
-                    sentences=training, order=order, model=model, weights=weights, rules=rules,
-                    threads=threads, shown=shown,
+                    sentences=training, order=order, model=model, weights=name or None,
+                    classes="auto" if classes else "none", rules=rules, threads=threads, shown=shown,
                 )  # fmt: skip
             result = trained.perplexity(sentences=test, rules=rules, threads=threads)
-            rows.append(Comparison(order, model, trained.parts.weights.name, result))
+            rows.append(Comparison(order, model, weights or trained.parts.weights.name, result))
     return rows
 
 

@@ -114,7 +114,9 @@ def _model_row(
     for order in range(1, LONGEST + 1):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DiscountWarning)
-            model = train(sentences=lines, order=order, model=kind, weights=weights or None, threads=threads)
+            model = train(
+                sentences=lines, order=order, model=kind, weights=weights or None, classes="none", threads=threads
+            )
         tallies.append(place_tallies(model, ids, seen, threads=threads)[order][0])
         if order in ORDERS:
             total = Tally.sum(tallies)

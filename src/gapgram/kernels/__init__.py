@@ -10,7 +10,9 @@
     topk        the most probable next words
     rivals      the rank of a word among all
     backoff     probabilities of models read from ARPA files
-    stepping    one word after another
+    sentences   lines of text to scores in one go
+    mixing      probabilities of several models added up
+    stepping    one word after another, from state to state
 
 Kernels are compiled on first use and cached beside the package (or in the user's cache folder). They
 release the interpreter's lock. With NUMBA_DISABLE_JIT=1 they run as plain Python under a debugger.

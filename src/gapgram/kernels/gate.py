@@ -34,10 +34,10 @@ def context_bucket(total, n1, n2, n3):
 
 @kernel
 def context_buckets(rows):
-    """The bucket of each row of (total, N1, N2, N3+)."""
+    """The bucket of each row of (total, N1, N2, N3+, missing); what is missing counts as grams seen once."""
     out = np.empty(rows.shape[0], np.int32)
     for i in range(rows.shape[0]):
-        out[i] = context_bucket(rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3])
+        out[i] = context_bucket(rows[i, 0], rows[i, 1] + rows[i, 4], rows[i, 2], rows[i, 3])
     return out
 
 

@@ -28,12 +28,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapgram.kernels.bits import read_bits
 from gapgram.kernels.gate import BUCKETS, word_bucket, word_row
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.tables import (
     CODE_BITS,
-    FIRST_CONTEXT,
-    FIRST_GRAM,
     FIRST_ROW,
     GRAM_BIT,
     KEY_BITS,
@@ -43,16 +42,15 @@ from gapgram.kernels.tables import (
     NEAREST,
     OF_CLASSES,
     REACH,
-    ROW_BITS,
-    ROW_MASK,
-    STRIDE,
     TAIL,
     WIDTH,
     Tables,
     begin_of,
+    context_at,
+    first_listed,
     key_of,
-    large_count,
-    read_bits,
+    listed_count,
+    read_contexts,
     word_and_count,
 )
 from gapgram.kernels.words import START
@@ -115,7 +113,7 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
     The tables are never read outside their bounds, whatever a damaged file says.
     """
     n = end - begin
-    places, grams, contexts, parts = tables.places, tables.grams, tables.contexts, tables.parts
+    places, grams, parts = tables.places, tables.grams, tables.parts
     keys = np.empty(n, np.int64)
     low = np.empty(n, np.int64)
     high = np.empty(n, np.int64)
@@ -128,7 +126,7 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
         key_bits = places[p, KEY_BITS]
         if places[p, REACH] == 0:
             root = p
-            row = places[p, FIRST_ROW] + min(contexts[places[p, FIRST_CONTEXT]] & ROW_MASK, places[p, N_ROWS] - 1)
+            row = places[p, FIRST_ROW] + min(context_at(tables, p, 0)[2], places[p, N_ROWS] - 1)
             for i in range(n):
                 word = np.int64(ids[begin + i])
                 if places[p, OF_CLASSES] and word < tables.class_of.size:
@@ -142,11 +140,10 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
             continue
         tail, distance, reach = places[p, TAIL], places[p, NEAREST], places[p, REACH]
         bit, width, code_bits = places[p, GRAM_BIT], places[p, WIDTH], places[p, CODE_BITS]
-        first_gram, n_grams = places[p, FIRST_GRAM], places[p, N_GRAMS]
-        context_at, stride = places[p, FIRST_CONTEXT], places[p, STRIDE]
         last_context = places[p, N_CONTEXTS] - 1
         row_at, last_row = places[p, FIRST_ROW], places[p, FIRST_ROW] + places[p, N_ROWS] - 1
         code_mask = (np.int64(1) << code_bits) - 1
+        listed = first_listed(tables, code_mask)
         for i in range(n):
             context = np.int64(-1)
             if available[begin + i] >= reach:
@@ -155,15 +152,7 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
             else:
                 rows[p, at + i] = -1
             entries[p, at + i] = context  # until the gram is found
-        for i in range(n):
-            context = entries[p, at + i]
-            seen = context >= 0
-            record = context_at + max(context, 0) * stride
-            this = contexts[record]
-            following = contexts[record + stride]
-            low[i] = min(this >> ROW_BITS, n_grams)
-            spread[i] = max(min(following >> ROW_BITS, n_grams) - low[i], 0) * seen
-            rows[p, at + i] += (this & ROW_MASK) * seen
+        read_contexts(tables, p, entries[p, at : at + n], low, spread, rows[p, at : at + n])
         for k in range(parts.shape[1]):
             part = parts[p, k]
             if part > root:  # a gram was only seen if each of its parts was
@@ -183,8 +172,8 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
             if found[i] >= 0:
                 entry = guess[i]
                 count = found[i] & code_mask
-                if count == code_mask:
-                    count = large_count(first_gram + entry, tables.large_at, tables.large_counts)
+                if count >= listed:
+                    count = listed_count(tables, p, entry, count)
             entries[p, at + i] = entry
             counts[p, at + i] = count
             rows[p, at + i] = min(rows[p, at + i], last_row)
@@ -356,6 +345,7 @@ def score_positions(ids, available, uniform, model, out):
     shares = np.empty(n_patterns, np.float64)
     logits = np.empty(n_patterns, np.float64)
     chains = only_chains(model.edge_base)
+    start_base, starts = model.start_base, model.starts
     values = np.empty((n_patterns, block), np.float64)
     for begin in range(0, ids.size, block):
         end = min(begin + block, ids.size)
@@ -367,9 +357,13 @@ def score_positions(ids, available, uniform, model, out):
             if ids[t] == START:
                 out[t] = 0.0
                 continue
-            chance = chance_of(
-                ids, t, i, halo + i, available[t], counts, rows, uniform, model, chains, values, logits, shares
-            )
+            first = start_base[available[t]]
+            if chains and start_base[available[t] + 1] - first == 1:  # as `chance_of` has it, a fifth of the time saved
+                chance = values[starts[first], i]
+            else:
+                chance = chance_of(
+                    ids, t, i, halo + i, available[t], counts, rows, uniform, model, chains, values, logits, shares
+                )
             out[t] = math.log10(chance)
         if end < ids.size:
             entries[:, :halo] = entries[:, block : block + halo]

@@ -1,13 +1,154 @@
-"""One word after a few others, as decoders ask for it: nothing is prepared for more than that."""
+"""One more word after a state, as decoders ask for it: one column of lookups a word, many states at once.
+
+A state is a row of whole numbers, its *key*: everything that the probabilities of all later words depend on.
+
+    available           how many words a prediction after the state sees
+    words               where there is a gate, a word of the same bucket for each of the n-1 last words, nearest first
+    slots               the places found: slot (q, d) holds the gram of pattern q that ends at the d-th last word, or -1
+
+Which slots there are, and who reads them, is the *plan* (`gapgram.stepping`). A place that no context reads any more,
+or that only leads to contexts never seen, becomes -1: states that differ in nothing else are equal, and looked up to
+the same bits.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
+from gapgram.kernels.gate import FREQUENT_WORDS
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.lookup import chain_values, chance_of, locate_few, only_chains
+from gapgram.kernels.lookup import chain_values, chance_of, locate, locate_few, only_chains
+from gapgram.kernels.tables import FIRST_CONTEXT, N_CONTEXTS, REACH, ROW_BITS, ROW_MASK, STRIDE
+
+
+class Plan(NamedTuple):
+    """What a state of a model holds.
+
+    slots           [slot, 3]: pattern, distance, and the slot of the same pattern one word nearer (-1: none)
+    reader_base, readers    for each slot the patterns whose contexts it is, now or some words later
+    spans           [pattern]: the length of a contiguous gram, 0 for patterns with gaps or of classes
+    gated           whether the last words are kept for a gate
+    forgetful       whether words that no context was seen with leave nothing behind, not even that they were there
+    """
+
+    slots: np.ndarray
+    reader_base: np.ndarray
+    readers: np.ndarray
+    spans: np.ndarray
+    gated: bool
+    forgetful: bool
+
+
+@kernel
+def gate_word(word):
+    """The smallest word that a gate cannot tell from this one (`gate.word_bucket`)."""
+    if word < FREQUENT_WORDS:
+        return np.int64(word)
+    return np.int64(1) << (math.frexp(float(word))[1] - 1)
+
+
+@kernel
+def is_seen(places, contexts, p, context):
+    """Whether a context of pattern p was seen: it has statistics, or grams."""
+    stride = places[p, STRIDE]
+    record = places[p, FIRST_CONTEXT] + min(context, places[p, N_CONTEXTS] - 1) * stride
+    this, following = contexts[record], contexts[record + stride]
+    return this & ROW_MASK != 0 or following >> ROW_BITS > this >> ROW_BITS
+
+
+@kernel
+def width_of(plan, order):
+    """How many numbers a key has."""
+    return 1 + (order - 1 if plan.gated else 0) + plan.slots.shape[0]
+
+
+@kernel
+def _next_keys(keys, words, entries, at, plan, order, places, contexts, out):
+    """The keys after words that were located in the columns from `at` on."""
+    slots, reader_base, readers = plan.slots, plan.reader_base, plan.readers
+    base = order if plan.gated else 1
+    for i in range(words.size):
+        if plan.gated:
+            out[i, 1] = gate_word(words[i])
+            for k in range(2, order):
+                out[i, k] = keys[i, k - 1]
+        longest = np.int64(0)
+        for s in range(slots.shape[0]):
+            pattern, nearer = slots[s, 0], slots[s, 2]
+            place = entries[pattern, at + i] if nearer < 0 else np.int64(keys[i, base + nearer])
+            seen = False
+            if place >= 0:
+                for r in range(reader_base[s], reader_base[s + 1]):
+                    seen = seen or is_seen(places, contexts, readers[r], place)
+            if seen:
+                longest = max(longest, places[pattern, REACH] + slots[s, 1])
+            out[i, base + s] = place if seen else -1
+        out[i, 0] = longest if plan.forgetful else min(np.int64(keys[i, 0]) + 1, order - 1)
+
+
+@kernel
+def extend(keys, words, stride, plan, order, uniform, model, out, scores, lengths):
+    """Score one word after each of at most `stride` states.
+
+    Row i of `out` receives the key after words[i], scores[i] log10 of the word's probability (the bits that
+    `lookup.score_positions` has for it), lengths[i] the length of the longest contiguous gram found.
+
+    The tables of `model` are those of the model with every distance multiplied by `stride`: so `locate`, which
+    looks d columns back for what was d words ago, finds that of all states side by side.
+    """
+    n, n_patterns, at = words.size, model.discounts.shape[0], (order - 1) * stride
+    slots, spans, base = plan.slots, plan.spans, order if plan.gated else 1
+    entries = np.empty((n_patterns, at + n), np.int64)
+    counts = np.empty((n_patterns, at + n), np.int64)
+    rows = np.empty((n_patterns, at + n), np.int64)
+    available = np.empty(n, np.int16)
+    for i in range(n):
+        available[i] = min(max(keys[i, 0], 0), order - 1)
+    for s in range(slots.shape[0]):
+        pattern, first = slots[s, 0], at - slots[s, 1] * stride
+        for i in range(n):
+            entries[pattern, first + i] = keys[i, base + s]
+    locate(words, available, 0, n, at, entries, counts, rows, model.tables)
+    _next_keys(keys, words, entries, at, plan, order, model.tables.places, model.tables.contexts, out)
+    chains = only_chains(model.edge_base)
+    values = np.empty((n_patterns, n))
+    logits = np.empty(n_patterns)
+    shares = np.empty(n_patterns)
+    if chains:
+        chain_values(words, 0, n, at, counts, rows, uniform, model, values)
+    start_base, starts = model.start_base, model.starts
+    heard = np.zeros(order, np.int32)
+    for i in range(n):
+        heard[order - 1] = words[i]
+        if plan.gated:
+            for k in range(1, order):
+                heard[order - 1 - k] = keys[i, k]
+        first = start_base[available[i]]
+        if chains and start_base[available[i] + 1] - first == 1:
+            chance = values[starts[first], i]
+        else:
+            chance = chance_of(
+                heard, order - 1, i, at + i, available[i], counts, rows, uniform, model, chains, values, logits, shares
+            )
+        scores[i] = math.log10(chance)
+        lengths[i] = 1
+        for p in range(1, n_patterns):
+            if entries[p, at + i] >= 0:
+                lengths[i] = max(lengths[i], spans[p])
+
+
+@kernel
+def extend_one(key, word, plan, order, uniform, model, out):
+    """`extend` for one state whose key comes as bytes: (log10 probability, length of the longest gram)."""
+    keys = np.frombuffer(key, out.dtype).reshape(1, -1)
+    scores = np.empty(1)
+    lengths = np.empty(1, np.int64)
+    words = np.full(1, word, np.int32)
+    extend(keys, words, 1, plan, order, uniform, model, out.reshape(1, -1), scores, lengths)
+    return scores[0], lengths[0]
 
 
 @kernel

@@ -6,8 +6,10 @@
     contexts    `begin << ROW_BITS | row`: the grams that follow the context start at `begin`, those of the
                 next context end them; `row` is the row of the pattern's statistics, 0 for a context never seen
     places      [pattern, column]: where all that lies, and what the pattern is; the columns are below
-    parts       [pattern, n-1]: the stored patterns that skip one word more; 0 where there are none
-    rows        the distinct statistics of a pattern's contexts: total, N1, N2, N3+
+    parts       [pattern, n-1]: the stored patterns that skip one word more, without whose grams one was never
+                seen; 0 where there are none, and in pruned tables
+    rows        the distinct statistics of a pattern's contexts: total, N1, N2, N3+, and how much of the total is
+                missing because its grams were pruned
     class_of    the class of each word, where there are patterns of classes; these are the patterns of another
                 stream, for which all that is said here of words holds of the words' classes
     word_counts how often each word is met in the text, where there are classes
@@ -20,6 +22,9 @@ A context has no key: it is a gram of another pattern, the tail, and its number 
 contexts of all patterns with one tail lie side by side, a record for each gram of the tail: what one lookup read
 is there for the next.
 
+In the compact layout there are no `contexts`, grams are as narrow as their pattern allows, and codes stand for the
+counts of a book (`kernels.compact`); `packed` and `packed_places` are empty in the fast one.
+
 Tables are put together from pieces (`gapgram.counting.assemble`), whose grams are `word << COUNT_BITS | count`.
 """
 
@@ -29,12 +34,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapgram.kernels.bits import read_bits, write_bits
+from gapgram.kernels.compact import N_PACKED_COLUMNS, packed_contexts, packed_count, packed_row, span_of
 from gapgram.kernels.jit import kernel
 
 COUNT_BITS = 36
 ROW_BITS = 24
 COUNT_MASK = (1 << COUNT_BITS) - 1
 ROW_MASK = (1 << ROW_BITS) - 1
+
+STATISTICS = 5  # of a context
 
 # Columns of `places`: the number of the first gram among those of all patterns and how many there are, the bit at which
 # they start, how many bits a gram and its code have; the first context, the step from one to the next, how many
@@ -46,6 +55,13 @@ TAIL, NEAREST, REACH, KEY_BITS, OF_CLASSES = 10, 11, 12, 13, 14
 N_COLUMNS = 15
 
 SMALL = 64  # totals below this, all from one gram, find their row without hashing
+
+
+NO_WORDS = np.empty(0, np.uint64)
+NO_PLACES = np.empty((0, N_PACKED_COLUMNS), np.int64)
+NO_CONTEXTS = np.empty(0, np.int64)
+for _none in (NO_WORDS, NO_PLACES, NO_CONTEXTS):
+    _none.flags.writeable = False
 
 
 class Tables(NamedTuple):
@@ -60,6 +76,8 @@ class Tables(NamedTuple):
     rows: np.ndarray
     class_of: np.ndarray
     word_counts: np.ndarray
+    packed: np.ndarray = NO_WORDS
+    packed_places: np.ndarray = NO_PLACES
 
 
 @kernel
@@ -111,25 +129,6 @@ def words_by_key(n_words):
 
 
 @kernel
-def read_bits(bits, at, width):
-    """The number of so many bits, at most 63, that starts at a bit."""
-    i, shift = at >> 6, np.uint64(at & 63)
-    value = bits[i] >> shift
-    if (at & 63) + width > 64:
-        value |= bits[i + 1] << (np.uint64(64) - shift)
-    return np.int64(value & ((np.uint64(1) << np.uint64(width)) - np.uint64(1)))
-
-
-@kernel
-def write_bits(bits, at, width, value):
-    """Set so many bits, all 0 before, that start at a bit."""
-    i, shift = at >> 6, np.uint64(at & 63)
-    bits[i] |= np.uint64(value) << shift
-    if (at & 63) + width > 64:
-        bits[i + 1] |= np.uint64(value) >> (np.uint64(64) - shift)
-
-
-@kernel
 def large_count(gram, large_at, large_counts):
     """The count of a gram that has its place among the large ones, by its number among those of all patterns."""
     low, high = 0, large_at.size
@@ -143,14 +142,30 @@ def large_count(gram, large_at, large_counts):
 
 
 @kernel
+def first_listed(tables, code_mask):
+    """The first code that is not the count itself: in the compact layout none is."""
+    return code_mask if tables.contexts.size > 0 else np.int64(0)
+
+
+@kernel
+def listed_count(tables, p, g, code):
+    """The count of gram g of pattern p whose code, at least `first_listed`, does not tell it."""
+    if tables.contexts.size == 0:
+        count = packed_count(tables.packed, tables.packed_places[p], g, code)
+        if count >= 0:
+            return count
+    return large_count(tables.places[p, FIRST_GRAM] + g, tables.large_at, tables.large_counts)
+
+
+@kernel
 def word_and_count(tables, p, g):
     """The word and the count of gram g of pattern p."""
     at = tables.places[p]
     gram = read_bits(tables.grams, at[GRAM_BIT] + g * at[WIDTH], at[WIDTH])
     code_mask = (np.int64(1) << at[CODE_BITS]) - 1
     count = gram & code_mask
-    if count == code_mask:
-        count = large_count(at[FIRST_GRAM] + g, tables.large_at, tables.large_counts)
+    if count >= first_listed(tables, code_mask):
+        count = listed_count(tables, p, g, count)
     return word_of(gram >> at[CODE_BITS], at[KEY_BITS]), count
 
 
@@ -158,7 +173,61 @@ def word_and_count(tables, p, g):
 def begin_of(tables, p, context):
     """Where the grams of a context of pattern p begin; those of the one before end there."""
     at = tables.places[p]
+    if tables.contexts.size == 0:
+        return span_of(tables.packed, tables.packed_places[p], at[N_GRAMS], at[N_CONTEXTS], context)[0]
     return min(tables.contexts[at[FIRST_CONTEXT] + context * at[STRIDE]] >> ROW_BITS, at[N_GRAMS])
+
+
+@kernel
+def context_at(tables, p, context):
+    """(begin, end, row): the grams of a context of pattern p, and the row of its statistics, as the file has it."""
+    at = tables.places[p]
+    if tables.contexts.size == 0:
+        packed_at = tables.packed_places[p]
+        begin, end = span_of(tables.packed, packed_at, at[N_GRAMS], at[N_CONTEXTS], context)
+        bit, width, code_bits = at[GRAM_BIT], at[WIDTH], at[CODE_BITS]
+        row = packed_row(tables.packed, packed_at, tables.grams, bit, width, code_bits, context, begin, end)
+        return begin, end, row
+    record = at[FIRST_CONTEXT] + context * at[STRIDE]
+    this = tables.contexts[record]
+    following = tables.contexts[record + at[STRIDE]]
+    begin = min(this >> ROW_BITS, at[N_GRAMS])
+    return begin, max(min(following >> ROW_BITS, at[N_GRAMS]), begin), this & ROW_MASK
+
+
+@kernel
+def read_contexts(tables, p, chosen, low, spread, rows):
+    """Of each chosen context of pattern p, where its grams begin, and how many there are; adds its row to rows[i].
+
+    A context that is negative was never seen: nothing is added, and there are no grams.
+    """
+    at = tables.places[p]
+    if tables.contexts.size == 0:
+        packed_contexts(
+            tables.packed, tables.packed_places[p], tables.grams, at[GRAM_BIT], at[WIDTH], at[CODE_BITS], at[N_GRAMS],
+            at[N_CONTEXTS], chosen, low, spread, rows,
+        )  # fmt: skip
+        return
+    contexts = tables.contexts
+    first, stride, n_grams = at[FIRST_CONTEXT], at[STRIDE], at[N_GRAMS]
+    for i in range(chosen.size):
+        seen = chosen[i] >= 0
+        record = first + max(chosen[i], 0) * stride
+        this = contexts[record]
+        following = contexts[record + stride]
+        low[i] = min(this >> ROW_BITS, n_grams)
+        spread[i] = max(min(following >> ROW_BITS, n_grams) - low[i], 0) * seen
+        rows[i] += (this & ROW_MASK) * seen
+
+
+@kernel
+def unpack_contexts(tables, p, begin, end):
+    """Contexts begin … end-1 of a pattern as `begin << ROW_BITS | row`."""
+    out = np.empty(end - begin, np.int64)
+    for c in range(begin, end):
+        first, _, row = context_at(tables, p, c)
+        out[c - begin] = first << ROW_BITS | row
+    return out
 
 
 @kernel
@@ -198,11 +267,12 @@ def counts_of_counts(tables, p, begin, end, upto):
     at = tables.places[p]
     bit, width = at[GRAM_BIT], at[WIDTH]
     code_mask = (np.int64(1) << at[CODE_BITS]) - 1
+    listed = first_listed(tables, code_mask)
     out = np.zeros(upto + 2, np.int64)
     for g in range(begin, end):
         count = read_bits(tables.grams, bit + g * width, width) & code_mask
-        if count == code_mask:
-            count = large_count(at[FIRST_GRAM] + g, tables.large_at, tables.large_counts)
+        if count >= listed:
+            count = listed_count(tables, p, g, count)
         out[min(count, upto + 1)] += 1
     return out
 
@@ -218,22 +288,38 @@ def weigh(positions, starts, marks):
 
 
 @kernel
-def _row_of(total, n1, n2, n3, slots, rows, n_rows):
+def row_of(total, n1, n2, n3, missing, slots, rows, n_rows):
     """The row of these statistics, appended where it is new: (row, number of rows)."""
     h = np.uint64(total) * np.uint64(0x9E3779B97F4A7C15)
     h = (h ^ np.uint64(n1)) * np.uint64(0xBF58476D1CE4E5B9)
     h = (h ^ (h >> np.uint64(29)) ^ np.uint64(n2)) * np.uint64(0x94D049BB133111EB)
     h = (h ^ (h >> np.uint64(31)) ^ np.uint64(n3)) * np.uint64(0x9E3779B97F4A7C15)
+    h = (h ^ (h >> np.uint64(30)) ^ np.uint64(missing)) * np.uint64(0xBF58476D1CE4E5B9)
     mask = slots.size - 1
     at = np.int64(h >> np.uint64(34)) & mask
     while slots[at] >= 0:
         r = slots[at]
-        if rows[r, 0] == total and rows[r, 1] == n1 and rows[r, 2] == n2 and rows[r, 3] == n3:
+        same = rows[r, 0] == total and rows[r, 1] == n1 and rows[r, 2] == n2 and rows[r, 3] == n3
+        if same and rows[r, 4] == missing:
             return r, n_rows
         at = (at + 1) & mask
     slots[at] = n_rows
     rows[n_rows, 0], rows[n_rows, 1], rows[n_rows, 2], rows[n_rows, 3] = total, n1, n2, n3
+    rows[n_rows, 4] = missing
     return n_rows, n_rows + 1
+
+
+@kernel
+def more_rows(slots, rows, n_rows):
+    """(slots, rows) of twice the size, with the same rows."""
+    bigger = np.zeros((2 * rows.shape[0], STATISTICS), np.int64)
+    bigger[:n_rows] = rows[:n_rows]
+    slots = np.full(2 * slots.size, -1, np.int64)
+    again = 1
+    for r in range(1, n_rows):
+        row = bigger[r]
+        _, again = row_of(row[0], row[1], row[2], row[3], row[4], slots, bigger, again)
+    return slots, bigger
 
 
 @kernel
@@ -246,7 +332,7 @@ def build_tables(words, counts, begins):
     grams = np.empty(counts.size, np.int64)
     contexts = np.empty(begins.size - 1, np.int64)
     slots = np.full(1 << 12, -1, np.int64)
-    rows = np.zeros((1 << 11, 4), np.int64)
+    rows = np.zeros((1 << 11, STATISTICS), np.int64)
     n_rows = 1
     small = np.full(SMALL, -1, np.int64)
     for c in range(begins.size - 1):
@@ -270,14 +356,8 @@ def build_tables(words, counts, begins):
             row = small[total] if one else np.int64(-1)
             if row < 0:
                 if 2 * n_rows >= rows.shape[0]:
-                    bigger = np.zeros((2 * rows.shape[0], 4), np.int64)
-                    bigger[:n_rows] = rows[:n_rows]
-                    rows = bigger
-                    slots = np.full(2 * slots.size, -1, np.int64)
-                    again = 1
-                    for r in range(1, n_rows):
-                        _, again = _row_of(rows[r, 0], rows[r, 1], rows[r, 2], rows[r, 3], slots, rows, again)
-                row, n_rows = _row_of(total, n1, n2, n3, slots, rows, n_rows)
+                    slots, rows = more_rows(slots, rows, n_rows)
+                row, n_rows = row_of(total, n1, n2, n3, 0, slots, rows, n_rows)
                 if one:
                     small[total] = row
         contexts[c] = np.int64(begins[c]) << ROW_BITS | row
@@ -301,7 +381,7 @@ def row_numbers(rows, distinct):
         while low < high:
             middle = (low + high) >> 1
             k = 0
-            while k < 3 and distinct[middle, k] == rows[r, k]:
+            while k < STATISTICS - 1 and distinct[middle, k] == rows[r, k]:
                 k += 1
             if distinct[middle, k] < rows[r, k]:
                 low = middle + 1

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapgram.kernels.bits import read_bits
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.lookup import class_masses, class_term, successors
 from gapgram.kernels.tables import (
@@ -29,7 +30,6 @@ from gapgram.kernels.tables import (
     OF_CLASSES,
     WIDTH,
     key_of,
-    read_bits,
     word_and_count,
 )
 from gapgram.kernels.words import END, START

@@ -37,9 +37,14 @@ def by_counts(counts: Counts, discounts: Discounts) -> Weights:
     masks = np.array([p.mask for p in counts.patterns])
     farthest_dropped = [int(m).bit_length() for m in masks[sources] & ~masks[form.edge_to]]
     form = replace(form, edge_weight=np.square(np.array(farthest_dropped, float)))
-    g = falling_back(counts.tables.rows, discounts, pattern_of_row(counts))
     lift = log_odds_of_falling_back(counts, float(np.log(FALL_BACK_ODDS)))
-    return Weights("counts", form, np.exp(KNOWN * (1 - g)), NO_GATE, lift, {})
+    return Weights("counts", form, known_contexts(counts, discounts), NO_GATE, lift, {})
+
+
+def known_contexts(counts: Counts, discounts: Discounts) -> Floats:
+    """exp(3.4 (1 - g)) of each row of context statistics."""
+    weights: Floats = np.exp(KNOWN * (1 - falling_back(counts.tables.rows, discounts, pattern_of_row(counts))))
+    return weights
 
 
 def log_odds_of_falling_back(counts: Counts, change: float) -> Floats:
@@ -76,8 +81,12 @@ def pattern_of_row(counts: Counts) -> npt.NDArray[np.int64]:
 def falling_back(
     statistics: npt.NDArray[np.integer[Any]], discounts: Discounts, patterns: npt.NDArray[np.int64]
 ) -> Floats:
-    """g of contexts with statistics [..., (total, N1, N2, N3+)] under patterns; 1 where never seen."""
+    """g of contexts with statistics [..., (total, N1, N2, N3+, missing)] under patterns; 1 where never seen.
+
+    What is missing counts as grams seen once: pruning is to change the weight of a context as little as it can.
+    """
     total = statistics[..., 0]
-    taken = (statistics[..., 1:] * discounts.values[patterns]).sum(axis=-1)
+    taken = (statistics[..., 1:4] * discounts.values[patterns]).sum(axis=-1)
+    taken = taken + statistics[..., 4] * discounts.values[patterns, 0]
     g: Floats = np.where(total > 0, taken / np.maximum(total, 1), 1.0)
     return g

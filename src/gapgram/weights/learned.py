@@ -146,7 +146,8 @@ class Problem:
         }
         form, rows = mixture(self.counts.lattice), np.exp(mixture_logits(self.counts, self.discounts))
         weights = Weights("learned", form, rows, values.table.copy(), values.lift.copy(), report)
-        return weights, Discounts(values.discounts, self.discounts.fallbacks, fitted=True)
+        usual = self.discounts
+        return weights, Discounts(values.discounts, usual.fallbacks, fitted=True, estimated=usual.values)
 
 
 def _batches(n: int) -> list[tuple[int, int]]:

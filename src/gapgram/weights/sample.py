@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from gapgram.ahead import in_order
 from gapgram.counts import Counts, given_class
+from gapgram.errors import UsageError
 from gapgram.kernels import fitting
 from gapgram.kernels.lookup import availability
 from gapgram.kernels.words import END, START, UNKNOWN
@@ -194,6 +195,11 @@ def _sample(
     hidden: npt.NDArray[np.bool_] | None = None,
 ) -> Sample:
     """The first sentences of a text, up to the limit; `hidden` words are unknown."""
+    if counts.pruned:
+        raise UsageError(
+            f"counts pruned ({counts.pruned}) cannot be fitted to: what a position adds to them is not known any "
+            "more. Learn the weights first, then prune the model"
+        )
     reaches = counts.reaches
     n_patterns, order = len(counts.patterns), counts.lattice.order
     allowed = np.where([p in counts.lattice.patterns for p in counts.patterns], reaches, _NEVER)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,29 +54,32 @@ def count_text(
     vocab_limit: int | None = None,
     bands: int | None = None,
     most: int = MOST_WINDOWS,
+    learned: Callable[[int], None] = lambda positions: None,
 ) -> Iterator[CountedText]:
     """Count all patterns of a lattice in text that Spark reads, into a new folder of shards.
 
     copies: a folder of this machine for copies of shards that are written elsewhere; removed in the end.
     bands: how many parts are counted apart; by default one for a million words, and one for each core at least.
     most: how often a word may occur before it is counted in several parts of its own.
+    learned: told how many positions the text has, once that is known; may refuse it.
     """
     Reader(min_count=min_count, vocab_limit=vocab_limit)  # refuses what makes no sense
     paths = checked_paths(texts)
     check_new(spark, shards)
     lines = read_lines(spark, paths)
     try:
-        learned = learn(lines, rules=rules, min_count=min_count, vocab_limit=vocab_limit)
+        found = learn(lines, rules=rules, min_count=min_count, vocab_limit=vocab_limit)
     except RefusedError:
         raise first_refused(spark, paths, rules) from None
-    check_length(learned.longest, lattice.order)
-    words = learned.vocabulary
+    check_length(found.longest, lattice.order)
+    learned(int(found.counts.sum()))
+    words = found.vocabulary
     broadcast = spark.sparkContext.broadcast((words.pool, words.offsets, words.slots))
     try:
         stream = Stream(broadcast, rules)
-        plan = Plan.of(learned.counts, lattice, bands or _bands(learned, spark), most)
+        plan = Plan.of(found.counts, lattice, bands or _bands(found, spark), most)
         with _counted(spark, lines, stream, lattice, plan, shards, copies) as pieces:
-            yield CountedText(words, learned.info, pieces, lines, stream)
+            yield CountedText(words, found.info, pieces, lines, stream)
     finally:
         broadcast.destroy()
 

@@ -178,7 +178,7 @@ class _OnDemand:
             warnings.simplefilter("ignore", DiscountWarning)
             model = train(
                 sentences=self._text.training.lines, order=self._order, model=name, weights=weights or None,
-                seed=self._text.config.seed, threads=self._text.threads,
+                classes="none", seed=self._text.config.seed, threads=self._text.threads,
             )  # fmt: skip
         self.seconds = time.perf_counter() - began
         return model

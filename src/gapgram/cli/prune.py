@@ -1,0 +1,57 @@
+"""gapgram prune: a smaller model from a model."""
+
+from __future__ import annotations
+
+import click
+
+from gapgram.cli.options import (
+    announce_compilation,
+    json_option,
+    model_argument,
+    print_json,
+    quiet_option,
+    talk,
+)
+
+
+@click.command()
+@model_argument
+@click.option("-o", "--output", required=True, metavar="SMALL", help="The model file to write.")
+@click.option(
+    "--counts",
+    metavar="COUNTS",
+    help="Drop grams that occur so often or less: 0,0,1 for grams of 1, 2, 3 and more words (gaps are no words), or by "
+    "pattern, such as 111=1,1011=2.",
+)
+@click.option("--size", metavar="SIZE", help="The size of the file, such as 10M; what is lost is kept small.")
+@click.option("--keep", type=float, metavar="PART", help="The same, as a part of MODEL's size, such as 0.3.")
+@json_option
+@quiet_option
+def command(
+    model: str, output: str, counts: str | None, size: str | None, keep: float | None, as_json: bool, quiet: bool
+) -> None:
+    """Drop grams from a model: the rare ones, or those whose loss changes it least, down to a size.
+
+    Words stay, probabilities still sum to one, and discounts and weights are those of the whole model.
+    """
+    announce_compilation(quiet)
+    from gapgram import load
+    from gapgram.container import check_place
+    from gapgram.model_info import model_info
+
+    check_place(output, [model])
+    whole = load(model)
+    before = model_info(whole)
+    small = whole.pruned(counts=counts, size=size, keep=keep)
+    if small is whole:
+        talk(f"nothing to prune: {model} has {before['bytes']:,} bytes, no more than asked for; it is copied", quiet)
+    small.save(output)
+    info = model_info(small)
+    if as_json:
+        print_json(info)
+        return
+    talk(
+        f"{info['grams']:,} of {before['grams']:,} grams, {info['bytes']:,} of {before['bytes']:,} bytes "
+        f"({info['bytes'] / before['bytes']:.1%})",
+        quiet,
+    )

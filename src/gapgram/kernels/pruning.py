@@ -1,0 +1,165 @@
+"""Dropping grams: the tables that are left, how grams of patterns belong together, what a gram is worth.
+
+Tables of one pattern are arrays as `gapgram.counts.Piece` has them, or taken apart: context c is followed by grams
+begins[c] to begins[c+1], sorted by key.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gapgram.kernels.jit import kernel
+from gapgram.kernels.lookup import BACKOFF, SCALE
+from gapgram.kernels.tables import COUNT_MASK, ROW_BITS, ROW_MASK, STATISTICS, key_of, more_rows, row_of
+
+GAIN = 0.9
+
+
+@kernel
+def pruned_tables(grams, contexts, rows, kept, kept_contexts):
+    """(grams, contexts, rows) of a pattern with only some of its grams, and of its tail's.
+
+    The count of a gram that goes is missing from its context, also where nothing else is left of it.
+    """
+    n_grams = np.int64(0)
+    for g in range(kept.size):
+        n_grams += kept[g]
+    n_contexts = np.int64(0)
+    for c in range(kept_contexts.size):
+        n_contexts += kept_contexts[c]
+    new_grams = np.empty(n_grams, np.int64)
+    new_contexts = np.empty(n_contexts, np.int64)
+    slots = np.full(1 << 12, -1, np.int64)
+    new_rows = np.zeros((1 << 11, STATISTICS), np.int64)
+    n_rows = 1
+    to_gram = np.int64(0)
+    to_context = np.int64(0)
+    for c in range(contexts.size):
+        begin = contexts[c] >> ROW_BITS
+        end = contexts[c + 1] >> ROW_BITS if c + 1 < contexts.size else np.int64(grams.size)
+        old = rows[contexts[c] & ROW_MASK]
+        first = to_gram
+        n = np.zeros(4, np.int64)
+        missing = old[4]
+        for g in range(begin, end):
+            count = grams[g] & COUNT_MASK
+            if kept[g]:
+                new_grams[to_gram] = grams[g]
+                to_gram += 1
+                n[min(count, 3)] += 1
+            else:
+                missing += count
+        if kept_contexts[c]:
+            row = np.int64(0)
+            if old[0] > 0:
+                if 2 * n_rows >= new_rows.shape[0]:
+                    slots, new_rows = more_rows(slots, new_rows, n_rows)
+                row, n_rows = row_of(old[0], n[1], n[2], n[3], missing, slots, new_rows, n_rows)
+            new_contexts[to_context] = first << ROW_BITS | row
+            to_context += 1
+    return new_grams, new_contexts, new_rows[:n_rows].copy()
+
+
+@kernel
+def needed(kept, begins, out):
+    """Mark in `out` every context that has a gram left."""
+    for c in range(begins.size - 1):
+        for g in range(begins[c], begins[c + 1]):
+            if kept[g]:
+                out[c] = True
+                break
+
+
+@kernel
+def keys_of(words, bits):
+    """The key of each word."""
+    out = np.empty(words.size, np.int64)
+    for g in range(words.size):
+        out[g] = key_of(words[g], bits)
+    return out
+
+
+@kernel
+def find_grams(contexts, keys, part_begins, part_keys):
+    """For each pair of a context of a table (-1: none) and a key the number of the gram; -1 where there is none."""
+    out = np.full(keys.size, -1, np.int64)
+    for g in range(keys.size):
+        context = contexts[g]
+        if context < 0:
+            continue
+        low, end = part_begins[context], part_begins[context + 1]
+        high = end
+        while low < high:
+            middle = (low + high) >> 1
+            if part_keys[middle] < keys[g]:
+                low = middle + 1
+            else:
+                high = middle
+        if low < end and part_keys[low] == keys[g]:
+            out[g] = low
+    return out
+
+
+@kernel
+def add_occurrences(numbers, occurrences, out):
+    """Add to the grams with these numbers what the grams that hold them occur more often than once."""
+    for g in range(numbers.size):
+        if numbers[g] >= 0:
+            out[numbers[g]] += occurrences[g] - 1
+
+
+@kernel
+def gram_probabilities(counts, begins, context_rows, row_values, discounts, below):
+    """P(w | h) under one pattern of each gram, `below` being that of the patterns below it."""
+    out = np.empty(counts.size)
+    for c in range(begins.size - 1):
+        values = row_values[context_rows[c]]
+        for g in range(begins[c], begins[c + 1]):
+            left = counts[g] - discounts[min(counts[g], 3)] if counts[g] > 0 else 0.0
+            out[g] = left * values[SCALE] + values[BACKOFF] * below[g]
+    return out
+
+
+@kernel
+def losses(counts, begins, context_rows, row_values, odds, discounts, below, expected, say):
+    """What text of the same length is expected to lose with each gram if it alone goes, in nats.
+
+    That is the relative entropy of the context's distribution with and without the gram, for each time that
+    the gram is expected. The pattern decides `say` of a prediction. Words that never follow the context gain
+    by what goes, and so do those that follow it and stay; each are taken as one, and what they gain is counted
+    somewhat short. `odds` are those of falling back, over the usual.
+    """
+    out = np.zeros(counts.size)
+    for c in range(begins.size - 1):
+        begin, end = begins[c], begins[c + 1]
+        row = context_rows[c]
+        scale = row_values[row, SCALE]
+        gamma = row_values[row, BACKOFF]
+        known = 0.0
+        for g in range(begin, end):
+            known += below[g]
+        known = min(known, 1.0)
+        for g in range(begin, end):
+            own = max(counts[g] - discounts[min(counts[g], 3)], 0.0)
+            p = own * scale + gamma * below[g]
+            shrink = 1.0 / (1.0 + scale * (odds[row] - 1.0) * own)
+            new_gamma = (gamma + odds[row] * own * scale) * shrink
+            others_below = max(known - below[g], 0.0)
+            others = max(1.0 - gamma - own * scale, 0.0)
+            new_others = others * shrink + new_gamma * others_below
+            others += gamma * others_below
+            unseen = gamma * (1.0 - known)
+            new_unseen = new_gamma * (1.0 - known)
+            cost = _relative_entropy(p, say * (new_gamma * below[g] - p))
+            gain = -_relative_entropy(others, say * (new_others - others))
+            gain -= _relative_entropy(unseen, say * (new_unseen - unseen))
+            out[g] = expected[g] * max(cost - GAIN * gain, 0.0) / p
+    return out
+
+
+@kernel
+def _relative_entropy(p, change):
+    """p ln(p / (p + change)), 0 where p is."""
+    return p * math.log(p / max(p + change, 1e-300)) if p > 0.0 else 0.0

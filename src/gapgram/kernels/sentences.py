@@ -1,0 +1,39 @@
+"""Lines of text scored in one go: bytes to ids, ids to probabilities, these to sums."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gapgram.kernels.jit import kernel
+from gapgram.kernels.lookup import availability, score_positions, sum_sequences
+from gapgram.kernels.words import END, START, encode_lines
+
+
+@kernel
+def score_lines(text, special, bos, eos, slots, pool, offsets, order, uniform, model):
+    """Score every line of a text; lines without words too. Every line ends in a newline.
+
+    Returns (why `encode_lines` stopped, where, log10 of the probability of each position, where lines begin,
+    the sum of each line). With `bos` the first position of a line is `<s>`, whose score is 0.
+    """
+    newlines = 0
+    for i in range(text.size):
+        newlines += text[i] == 10
+    ids = np.empty(text.size // 2 + 2 * newlines + 2, np.int32)  # a word and what follows it are two bytes or more
+    status, stopped, used, lines, _ = encode_lines(text, special, True, slots, pool, offsets, ids)
+    begins = np.zeros(lines + 1, np.int64)
+    line = 0
+    kept = 0
+    for t in range(used):
+        word = ids[t]
+        if (bos or word != START) and (eos or word != END):
+            ids[kept] = word
+            kept += 1
+        if word == END:
+            line += 1
+            begins[min(line, lines)] = kept
+    kept = begins[lines]
+    scores = np.empty(kept)
+    if kept > 0:
+        score_positions(ids[:kept], availability(ids[:kept], begins, order), uniform, model, scores)
+    return status, stopped, scores, begins, sum_sequences(scores, begins)

@@ -1,0 +1,60 @@
+"""Models with fewer grams: by how often grams occur, or by what the model loses with them.
+
+    tables       the tables of patterns taken apart, and put together with fewer grams
+    relations    which gram holds which, and how often grams occur
+    thresholds   by count
+    loss         what is lost with a gram
+    sizes        by loss, to a size
+
+What a gram that goes has counted is missing from its context and goes to the patterns below (`kernels.tables`), so
+that every distribution still sums to one. A gram that is the context of others stays while any of them does, and
+words always stay. Discounts and weights are those of the whole counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gapgram.errors import UsageError
+from gapgram.model_file import ModelParts
+from gapgram.pattern import Pattern
+from gapgram.pruning.relations import Relations
+from gapgram.pruning.sizes import BySize, bytes_of
+from gapgram.pruning.tables import Mask, Unpacked, keep_needed, unpack, without
+from gapgram.pruning.thresholds import Thresholds
+from gapgram.weights import with_rows_of
+
+__all__ = ["Thresholds", "bytes_of", "prune"]
+
+
+def prune(
+    parts: ModelParts,
+    *,
+    counts: str | None = None,
+    size: str | int | None = None,
+    keep: float | None = None,
+) -> ModelParts:
+    """A model with fewer grams; see `gapgram.Model.pruned`. First by counts, then, where both are given, to a size."""
+    if size is not None and keep is not None:
+        raise UsageError("prune: give a size or the part to keep, one of the two")
+    if counts is None and size is None and keep is None:
+        raise UsageError("prune: say how: by counts, to a size, or the part to keep")
+    goal = BySize.of(parts, size, keep)
+    if counts is not None:
+        thresholds = Thresholds.parse(counts, parts.counts.lattice)
+        tables = unpack(parts.counts)
+        kept = thresholds.kept(Relations(tables).occurrences())
+        keep_needed(tables, kept)
+        parts = _rest(parts, tables, kept, f"counts={thresholds}")
+    if goal is not None and goal.n_bytes < bytes_of(parts):
+        tables = unpack(parts.counts)
+        parts = goal.best(parts, tables, lambda kept: _rest(parts, tables, kept, goal.name))
+    return parts
+
+
+def _rest(parts: ModelParts, tables: dict[Pattern, Unpacked], kept: dict[Pattern, Mask], how: str) -> ModelParts:
+    """The model with the grams that are kept."""
+    pruned = "+".join(filter(None, [parts.counts.pruned, how]))
+    counts = replace(parts.counts, tables=without(parts.counts.tables, tables, kept), pruned=pruned)
+    weights = with_rows_of(counts, parts.discounts, parts.weights)
+    return ModelParts.of(parts.name, counts, parts.discounts, weights)
