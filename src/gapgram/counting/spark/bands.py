@@ -26,7 +26,7 @@ from gapgram.counting.spark.shards import SHARDS, shard_rows
 from gapgram.counts import Piece
 from gapgram.errors import EngineError
 from gapgram.kernels import packing, sorting
-from gapgram.kernels.tables import COUNT_BITS, words_by_key
+from gapgram.kernels.tables import COUNT_BITS, STATISTICS, words_by_key
 from gapgram.kernels.words import END, START
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
@@ -182,7 +182,7 @@ def _counted_left(word: int, blobs: list[Bytes], order: int) -> tuple[int, Piece
     left = np.unique(np.concatenate([n[1:] for n in numbers])).size
     count = 0 if word == START else (left if order > 1 else n_windows)
     gram = np.array([word << COUNT_BITS | count], np.int64)
-    return n_windows, Piece(gram, np.empty(0, np.int64), np.zeros((1, 4), np.int64))
+    return n_windows, Piece(gram, np.empty(0, np.int64), np.zeros((1, STATISTICS), np.int64))
 
 
 def _by_job(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, list[Bytes]]]:

@@ -25,6 +25,7 @@ from gapgram.counting.spilled import merged
 from gapgram.counting.streaming import StoredPiece
 from gapgram.counts import Piece
 from gapgram.errors import EngineError, UsageError
+from gapgram.kernels.tables import STATISTICS
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 
@@ -145,7 +146,7 @@ class ShardedPiece:
 
     @cached_property
     def rows(self) -> Array:
-        return self._read("rows").reshape(-1, 4)
+        return self._read("rows").reshape(-1, STATISTICS)
 
     def _read(self, table: str) -> Array:
         return np.concatenate([place.read(table) for place in self._places])
