@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test lint types contract pytest clean
+.PHONY: help demo serve test lint types contract pytest java spark-ready spark-test clean
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +23,11 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 	@echo "installing gapgram and its test tools into $(VENV)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	@touch $@ $(VENV)/.core
+
+$(VENV)/.spark: pyproject.toml | $(VENV)/.test
+	@echo "installing PySpark into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark]'
+	@touch $@
 
 demo: $(VENV)/.core  ## the main job on text that ships with Python
 	@$(BIN)/gapgram demo -o .demo
@@ -44,6 +49,15 @@ contract: $(VENV)/.test  ## the layers of the architecture
 
 pytest: $(VENV)/.test  ## tests and doctests alone
 	@$(BIN)/python -m pytest
+
+java:
+	@command -v java >/dev/null || test -n "$$JAVA_HOME" || { \
+	  echo "installing Java 17 from Debian's packages"; apt-get update -qq && apt-get install -y -qq openjdk-17-jre-headless >/dev/null; }
+
+spark-ready: java $(VENV)/.spark
+
+spark-test: spark-ready  ## the tests of the Spark engine; installs Java 17 (as root, on Debian) and PySpark
+	@GAPGRAM_NEEDS_SPARK=1 $(BIN)/python -m pytest tests/spark
 
 clean:  ## remove the virtual environment and what tools left
 	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .demo

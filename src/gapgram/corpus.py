@@ -11,6 +11,7 @@ import os
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -196,6 +197,19 @@ class TextFacts:
         return self.words + 2 * self.sentences
 
 
+class PartOfText(NamedTuple):
+    """The words of a part of a text: their bytes, where each begins and ends, how often each was met; its facts."""
+
+    pool: npt.NDArray[np.uint8]
+    offsets: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
+    lines: int
+    sentences: int
+    words: int
+    longest: int
+    digest: int
+
+
 class Reader:
     """Learns the vocabulary of a text whose ids are kept elsewhere: piece by piece, under ids that are not final."""
 
@@ -218,7 +232,7 @@ class Reader:
         """The ids of whole sentences, as the table of words numbers them so far."""
         with _closing(blocks):
             for block in blocks:
-                yield from self._read_block(block)
+                yield from self.read_block(block)
         if not self._lines:
             raise TextError("the text is empty: expected one sentence a line")
         if self._lines == self._empty:
@@ -226,7 +240,8 @@ class Reader:
         if self._words == 1:
             raise TextError("the text is one word in all: a model needs more to count")
 
-    def _read_block(self, block: Block) -> Iterator[Ids]:
+    def read_block(self, block: Block) -> Iterator[Ids]:
+        """The ids of a block's sentences; for a text that others read parts of, which may be empty."""
         text, table, special = text_of(block, self._rules), self._table, SPECIAL_RULES[self._rules.special]
         begin = 0
         while begin < text.size:
@@ -251,6 +266,12 @@ class Reader:
     @property
     def _words(self) -> int:
         return self._positions - 2 * (self._lines - self._empty)
+
+    def part(self) -> PartOfText:
+        """What was read so far, for one who puts several parts together."""
+        table, first = self._table, len(SPECIAL)
+        words = table.pool, table.offsets[first : table.n + 1], table.counts[first : table.n]
+        return PartOfText(*words, self._lines, self._lines - self._empty, self._words, self._longest, self._digest)
 
     def finish(self) -> tuple[TextFacts, Vocabulary, Ids]:
         """What was read, its vocabulary, and the final id of each id that was given out."""

@@ -19,5 +19,9 @@ class ModelFileError(GapgramError):
     """A model or counts file that is not there, not ours, damaged, or cannot be written."""
 
 
+class EngineError(GapgramError):
+    """A cluster that cannot be reached or used, or that gave up."""
+
+
 class DiscountWarning(UserWarning):
     """Discounts of a pattern could not be estimated; fallbacks are used."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from gapgram import corpus as text
 from gapgram.bounded import Limits, Work, guessed_positions, identity
 from gapgram.building import build_model_file
 from gapgram.classing import Classing, ClassSource, choose_classes, finding_bytes
+from gapgram.cluster import Cluster
 from gapgram.counting import checked_threads, count
 from gapgram.counting.assemble import NO_COUNTS
 from gapgram.counting.spilled import SpilledCount, SpilledPieces
@@ -30,11 +32,14 @@ from gapgram.model_file import ModelParts
 from gapgram.pruning import Thresholds
 from gapgram.queries import Sentence
 from gapgram.stored_text import StoredClasses, StoredText, read_text
-from gapgram.textfile import Block
+from gapgram.textfile import Block, open_raw
 from gapgram.vocabulary import Vocabulary
 from gapgram.weights import Weights, by_counts, held_out, learned, left_out, uniform
 from gapgram.weights.sample import sample_positions
 from gapgram.work_folder import WorkFolder
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 MODELS = {"mkn": "chain", "glm": "full"}
 WEIGHTS = ("uniform", "counts", "learned")
@@ -60,6 +65,11 @@ def train(
     memory: str | int | None = None,
     tmp: str | Path | None = None,
     resume: bool = False,
+    engine: str = "local",
+    spark: SparkSession | None = None,
+    master: str | None = None,
+    spark_conf: Mapping[str, str] | None = None,
+    shards: str | None = None,
     prune: str | None = None,
     size: str | int | None = None,
     shown: bool = False,
@@ -80,6 +90,10 @@ def train(
         half of what the machine has. A text that needs more is counted through files. The model is the same.
     tmp: the folder for those files; by default that of the output.
     resume: go on where an interrupted run with the same texts and options stopped, if there is one.
+    engine: `local`, or `spark` to count on a cluster, with the same result; the texts are then any that Spark reads.
+    spark: a session to count with; without it one is started, with `master` and `spark_conf`, and stopped again.
+    shards: a new folder for the counts of a cluster, which all its machines reach; kept. By default a temporary one
+        beside the model, which does where all run on this machine.
     prune, size: drop grams once the weights are fitted; `counts` and `size` of `Model.pruned`.
     """
     kind = _checked_weights(model, lattice, weights, held_out_texts)
@@ -89,6 +103,7 @@ def train(
     patterns, source = _with_classes(patterns, classes, kind, named=lattice is not None)
     check_layout(layout)
     reading = {"min_count": min_count, "vocab_limit": vocab_limit, "rules": rules or text.TextRules()}
+    cluster = Cluster.of(engine, spark, master, spark_conf, shards)
     run = _Run(texts, sentences, held_out_texts, model, patterns, kind, source, seed, reading, threads, shown)
     smaller = prune is not None or size is not None
     if prune is not None:
@@ -98,7 +113,13 @@ def train(
     if output is not None:
         read = [path for paths in (texts, held_out_texts) if paths is not None for path in text.as_paths(paths)]
         container.check_place(output, read)
-        trained = run.within(Limits.of(memory, threads, output, tmp), resume=resume)
+        limits = Limits.of(memory, threads, output, tmp)
+        if cluster is not None:
+            trained = run.on(cluster, limits, resume=resume)
+        else:
+            trained = run.within(limits, resume=resume)
+    elif cluster is not None:
+        raise UsageError("the engine spark writes a model file: name an output")
     elif memory is not None or tmp is not None or resume:
         raise UsageError("memory, tmp and resume are for a model that is written: name an output")
     else:
@@ -167,6 +188,50 @@ class _Run:
                     return trained
                 stored = found
             self.settled(stored.facts.positions)._build(stored, limits, work.folder())
+        return Model.load(limits.output)
+
+    def on(self, cluster: Cluster, limits: Limits, *, resume: bool) -> Model:
+        """The same model, counted on a cluster."""
+        if self.sentences is not None:
+            raise UsageError("the engine spark reads text files: name them, or use the local engine")
+        self._refuse_classes(0)
+        if resume:
+            raise UsageError("resume: a run on Spark cannot be resumed; leave it out")
+        for path in text.as_paths(self.held_out_texts) if self.held_out_texts is not None else []:
+            if str(path) != "-":  # found missing now, not after hours of counting
+                open_raw(path).close()
+        return self.settled(0)._on(cluster, limits, self._refuse_classes)
+
+    def _refuse_classes(self, positions: int) -> None:
+        if self.classes is not None and positions >= self.classes.least:
+            raise UsageError(
+                "the engine spark counts no word classes, which learned weights have by default unless the text is "
+                "small: leave them out (--classes none), or use the local engine"
+            )
+
+    def _on(self, cluster: Cluster, limits: Limits, learned: Callable[[int], None]) -> Model:
+        texts = text.as_paths(self.texts or [])
+        with cluster.counted(texts, self.lattice, limits.tmp, learned=learned, **self.reading) as counted:
+
+            def weigh(counts: Counts) -> tuple[Weights, Discounts]:
+                unseen = self._unseen(counts.vocabulary)
+                ids = np.empty(0, np.int32)
+                if self.weights == "learned" and unseen is None:
+                    ids = counted.sample(seed=self.seed, limit=sample_positions(len(counts.patterns)))
+                with TemporaryDirectory(prefix=".sample-", dir=limits.tmp) as folder:
+                    in_file = None if limits.sample_fits(self.lattice) else Path(folder)
+                    return self._weigh(counts, ids, unseen, None, in_file)
+
+            build_model_file(
+                limits.output,
+                name=self.model,
+                lattice=self.lattice,
+                vocabulary=counted.vocabulary,
+                text=counted.text,
+                pieces=lambda: counted.pieces,
+                weigh=weigh,
+                memory=limits.most_resident,
+            )
         return Model.load(limits.output)
 
     def _identity(self) -> dict[str, Any]:

@@ -69,13 +69,28 @@ from gapgram.cli.options import (
 @click.option("--resume", is_flag=True, help="Go on where an interrupted run to the same MODEL stopped.")
 @click.option("--prune", metavar="COUNTS", help="Drop rare grams, such as 0,0,1 or 111=1,1011=2; see gapgram prune.")
 @click.option("--size", metavar="SIZE", help="Drop grams by loss until the model has this size, such as 10M.")
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "spark"]),
+    default="local",
+    show_default=True,
+    help="Count on this machine, or with Apache Spark on many; the result is the same.",
+)
+@click.option("--master", metavar="URL", help="Of Spark: local[2], spark://host:7077, yarn, k8s://…  [default: local]")
+@click.option("--spark-conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark.")
+@click.option(
+    "--shards",
+    metavar="FOLDER",
+    help="Where Spark writes counts, as Parquet, in a new folder that all its machines reach; kept.  "
+    "[default: temporary, beside the model]",
+)
 @text_options(training=True)
 @threads_option
 @json_option
 @quiet_option
 def command(
     texts: tuple[str, ...], output: str, held_out_texts: tuple[str, ...], special: str, invalid: str,
-    as_json: bool, quiet: bool, **options: Any,
+    spark_conf: tuple[str, ...], as_json: bool, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Train a model on text, one sentence a line.
 
@@ -90,7 +105,10 @@ def command(
     began = time.perf_counter()
     rules = TextRules(special=special, invalid=invalid)
     held_out = list(held_out_texts) or None
-    model = train(list(texts), output=output, held_out_texts=held_out, rules=rules, shown=not quiet, **options)
+    model = train(
+        list(texts), output=output, held_out_texts=held_out, rules=rules, shown=not quiet,
+        spark_conf=_settings(spark_conf), **options,
+    )  # fmt: skip
     info = model_info(model)
     if as_json:
         print_json({**info, "seconds": round(time.perf_counter() - began, 3)})
@@ -101,3 +119,10 @@ def command(
         f"in {time.perf_counter() - began:.1f} s",
         quiet,
     )
+
+
+def _settings(given: tuple[str, ...]) -> dict[str, str]:
+    for setting in given:
+        if "=" not in setting.strip("="):
+            raise click.BadParameter(f"{setting!r}: expected NAME=VALUE", param_hint="--spark-conf")
+    return dict(setting.split("=", 1) for setting in given)

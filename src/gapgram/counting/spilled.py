@@ -123,7 +123,7 @@ class SpilledPieces:
         else:
             parts = (p for part in band.parts[rest[0]] for p in self._pieces(part, pattern, rest[1:]))
             if len(rest) == 1:
-                yield _merged(list(parts))
+                yield merged(list(parts))
             else:
                 yield from parts
 
@@ -144,7 +144,7 @@ def _piece_of(gram: int) -> Piece:
     return Piece(np.array([gram]), np.array([int(count > 0)]), np.array([[0] * STATISTICS, row][: 2 if count else 1]))
 
 
-def _merged(parts: list[StoredPiece]) -> Piece:
+def merged(parts: Sequence[StoredPiece]) -> Piece:
     """One piece of parts whose one context is the same."""
     row = np.zeros(STATISTICS, np.int64)
     for part in parts:

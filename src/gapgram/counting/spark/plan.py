@@ -1,0 +1,99 @@
+"""What is counted together: bands of words, and parts of the words that are too frequent to be counted at once.
+
+A word with very many windows is cut, much as `counting.spilled` does it: its patterns fall into families by how far
+their second word stands from the oldest, and for each family its windows are cut by that word. They are sent once for
+each family. One more job counts the different words to the left of the word itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.counting.local import BAND_POSITIONS
+from gapgram.kernels.tables import words_by_key
+from gapgram.lattice import Lattice
+from gapgram.pattern import Pattern
+
+Array = npt.NDArray[np.int64]
+
+MOST_WINDOWS = 4 * BAND_POSITIONS  # that one word has before it is cut
+LEFT = -1  # the family that counts the words to the left
+
+
+def second_of(pattern: Pattern) -> int:
+    """How far the second word of a pattern's grams stands from the oldest.
+
+    >>> second_of(Pattern.parse("10111"))
+    2
+    """
+    offsets = (0, *pattern.offsets)
+    return offsets[-1] - offsets[-2]
+
+
+@dataclass(frozen=True)
+class Job:
+    """Windows that one task counts: of all words of a band, or of the family `second` of a frequent word."""
+
+    band: int
+    first: int
+    last: int
+    windows: int | None  # where it is known before
+    second: int = 0
+
+
+@dataclass(frozen=True)
+class Frequent:
+    """A word that is cut: the number of its first job of each family, and the ranks of second words that cut it."""
+
+    families: dict[int, int]
+    ranks: Array
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All jobs, those of a band after those of the bands before it."""
+
+    jobs: tuple[Job, ...]
+    n_words: int
+    frequent: dict[int, Frequent] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, counts: Array, lattice: Lattice, n_bands: int, most: int = MOST_WINDOWS) -> Plan:
+        """Cut ids that occur so often into about n bands; those that occur more often than `most` further."""
+        ends = np.cumsum(counts)
+        goals = ends[-1] * np.arange(1, n_bands) // n_bands
+        alone = np.flatnonzero(counts > most)
+        words = np.unique(
+            np.concatenate([[0, counts.size], np.searchsorted(ends[:-1], goals) + 1, alone, alone + 1])
+        ).tolist()
+        families = [LEFT, *sorted({second_of(p) for p in lattice.stored if p.mask})]
+        by_key = np.cumsum(counts[words_by_key(counts.size)]) if alone.size else ends
+        jobs: list[Job] = []
+        frequent = {}
+        for band, (first, last) in enumerate(pairwise(words)):
+            windows = int(counts[first:last].sum())
+            if windows <= most or last - first > 1:
+                jobs.append(Job(band, first, last, windows))
+                continue
+            n_parts = -(-2 * windows // most)
+            inner = np.searchsorted(by_key, by_key[-1] * np.arange(1, n_parts) // n_parts)
+            ranks = np.unique([0, *inner])
+            begins = {}
+            for second in families:
+                begins[second] = len(jobs)
+                parts = 1 if second == LEFT else ranks.size
+                jobs += [Job(band, first, last, windows if second == LEFT else None, second)] * parts
+            frequent[first] = Frequent(begins, ranks)
+        return cls(tuple(jobs), counts.size, frequent)
+
+    def bands(self) -> Iterator[tuple[int, list[int]]]:
+        """The first word of each band and the numbers of its jobs."""
+        found: dict[int, list[int]] = {}
+        for number, job in enumerate(self.jobs):
+            found.setdefault(job.first, []).append(number)
+        yield from found.items()

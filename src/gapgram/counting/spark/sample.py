@@ -1,0 +1,77 @@
+"""The sentences that weights are learned from: those with the smallest hashes, chosen where the text is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as sql
+
+from gapgram.counting.spark.bands import Stream
+from gapgram.counting.spark.batches import batch_of, bytes_of
+from gapgram.kernels import fitting
+from gapgram.kernels.words import START
+
+Ids = npt.NDArray[np.int32]
+
+_SENTENCES = pa.schema([("hash", pa.int64()), ("positions", pa.int64()), ("ids", pa.binary())])
+_MARGIN = 1.2  # more than is needed is asked for, so that once is enough nearly always
+
+
+def sample(lines: DataFrame, stream: Stream, *, positions: int, seed: int, limit: int) -> Ids:
+    """Ids of the sentences with the smallest hashes, until there are `limit` positions of the text's.
+
+    Equal hashes are equal sentences, so that it does not matter which of them are taken.
+    """
+    share = _MARGIN * limit / positions
+    while True:
+        below = min(int(share * (1 << 64)), (1 << 64) - 1)
+        chosen = lines.mapInArrow(_Choosing(stream, below, seed, limit), "hash bigint, positions bigint, ids binary")
+        before = sql.sum("positions").over(Window.orderBy("hash").rowsBetween(Window.unboundedPreceding, -1))
+        taken = chosen.withColumn("before", sql.coalesce(before, sql.lit(0))).where(sql.col("before") < limit)
+        found = taken.orderBy("hash").select("ids").toArrow()["ids"]
+        ids = np.concatenate([np.empty(0, np.int32), *(bytes_of(chunk)[0].view(np.int32) for chunk in found.chunks)])
+        if ids.size >= limit or share >= 1:
+            return ids
+        share *= 4
+
+
+@dataclass(frozen=True)
+class _Choosing:
+    """The sentences of a partition whose hashes are small, no more of them than can be needed."""
+
+    stream: Stream
+    below: int
+    seed: int
+    limit: int
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        kept = np.empty(0, np.int32)
+        for ids in self.stream.ids(batches):
+            kept = self._smallest(np.concatenate([kept, ids]))
+        begins = _begins(kept)
+        hashes = fitting.sentence_hashes(kept, begins, self.seed)
+        # The order of unsigned numbers as one of signed ones.
+        signed = (hashes ^ np.uint64(1 << 63)).view(np.int64)
+        for begin in range(0, signed.size, 1 << 12):
+            part = slice(begin, begin + (1 << 12))
+            ends = begins[part.start : part.stop + 1]
+            texts = [kept[a:b].tobytes() for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
+            yield batch_of(_SENTENCES, signed[part], np.diff(ends), texts)
+
+    def _smallest(self, ids: Ids) -> Ids:
+        begins = _begins(ids)
+        hashes = fitting.sentence_hashes(ids, begins, self.seed)
+        order = np.argsort(hashes, kind="stable")
+        order = order[hashes[order] <= np.uint64(self.below)]
+        ends = np.cumsum(np.diff(begins)[order])
+        order = order[: int(np.searchsorted(ends, self.limit)) + 1]
+        return np.concatenate([np.empty(0, np.int32), *(ids[begins[s] : begins[s + 1]] for s in order.tolist())])
+
+
+def _begins(ids: Ids) -> npt.NDArray[np.int64]:
+    return np.append(np.flatnonzero(ids == START), ids.size)
