@@ -91,7 +91,7 @@ def finding_bytes(positions: int) -> int:
 
 def choose_classes(
     source: ClassSource,
-    text: Callable[[], Iterable[Ids]],
+    text: Callable[[int], Iterable[Ids]],
     positions: int,
     vocabulary: Vocabulary,
     word_counts: npt.NDArray[np.int64],
@@ -102,14 +102,15 @@ def choose_classes(
     threads: int | None = None,
     shown: bool = False,
 ) -> Classing:
-    """The classes of a text of so many positions, which comes in arrays of whole sentences.
+    """The classes of a text of so many positions.
 
+    text: gives all sentences, or those with the smallest hashes (`chosen`) up to so many positions, in arrays.
     set_apart: whether weights will be learned from the text.
     """
     if source.path is not None:
         return Classing(read_classes(source.path, vocabulary, word_counts))
     n_apart = min(sample_positions(n_patterns), int(APART * positions)) if set_apart else 0
-    ids = chosen(text(), seed=seed, limit=n_apart + MOST)
+    ids = chosen(text(n_apart + MOST), seed=seed, limit=n_apart + MOST)
     starts = np.append(np.flatnonzero(ids == START), ids.size)
     cut = int(starts[min(int(np.searchsorted(starts, n_apart)), starts.size - 1)])
     apart, rest = ids[:cut], ids[cut:]

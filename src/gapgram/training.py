@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -40,6 +41,8 @@ from gapgram.work_folder import WorkFolder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from gapgram.counting.spark import CountedText
 
 MODELS = {"mkn": "chain", "glm": "full"}
 WEIGHTS = ("uniform", "counts", "learned")
@@ -167,7 +170,7 @@ class _Run:
         classing = None
         if self.classes is not None:
             word_counts = np.bincount(corpus.ids, minlength=len(corpus.vocabulary))
-            classing = self._classing(lambda: [corpus.ids], corpus.ids.size, corpus.vocabulary, word_counts)
+            classing = self._classing(lambda _: [corpus.ids], corpus.ids.size, corpus.vocabulary, word_counts)
         classes = classing.classes if classing is not None else None
         counts = count(corpus, self.lattice, classes, threads=self.threads, shown=self.shown)
         chosen, discounts = self._weigh(counts, corpus.ids, unseen, classing)
@@ -194,33 +197,39 @@ class _Run:
         """The same model, counted on a cluster."""
         if self.sentences is not None:
             raise UsageError("the engine spark reads text files: name them, or use the local engine")
-        self._refuse_classes(0)
         if resume:
             raise UsageError("resume: a run on Spark cannot be resumed; leave it out")
         for path in text.as_paths(self.held_out_texts) if self.held_out_texts is not None else []:
             if str(path) != "-":  # found missing now, not after hours of counting
                 open_raw(path).close()
-        return self.settled(0)._on(cluster, limits, self._refuse_classes)
-
-    def _refuse_classes(self, positions: int) -> None:
-        if self.classes is not None and positions >= self.classes.least:
-            raise UsageError(
-                "the engine spark counts no word classes, which learned weights have by default unless the text is "
-                "small: leave them out (--classes none), or use the local engine"
-            )
-
-    def _on(self, cluster: Cluster, limits: Limits, learned: Callable[[int], None]) -> Model:
         texts = text.as_paths(self.texts or [])
-        with cluster.counted(texts, self.lattice, limits.tmp, learned=learned, **self.reading) as counted:
+        with cluster.counted(texts, self.lattice.of_words, limits.tmp, **self.reading) as counted:
+            self.settled(counted.positions)._build_from(counted, limits)
+        return Model.load(limits.output)
+
+    def _build_from(self, counted: CountedText, limits: Limits) -> None:
+        """Write the model of a text whose words were counted on a cluster; its classes are counted there, too."""
+        classing: Classing | None = None
+        pieces: Pieces = counted.pieces
+        with contextlib.ExitStack() as stack:
+            if self.classes is not None and self.lattice.of_classes is not None:
+                if self.classes.path is None:
+                    limits.check_memory(finding_bytes(counted.positions), "finding classes", "bring a file of classes")
+                classing = self._classing(
+                    lambda most: [counted.sample(seed=self.seed, limit=most)],
+                    counted.positions, counted.vocabulary, counted.word_counts,
+                )  # fmt: skip
+                classes = counted.counted_classes(classing.classes, self.lattice.of_classes)
+                pieces = WordsAndClasses(counted.pieces, stack.enter_context(classes))
 
             def weigh(counts: Counts) -> tuple[Weights, Discounts]:
                 unseen = self._unseen(counts.vocabulary)
                 ids = np.empty(0, np.int32)
-                if self.weights == "learned" and unseen is None:
+                if self.weights == "learned" and unseen is None and (classing is None or classing.apart is None):
                     ids = counted.sample(seed=self.seed, limit=sample_positions(len(counts.patterns)))
                 with TemporaryDirectory(prefix=".sample-", dir=limits.tmp) as folder:
                     in_file = None if limits.sample_fits(self.lattice) else Path(folder)
-                    return self._weigh(counts, ids, unseen, None, in_file)
+                    return self._weigh(counts, ids, unseen, classing, in_file)
 
             build_model_file(
                 limits.output,
@@ -228,11 +237,12 @@ class _Run:
                 lattice=self.lattice,
                 vocabulary=counted.vocabulary,
                 text=counted.text,
-                pieces=lambda: counted.pieces,
+                pieces=lambda: pieces,
                 weigh=weigh,
+                classes=classing.classes if classing is not None else None,
+                word_counts=counted.word_counts if classing is not None else NO_COUNTS,
                 memory=limits.most_resident,
             )
-        return Model.load(limits.output)
 
     def _identity(self) -> dict[str, Any]:
         reading = {**self.reading, "rules": vars(self.reading["rules"])}
@@ -293,7 +303,7 @@ class _Run:
             positions = stored.facts.positions
             if self.classes.path is None:
                 limits.check_memory(finding_bytes(positions), "finding classes", "bring a file of classes")
-            found = self._classing(lambda: stored.chunks(1 << 20), positions, stored.vocabulary, stored.word_counts)
+            found = self._classing(lambda _: stored.chunks(1 << 20), positions, stored.vocabulary, stored.word_counts)
             found.store(folder)
         return found
 
@@ -312,7 +322,7 @@ class _Run:
 
     def _classing(
         self,
-        ids: Callable[[], Iterable[text.Ids]],
+        ids: Callable[[int], Iterable[text.Ids]],
         positions: int,
         vocabulary: Vocabulary,
         word_counts: npt.NDArray[np.int64],

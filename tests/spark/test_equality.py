@@ -41,6 +41,8 @@ def files(tmp_path: Path) -> list[Path]:
         (400, {"model": "glm", "weights": "learned", "order": 3, "min_count": 2, "seed": 5}),
         (1 << 20, {"model": "glm", "weights": "counts", "order": 6, "vocab_limit": 12, "lattice": "11,1001,101011"}),
         (1 << 20, {"model": "mkn", "order": 1}),
+        (700, {"order": 3, "classes": 5}),
+        (1 << 20, {"order": 3, "classes": 4, "lattice": "11,111,22,202", "min_count": 2}),
     ],
 )
 def test_the_model_file_is_that_of_the_local_engine(

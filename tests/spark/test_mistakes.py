@@ -75,12 +75,6 @@ def test_a_text_that_is_not_there(mistake: Train, tmp_path: Path) -> None:
     assert mistake(tmp_path / "none.txt") == f"{tmp_path}/none.txt: no such file, nor any that the name stands for"
 
 
-def test_a_text_that_has_classes_by_default(mistake: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gapgram.classing.LEAST", 10)
-    (tmp_path / "text").write_text("a b c\n" * 2)
-    assert mistake(tmp_path / "text").startswith("the engine spark counts no word classes")
-
-
 def test_held_out_text_is_missed_before_counting(mistake: Train, tmp_path: Path) -> None:
     assert mistake("no.text", held_out_texts=tmp_path / "none") == f"{tmp_path}/none: no such file"
 
@@ -149,8 +143,6 @@ def test_arguments_that_make_no_sense(tmp_path: Path) -> None:
         gapgram.train(["text"], engine="slurm")
     with pytest.raises(GapgramError, match="the engine spark writes a model file: name an output"):
         gapgram.train(["text"], engine="spark")
-    with pytest.raises(GapgramError, match=r"the engine spark counts no word classes.*--classes none"):
-        gapgram.train(["text"], engine="spark", output=tmp_path / "m", classes=50)
     with pytest.raises(GapgramError, match="the engine spark reads text files"):
         gapgram.train(sentences=["a b"], engine="spark", output=tmp_path / "m")
 

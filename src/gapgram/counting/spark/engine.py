@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 from pyspark.sql import DataFrame, SparkSession
 
+from gapgram.classes import Classes
 from gapgram.corpus import Reader, TextRules
 from gapgram.counting.local import BAND_POSITIONS, check_length
 from gapgram.counting.spark import sample
@@ -30,15 +31,56 @@ class CountedText:
     """The counts of a text as shards, with what a model needs to know of the text itself."""
 
     vocabulary: Vocabulary
+    word_counts: npt.NDArray[np.int64]
     text: TextInfo
     pieces: Shards
     lines: DataFrame
     stream: Stream
+    count: _Count
+
+    @property
+    def positions(self) -> int:
+        """How many ids the text has."""
+        return self.text.words + 2 * self.text.sentences
 
     def sample(self, *, seed: int, limit: int) -> npt.NDArray[np.int32]:
         """Sentences for `weights.left_out`, which gives the same sample of them as of the whole text."""
-        positions = self.text.words + 2 * self.text.sentences
-        return sample.sample(self.lines, self.stream, positions=positions, seed=seed, limit=limit)
+        return sample.sample(self.lines, self.stream, positions=self.positions, seed=seed, limit=limit)
+
+    @contextlib.contextmanager
+    def counted_classes(self, classes: Classes, lattice: Lattice) -> Iterator[Shards]:
+        """The pieces of the classes of all words, as if classes were words, in shards beside those of the words."""
+        mapped = self.count.spark.sparkContext.broadcast(classes.of_word)
+        met = np.bincount(classes.of_word, self.word_counts, len(classes)).astype(np.int64)
+        try:
+            with self.count.pieces(self.lines, replace(self.stream, mapped=mapped), lattice, met, "-classes") as found:
+                yield found
+        finally:
+            mapped.destroy()
+
+
+@dataclass(frozen=True)
+class _Count:
+    """Where and how streams of ids are counted."""
+
+    spark: SparkSession
+    shards: str
+    copies: str | Path | None
+    bands: int
+    most: int
+
+    @contextlib.contextmanager
+    def pieces(
+        self, lines: DataFrame, stream: Stream, lattice: Lattice, met: npt.NDArray[np.int64], suffix: str = ""
+    ) -> Iterator[Shards]:
+        """The pieces of one stream of ids, each met so often: that of the words of a text, or one made from it."""
+        folder = self.shards + suffix
+        check_new(self.spark, folder)
+        plan = Plan.of(met, lattice, self.bands, self.most)
+        write_shards(count_bands(lines, stream, lattice, plan), folder)
+        with contextlib.closing(Shards(self.spark, folder, plan, lattice, self.copies)) as pieces:
+            pieces.check()
+            yield pieces
 
 
 @contextlib.contextmanager
@@ -54,14 +96,12 @@ def count_text(
     vocab_limit: int | None = None,
     bands: int | None = None,
     most: int = MOST_WINDOWS,
-    learned: Callable[[int], None] = lambda positions: None,
 ) -> Iterator[CountedText]:
     """Count all patterns of a lattice in text that Spark reads, into a new folder of shards.
 
     copies: a folder of this machine for copies of shards that are written elsewhere; removed in the end.
     bands: how many parts are counted apart; by default one for a million words, and one for each core at least.
     most: how often a word may occur before it is counted in several parts of its own.
-    learned: told how many positions the text has, once that is known; may refuse it.
     """
     Reader(min_count=min_count, vocab_limit=vocab_limit)  # refuses what makes no sense
     paths = checked_paths(texts)
@@ -72,33 +112,14 @@ def count_text(
     except RefusedError:
         raise first_refused(spark, paths, rules) from None
     check_length(found.longest, lattice.order)
-    learned(int(found.counts.sum()))
     words = found.vocabulary
     broadcast = spark.sparkContext.broadcast((words.pool, words.offsets, words.slots))
     try:
-        stream = Stream(broadcast, rules)
-        plan = Plan.of(found.counts, lattice, bands or _bands(found, spark), most)
-        with _counted(spark, lines, stream, lattice, plan, shards, copies) as pieces:
-            yield CountedText(words, found.info, pieces, lines, stream)
+        stream, count = Stream(broadcast, rules), _Count(spark, shards, copies, bands or _bands(found, spark), most)
+        with count.pieces(lines, stream, lattice, found.counts) as pieces:
+            yield CountedText(words, found.counts, found.info, pieces, lines, stream, count)
     finally:
         broadcast.destroy()
-
-
-@contextlib.contextmanager
-def _counted(
-    spark: SparkSession,
-    lines: DataFrame,
-    stream: Stream,
-    lattice: Lattice,
-    plan: Plan,
-    folder: str,
-    copies: str | Path | None,
-) -> Iterator[Shards]:
-    """The pieces of one stream of ids: that of the words of a text, or any that is made from it."""
-    write_shards(count_bands(lines, stream, lattice, plan), folder)
-    with contextlib.closing(Shards(spark, folder, plan, lattice, copies)) as pieces:
-        pieces.check()
-        yield pieces
 
 
 def _bands(learned: Learned, spark: SparkSession) -> int:
