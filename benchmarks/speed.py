@@ -279,7 +279,7 @@ def all_models() -> dict[str, list[str]]:
     """Every model, and every one in the compact layout where there is one."""
     if "--layout" not in run(gapgram("train", "--help")).output:
         return MODELS
-    return MODELS | {f"{name}, compact": [*options, *COMPACT] for name, options in MODELS.items()}
+    return MODELS | {f"{name} compact": [*options, *COMPACT] for name, options in MODELS.items()}
 
 
 def measure(text: Text, test: Text, order: int, folder: Path, models: dict[str, list[str]], kenlm: bool) -> Figures:
@@ -350,7 +350,8 @@ def main() -> None:
     arguments.add_argument("--no-kenlm", action="store_true")
     arguments.add_argument("--json", action="store_true")
     given = arguments.parse_args()
-    models = {name: options for name, options in all_models().items() if not given.models or name in given.models}
+    chosen = given.models.split(",") if given.models else []
+    models = {name: options for name, options in all_models().items() if not chosen or name in chosen}
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)

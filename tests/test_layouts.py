@@ -33,7 +33,7 @@ from gapgram.model_info import model_info
 from gapgram.quantising import means_of_runs
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
-KINDS = ["mkn", "glm", "custom", "learned", "counts", "classes"]
+KINDS = ["mkn", "glm", "custom", "learned", "counts", "classes", "pruned"]
 Array = npt.NDArray[np.int64]
 
 
@@ -43,7 +43,7 @@ def fast(models: dict[str, Model]) -> dict[str, Model]:
     lines = toy_text(200, seed=3)
     kinds: dict[str, Any] = {"learned": {}, "counts": {"weights": "counts"}, "classes": {"classes": 6}}
     others = {kind: gapgram.train(sentences=lines, order=4, **options) for kind, options in kinds.items()}
-    return {**models, **others}
+    return {**models, **others, "pruned": others["learned"].pruned(counts="0,0,1")}
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +142,13 @@ def test_every_query_gives_the_same_bits(fast: dict[str, Model], small: dict[str
         assert one.predict(context, 5) == two.predict(context, 5)
         assert one.predict(context, 3, prefix="w1") == two.predict(context, 3, prefix="w1")
         assert one.explain(context, "w2").as_dict() == two.explain(context, "w2").as_dict()
+    steps: list[list[float]] = [[], []]
+    for found, model in zip(steps, (one, two), strict=True):
+        state = model.begin()
+        for word in texts[0].split():
+            score, state = model.extend(state, word)
+            found.append(score)
+    assert steps[0] == steps[1] == one.scores(texts[0], eos=False).tolist()
     assert list(generate(one, 5, seed=4)) == list(generate(two, 5, seed=4))
     for pattern in one.counts.patterns:
         assert one.counts.most_frequent(pattern, 9) == two.counts.most_frequent(pattern, 9)

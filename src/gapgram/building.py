@@ -21,6 +21,7 @@ from gapgram.vocabulary import Vocabulary
 from gapgram.weights import Weights
 from gapgram.work_folder import WorkFolder
 
+_SENTENCE = 25  # words that are looked up at once, at least
 _BEGUN, _STAGE = "file", "tables"
 
 Weigh = Callable[[Counts], tuple[Weights, Discounts]]
@@ -116,7 +117,8 @@ class _Pages:
     """The pages of mapped tables, given back whenever the process holds more than it may."""
 
     def __init__(self, mapped: Mapped, most_resident: int, n_patterns: int) -> None:
-        self._mapped, self._most = mapped, most_resident
+        self._mapped = mapped
+        self._most = max(most_resident - (_SENTENCE * 2 * n_patterns << 16), most_resident // 2)
         # A lookup reads about two places for each pattern, and the system maps 64 KiB around each.
         self.positions = max(16, most_resident // (6 * 2 * n_patterns << 16))
 

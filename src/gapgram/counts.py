@@ -238,8 +238,8 @@ class Counts:
 
 
 def class_text(name: str) -> str:
-    """How a class is shown among words."""
-    return f"{{{name}}}"
+    """How a class is shown among words: as one of them."""
+    return "{" + "_".join(name.split()) + "}"
 
 
 def given_class(tables: Tables) -> npt.NDArray[np.float64]:

@@ -55,6 +55,11 @@ class PatternShare:
     contribution: float
     below: tuple[str, ...]
 
+    @property
+    def classes(self) -> bool:
+        """Whether it is a pattern of classes."""
+        return Pattern.parse(self.pattern).classes
+
 
 @dataclass(frozen=True)
 class Explanation:

@@ -17,7 +17,7 @@ from gapgram.counts import Counts
 from gapgram.errors import UsageError
 from gapgram.kernels import bits, compact, compacting
 from gapgram.kernels import tables as kernels
-from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, NO_CONTEXTS, NO_PLACES, NO_WORDS, ROW_BITS, Tables
+from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, NO_CONTEXTS, NO_PLACES, NO_WORDS, ROW_BITS, ROW_MASK, Tables
 
 Array = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -29,8 +29,9 @@ FAST_WIDTH = 32
 _CHUNK = 1 << 20  # grams that are unpacked at a time
 _COUNTED = 1 << 12  # counts below this are told apart when codes are chosen
 _MOST_CODE_BITS = 8
-_ROW_BYTES = 64  # of a row of distinct statistics: four whole numbers, and four that follow from them
+_ROW_BYTES = 8 * (kernels.STATISTICS + 4)  # of a row of distinct statistics, and of the numbers that follow from it
 _LISTED_COST = 4  # bits that are paid, for each time a gram was counted, to find its count in no list
+_MISSING = 4  # the statistic of what was pruned
 _LARGE_BITS = 128  # of a count among the large ones
 
 
@@ -186,8 +187,13 @@ class _Packer:
         """The contexts with rows of the statistics that they have after counts were replaced."""
         grams = np.concatenate([np.empty(0, np.int64), *[some for _, some in self._unpacked()]])
         _, found, rows = kernels.build_tables(grams >> COUNT_BITS, grams & COUNT_MASK, contexts >> ROW_BITS)
-        self.rows, numbers = np.unique(rows, axis=0, return_inverse=True)
-        kernels.place_contexts(found, 0, numbers.reshape(-1), found, 1)
+        missing = self.rows[contexts[:-1] & ROW_MASK, _MISSING]  # of pruned tables; stays what it was
+        pairs, which = np.unique(np.append(0, (found & ROW_MASK) << 40 | missing), return_inverse=True)
+        made = rows[pairs >> 40]
+        made[:, _MISSING] = pairs & ((1 << 40) - 1)
+        made[:, 0] += made[:, _MISSING]
+        self.rows, numbers = np.unique(made, axis=0, return_inverse=True)
+        found = found - (found & ROW_MASK) + numbers.reshape(-1)[which.reshape(-1)[1:]]
         return np.append(found, contexts[-1])
 
     def write_grams(self, out: Words, bit: int) -> tuple[Array, Array]:

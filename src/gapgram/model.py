@@ -181,7 +181,7 @@ class Model(Queries):
         >>> model = gapgram.train(sentences=["the cat sat", "the dog sat", "a cat ran"] * 9, order=3, model="mkn")
         >>> small = model.pruned(counts="0,0,9")
         >>> small.counts.size(gapgram.Pattern.parse("111")), small.signature.pruned
-        (2, 'counts=0,0,9')
+        (0, 'counts=0,0,9')
         """
         parts = prune(self._parts, counts=counts, size=size, keep=keep)
         return self if parts is self._parts else Model(parts)

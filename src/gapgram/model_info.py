@@ -6,6 +6,7 @@ from typing import Any
 
 from gapgram.layouts import Parts, bits_of
 from gapgram.model import Model
+from gapgram.vocabulary import SPECIAL
 
 
 def model_info(model: Model) -> dict[str, Any]:
@@ -17,6 +18,7 @@ def model_info(model: Model) -> dict[str, Any]:
         "order": model.order,
         "model": model.name,
         "lattice": counts.lattice.name,
+        "classes": max(0, len(counts.class_names) - len(SPECIAL)),
         "weights": model.parts.weights.name,
         "learned": {k: v for k, v in report.items() if k != "mean_weights"},
         "patterns": [pattern_info(model, i) for i in range(len(counts.patterns))],
@@ -60,3 +62,14 @@ def pattern_info(model: Model, i: int) -> dict[str, Any]:
         "discounts": [float(d[1]), float(d[2]), float(d[3])],
         "mean_weight": model.parts.weights.report.get("mean_weights", {}).get(str(pattern)),
     }
+
+
+def class_info(model: Model, top: int) -> list[dict[str, Any]]:
+    """Each class, the most frequent first: its name, how many words it has, and its most frequent ones."""
+    derived, vocabulary = model.parts.derived, model.vocabulary
+    found = []
+    for number, name in enumerate(model.counts.class_names):
+        begin, end = derived["member_base"][number : number + 2]
+        members = [vocabulary[int(word)] for word in derived["members"][begin : min(end, begin + top)]]
+        found.append({"class": name, "words": int(end - begin), "most_frequent": members})
+    return found[len(SPECIAL) :]

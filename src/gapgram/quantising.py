@@ -8,23 +8,18 @@ discounts and what was learned of weights stay.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from gapgram.counts import Counts
-from gapgram.discounts import estimate_discounts
-from gapgram.errors import DiscountWarning, UsageError
+from gapgram.errors import UsageError
 from gapgram.layouts import compacted
 from gapgram.model_file import ModelParts
-from gapgram.weights import by_counts, uniform
-from gapgram.weights.by_counts import mixture_logits
+from gapgram.weights.rows import with_rows_of
 
 Array = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 MOST_BITS = 8
 _EXACT = 256  # larger counts are first put together with their neighbours
@@ -44,21 +39,7 @@ def quantised(parts: ModelParts, bits: int) -> ModelParts:
         if pattern.mask
     }
     new = replace(counts, tables=compacted(counts, replaced), quantised=bits)
-    weights = replace(parts.weights, row_weights=_row_weights(parts, new))
-    return ModelParts.of(parts.name, new, parts.discounts, weights)
-
-
-def _row_weights(parts: ModelParts, counts: Counts) -> Floats:
-    """The weights of contexts by the statistics that they have now."""
-    if parts.weights.name == "counts":
-        return by_counts(counts, parts.discounts).row_weights
-    if parts.weights.name == "learned":
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DiscountWarning)
-            unfitted = estimate_discounts(parts.counts)
-        weights: Floats = np.exp(mixture_logits(counts, unfitted))
-        return weights
-    return uniform(counts).row_weights
+    return ModelParts.of(parts.name, new, parts.discounts, with_rows_of(new, parts.discounts, parts.weights))
 
 
 def means_of_runs(numbers: Array, n_runs: int) -> Array:

@@ -35,14 +35,17 @@ def change(new: float, old: float) -> str:
 
 def explanation_table(explanation: Explanation) -> str:
     """The lattice of one prediction, the patterns with most words first."""
-    header = ["pattern", "context", "total", "count", "discounted", "g", "share", "contribution"]
+    header = ["pattern", "context", "total", "count", "discounted", "g", "share", "in its class", "contribution"]
     rows: list[list[object]] = [
         [
             p.pattern, p.context, f"{p.total:,}", f"{p.count:,}", f"{p.discounted:.6f}", f"{p.backoff:.4f}",
-            f"{p.share:.4f}", f"{p.contribution:.6f}",
+            f"{p.share:.4f}", f"{p.given_class:.4f}" if p.classes else "", f"{p.contribution:.6f}",
         ]
         for p in reversed(explanation.patterns)
     ]  # fmt: skip
-    rest = ["even", "", "", "", "", "", f"{explanation.uniform_share:.4f}", f"{explanation.uniform_contribution:.6f}"]
-    total = ["sum", "", "", "", "", "", "", f"{explanation.probability:.6f}"]
-    return table(header, [*rows, rest, total], left=2)
+    uniform_share = f"{explanation.uniform_share:.4f}"
+    rows.append(["even", "", "", "", "", "", uniform_share, "", f"{explanation.uniform_contribution:.6f}"])
+    rows.append(["sum", "", "", "", "", "", "", "", f"{explanation.probability:.6f}"])
+    if not any(p.classes for p in explanation.patterns):
+        header, rows = [c for c in header if c != "in its class"], [[*row[:7], row[8]] for row in rows]
+    return table(header, rows, left=2)

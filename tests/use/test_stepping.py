@@ -33,10 +33,11 @@ def kinds(made: dict[str, Model], tmp_path_factory: pytest.TempPathFactory) -> d
     write_arpa(made["mkn"], path)
     mixed = Mixture([made["mkn"], made["learned"]], [0.3, 0.7])
     classes = trained(toy_text(1200, seed=5, vocabulary=800), order=4, classes=20)
-    return {**made, "arpa": read_arpa(path), "mixture": mixed, "classes": classes}
+    others = {"compact": made["learned"].with_layout("compact"), "pruned": made["learned"].pruned(counts="0,0,1")}
+    return {**made, **others, "arpa": read_arpa(path), "mixture": mixed, "classes": classes}
 
 
-KINDS = [*ESTIMATORS, "arpa", "mixture", "classes"]
+KINDS = [*ESTIMATORS, "compact", "pruned", "arpa", "mixture", "classes"]
 TOYS = {**ESTIMATORS, "classes": {"model": "glm", "classes": 3}}
 
 
@@ -120,6 +121,13 @@ def test_far_words_merge_where_they_were_not_seen(made: dict[str, Model], name: 
     words = list(model.vocabulary)[3:]
     states = {stepped(model, model.nothing(), [word, "w1", "w2"])[1] for word in words}
     assert 1 < len(states) < len(words)
+
+
+@pytest.mark.parametrize("name", ["mkn", "learned"])
+def test_states_do_not_depend_on_the_layout(made: dict[str, Model], name: str) -> None:
+    fast, compact = made[name], made[name].with_layout("compact")
+    for words in SENTENCES:
+        assert stepped(fast, fast.begin(), words) == stepped(compact, compact.begin(), words)
 
 
 def test_states_are_small_values(made: dict[str, Model]) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gapgram.cli.options import json_option, model_argument, print_json
+
+if TYPE_CHECKING:
+    from gapgram.model import Model
 
 
 @click.command()
@@ -15,8 +18,9 @@ from gapgram.cli.options import json_option, model_argument, print_json
 @click.option(
     "--top", default=10, type=click.IntRange(min=0), show_default=True, metavar="K", help="How many grams to show."
 )
+@click.option("--classes", is_flag=True, help="Show the word classes, each with its most frequent words.")
 @json_option
-def command(model: str, pattern: str | None, top: int, as_json: bool) -> None:
+def command(model: str, pattern: str | None, top: int, classes: bool, as_json: bool) -> None:
     """Show what is in a model: order, patterns, counts of counts, discounts, sizes."""
     from gapgram import Pattern, load
     from gapgram.model_info import model_info
@@ -32,11 +36,14 @@ def command(model: str, pattern: str | None, top: int, as_json: bool) -> None:
         else:
             print(table(["gram", "count"], [[g["gram"], f"{g['count']:,}"] for g in named]))
         return
+    if classes:
+        _show_classes(opened, top, as_json)
+        return
     if as_json:
         print_json(info)
         return
-    names = ("model", "order", "lattice", "weights", "words", "sentences", "vocabulary", "grams", "layout", "bytes")
-    for name in names:
+    about_text = ("words", "sentences", "vocabulary")
+    for name in ("model", "order", "lattice", "classes", "weights", *about_text, "grams", "layout", "bytes"):
         value = info[name]
         print(f"{name:20}{value:,}" if isinstance(value, int) else f"{name:20}{value}")
     by_part = ", ".join(f"{name} {value:.2f}" for name, value in info["bytes_per_gram_by_part"].items())
@@ -49,6 +56,21 @@ def command(model: str, pattern: str | None, top: int, as_json: bool) -> None:
         _print_learned(info["learned"])
     print(f"\n{_pattern_table(info['patterns'])}")
     print(f"\nsignature           {info['signature']}")
+
+
+def _show_classes(model: Model, top: int, as_json: bool) -> None:
+    from gapgram.errors import UsageError
+    from gapgram.model_info import class_info
+    from gapgram.report import table
+
+    if not model.counts.class_names:
+        raise UsageError("the model has no word classes: train a glm on a larger text, or name them (--classes)")
+    found = class_info(model, top)
+    if as_json:
+        print_json({"classes": found, "signature": str(model.signature)})
+        return
+    rows = [[c["class"], f"{c['words']:,}", " ".join(c["most_frequent"])] for c in found]
+    print(table(["class", "words", "most frequent"], [[name, n, words] for name, n, words in rows], left=1))
 
 
 def _print_learned(learned: dict[str, Any]) -> None:

@@ -127,15 +127,21 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
         if places[p, REACH] == 0:
             root = p
             row = places[p, FIRST_ROW] + min(context_at(tables, p, 0)[2], places[p, N_ROWS] - 1)
+            class_of, n_words, of_classes = tables.class_of, places[p, N_GRAMS], places[p, OF_CLASSES] > 0
+            bit, width, code_mask = places[p, GRAM_BIT], places[p, WIDTH], (np.int64(1) << places[p, CODE_BITS]) - 1
+            listed = first_listed(tables, code_mask)
             for i in range(n):
                 word = np.int64(ids[begin + i])
-                if places[p, OF_CLASSES] and word < tables.class_of.size:
-                    word = np.int64(tables.class_of[word])
-                if word >= places[p, N_GRAMS]:
+                if of_classes and word < class_of.size:
+                    word = np.int64(class_of[word])
+                if word >= n_words:
                     word = np.int64(0)
+                count = read_bits(grams, bit + word * width, width) & code_mask
+                if count >= listed:
+                    count = listed_count(tables, p, word, count)
                 keys[i] = key_of(word, key_bits)
                 entries[p, at + i] = word
-                counts[p, at + i] = word_and_count(tables, p, word)[1]
+                counts[p, at + i] = count
                 rows[p, at + i] = row
             continue
         tail, distance, reach = places[p, TAIL], places[p, NEAREST], places[p, REACH]
@@ -291,16 +297,18 @@ def only_chains(edge_base):
 
 
 @kernel
-def chain_values(ids, begin, n, at, counts, rows, uniform, model, values):
+def _chain_values(ids, first, step, n, at, counts, rows, uniform, model, values):
     """[pattern, position]: the probability of the word under each pattern that falls back along its chain."""
-    discounts, row_values = model.discounts, model.row_values
+    discounts, row_values, given_class = model.discounts, model.row_values, model.given_class
+    edge_base, edge_to, places = model.edge_base, model.edge_to, model.tables.places
     given = np.ones(n)
-    for i in range(n if model.given_class.size > 0 else 0):
-        given[i] = given_class(model, ids[begin + i])
+    for i in range(n if given_class.size > 0 else 0):
+        word = ids[first + i * step]
+        given[i] = given_class[word] if word < given_class.size else 0.0
     for p in range(values.shape[0]):
         d1, d2, d3 = discounts[p, 1], discounts[p, 2], discounts[p, 3]
-        down = model.edge_to[model.edge_base[p]] if p > 0 else np.int64(0)
-        of_classes = model.tables.places[p, OF_CLASSES] > 0
+        down = edge_to[edge_base[p]] if p > 0 else np.int64(0)
+        of_classes = places[p, OF_CLASSES] > 0
         for i in range(n):
             row = rows[p, at + i]
             below = values[down, i] if p > 0 else uniform
@@ -315,19 +323,61 @@ def chain_values(ids, begin, n, at, counts, rows, uniform, model, values):
 
 
 @kernel
-def chance_of(ids, t, i, column, available, counts, rows, uniform, model, chains, values, logits, shares):
-    """The probability of the word ids[t], located in a column; of `values`, where there are chains, it has place i."""
-    first, last = model.start_base[available], model.start_base[available + 1]
-    if not chains:
-        rest = share(ids, t, rows, column, available, model, logits, shares)
-        return probability(ids[t], counts, rows, column, model, shares, rest * uniform)
-    if last - first == 1:
-        return values[model.starts[first], i]
-    weigh_starts(ids, t, rows, column, available, model, logits, shares)
-    chance = 0.0
-    for s in range(first, last):
-        chance += shares[model.starts[s]] * values[model.starts[s], i]
-    return chance
+def _mix(ids, first, step, n, at, available, rows, values, model, out):
+    """out[i]: the values of the patterns that a prediction starts from, mixed as `weigh_starts` says, in one loop."""
+    row_values, gate_table, start_base, starts = model.row_values, model.gate_table, model.start_base, model.starts
+    n_patterns, order, gated = values.shape[0], start_base.size - 1, gate_table.size > 0
+    logits = np.zeros(n_patterns)
+    for i in range(n):
+        begin, end = start_base[available[i]], start_base[available[i] + 1]
+        if end - begin == 1:
+            out[i] = values[starts[begin], i]
+            continue
+        if gated:
+            feature = n_patterns * BUCKETS + available[i]
+            for q in range(n_patterns):
+                logits[q] = gate_table[feature, q]
+            for s in range(begin, end):
+                p = starts[s]
+                feature = p * BUCKETS + int(row_values[rows[p, at + i], BUCKET])
+                for q in range(n_patterns):
+                    logits[q] += gate_table[feature, q]
+            for k in range(1, available[i] + 1):
+                feature = word_row(n_patterns, order, k, word_bucket(ids[first + i * step - k]))
+                for q in range(n_patterns):
+                    logits[q] += gate_table[feature, q]
+        largest = -np.inf
+        for s in range(begin, end):
+            largest = max(largest, logits[starts[s]])
+        total = 0.0
+        chance = 0.0
+        for s in range(begin, end):
+            p = starts[s]
+            weight = row_values[rows[p, at + i], WEIGHT] * math.exp(logits[p] - largest)
+            total += weight
+            chance += weight * values[p, i]
+        out[i] = chance / total
+
+
+@kernel
+def chances(ids, first, step, n, at, available, counts, rows, uniform, model, out):
+    """out[i]: the probability of word ids[first + i * step], located in column at+i, available[i] words being known.
+
+    The word k places before it is ids[first + i * step - k]. A kernel that is called for each word by itself, with all
+    arrays of a model, would spend more on the call than on the work.
+    """
+    n_patterns = model.discounts.shape[0]
+    if only_chains(model.edge_base):
+        values = np.empty((n_patterns, n), np.float64)
+        _chain_values(ids, first, step, n, at, counts, rows, uniform, model, values)
+        _mix(ids, first, step, n, at, available, rows, values, model, out)
+        return
+    shares = np.empty(n_patterns, np.float64)
+    logits = np.empty(n_patterns, np.float64)
+    for i in range(n):
+        t = first + i * step
+        rest = share(ids, t, rows, at + i, available[i], model, logits, shares)
+        out[i] = probability(ids[t], counts, rows, at + i, model, shares, rest * uniform)
 
 
 @kernel
@@ -342,29 +392,13 @@ def score_positions(ids, available, uniform, model, out):
     entries = np.full((n_patterns, halo + block), -1, np.int64)
     counts = np.zeros((n_patterns, halo + block), np.int64)
     rows = np.zeros((n_patterns, halo + block), np.int64)
-    shares = np.empty(n_patterns, np.float64)
-    logits = np.empty(n_patterns, np.float64)
-    chains = only_chains(model.edge_base)
-    start_base, starts = model.start_base, model.starts
-    values = np.empty((n_patterns, block), np.float64)
     for begin in range(0, ids.size, block):
         end = min(begin + block, ids.size)
         locate(ids, available, begin, end, halo, entries, counts, rows, model.tables)
-        if chains:
-            chain_values(ids, begin, end - begin, halo, counts, rows, uniform, model, values)
+        known, found = available[begin:end], out[begin:end]
+        chances(ids, begin, 1, end - begin, halo, known, counts, rows, uniform, model, found)
         for i in range(end - begin):
-            t = begin + i
-            if ids[t] == START:
-                out[t] = 0.0
-                continue
-            first = start_base[available[t]]
-            if chains and start_base[available[t] + 1] - first == 1:  # as `chance_of` has it, a fifth of the time saved
-                chance = values[starts[first], i]
-            else:
-                chance = chance_of(
-                    ids, t, i, halo + i, available[t], counts, rows, uniform, model, chains, values, logits, shares
-                )
-            out[t] = math.log10(chance)
+            found[i] = math.log10(found[i]) if ids[begin + i] != START else 0.0
         if end < ids.size:
             entries[:, :halo] = entries[:, block : block + halo]
 

@@ -20,8 +20,8 @@ import numpy as np
 
 from gapgram.kernels.gate import FREQUENT_WORDS
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.lookup import chain_values, chance_of, locate, locate_few, only_chains
-from gapgram.kernels.tables import FIRST_CONTEXT, N_CONTEXTS, REACH, ROW_BITS, ROW_MASK, STRIDE
+from gapgram.kernels.lookup import chances, locate, locate_few
+from gapgram.kernels.tables import N_CONTEXTS, REACH, context_at
 
 
 class Plan(NamedTuple):
@@ -51,12 +51,10 @@ def gate_word(word):
 
 
 @kernel
-def is_seen(places, contexts, p, context):
+def is_seen(tables, p, context):
     """Whether a context of pattern p was seen: it has statistics, or grams."""
-    stride = places[p, STRIDE]
-    record = places[p, FIRST_CONTEXT] + min(context, places[p, N_CONTEXTS] - 1) * stride
-    this, following = contexts[record], contexts[record + stride]
-    return this & ROW_MASK != 0 or following >> ROW_BITS > this >> ROW_BITS
+    begin, end, row = context_at(tables, p, min(context, tables.places[p, N_CONTEXTS] - 1))
+    return row != 0 or end > begin
 
 
 @kernel
@@ -66,7 +64,7 @@ def width_of(plan, order):
 
 
 @kernel
-def _next_keys(keys, words, entries, at, plan, order, places, contexts, out):
+def _next_keys(keys, words, entries, at, plan, order, tables, out):
     """The keys after words that were located in the columns from `at` on."""
     slots, reader_base, readers = plan.slots, plan.reader_base, plan.readers
     base = order if plan.gated else 1
@@ -82,9 +80,9 @@ def _next_keys(keys, words, entries, at, plan, order, places, contexts, out):
             seen = False
             if place >= 0:
                 for r in range(reader_base[s], reader_base[s + 1]):
-                    seen = seen or is_seen(places, contexts, readers[r], place)
+                    seen = seen or is_seen(tables, readers[r], place)
             if seen:
-                longest = max(longest, places[pattern, REACH] + slots[s, 1])
+                longest = max(longest, tables.places[pattern, REACH] + slots[s, 1])
             out[i, base + s] = place if seen else -1
         out[i, 0] = longest if plan.forgetful else min(np.int64(keys[i, 0]) + 1, order - 1)
 
@@ -112,28 +110,16 @@ def extend(keys, words, stride, plan, order, uniform, model, out, scores, length
         for i in range(n):
             entries[pattern, first + i] = keys[i, base + s]
     locate(words, available, 0, n, at, entries, counts, rows, model.tables)
-    _next_keys(keys, words, entries, at, plan, order, model.tables.places, model.tables.contexts, out)
-    chains = only_chains(model.edge_base)
-    values = np.empty((n_patterns, n))
-    logits = np.empty(n_patterns)
-    shares = np.empty(n_patterns)
-    if chains:
-        chain_values(words, 0, n, at, counts, rows, uniform, model, values)
-    start_base, starts = model.start_base, model.starts
-    heard = np.zeros(order, np.int32)
+    _next_keys(keys, words, entries, at, plan, order, model.tables, out)
+    heard = np.zeros((n, order), np.int32)
     for i in range(n):
-        heard[order - 1] = words[i]
+        heard[i, order - 1] = words[i]
         if plan.gated:
             for k in range(1, order):
-                heard[order - 1 - k] = keys[i, k]
-        first = start_base[available[i]]
-        if chains and start_base[available[i] + 1] - first == 1:
-            chance = values[starts[first], i]
-        else:
-            chance = chance_of(
-                heard, order - 1, i, at + i, available[i], counts, rows, uniform, model, chains, values, logits, shares
-            )
-        scores[i] = math.log10(chance)
+                heard[i, order - 1 - k] = keys[i, k]
+    chances(heard.reshape(-1), order - 1, order, n, at, available, counts, rows, uniform, model, scores)
+    for i in range(n):
+        scores[i] = math.log10(scores[i])
         lengths[i] = 1
         for p in range(1, n_patterns):
             if entries[p, at + i] >= 0:
@@ -159,13 +145,7 @@ def score_last(ids, order, uniform, model):
     counts = np.zeros((n_patterns, ids.size), np.int64)
     rows = np.zeros((n_patterns, ids.size), np.int64)
     locate_few(ids, order, entries, counts, rows, model.tables)
-    last, chains = ids.size - 1, only_chains(model.edge_base)
-    values = np.empty((n_patterns, 1))
-    if chains:
-        chain_values(ids, last, 1, last, counts, rows, uniform, model, values)
-    return math.log10(
-        chance_of(
-            ids, last, 0, last, min(last, order - 1), counts, rows, uniform, model, chains, values,
-            np.empty(n_patterns), np.empty(n_patterns),
-        )
-    )  # fmt: skip
+    last, found = ids.size - 1, np.empty(1)
+    available = np.full(1, min(last, order - 1), np.int16)
+    chances(ids, last, 1, 1, last, available, counts, rows, uniform, model, found)
+    return math.log10(found[0])

@@ -51,7 +51,7 @@ class ReferenceModel:
         if not total:
             return self._below(pattern, word, before)
         count = self.counts.counts[pattern].get((context, word), 0)
-        first = max(count - self._discount(pattern, count), 0) / total
+        first = max(count - self.discount(pattern, count), 0) / total
         return first + self.backoff(pattern, before) * self._below(pattern, word, before)
 
     def backoff(self, pattern: Pattern, before: Sequence[str]) -> float:
@@ -63,7 +63,7 @@ class ReferenceModel:
         types = self.counts.types(pattern, context)
         return sum(d * n for d, n in zip(self.discounts[pattern], types, strict=True)) / total
 
-    def _discount(self, pattern: Pattern, count: int) -> float:
+    def discount(self, pattern: Pattern, count: int) -> float:
         return 0.0 if count == 0 else self.discounts[pattern][min(count, 3) - 1]
 
     def _below(self, pattern: Pattern, word: str, before: Sequence[str]) -> float:

@@ -114,13 +114,16 @@ class PatternShare(BaseModel):
     """What one pattern says about a word.
 
     `kept` are its words, null for a gap, the oldest first. `total` counts what followed them, `count` how much of it
-    was the word; `discount` is what is taken off the count, `backoff` is g, `share` the weight the pattern received,
-    `contribution` what it adds to the probability and `part` which part of the probability that is.
+    was the word; of a pattern of `classes` it is the word's class that is counted, and `given_class` is the
+    probability of the word in it. `discount` is what is taken off the count, `backoff` is g, `share` the weight the
+    pattern received, `contribution` what it adds to the probability and `part` which part of the probability that is.
     """
 
     pattern: str
     kept: list[str | None]
     chain: bool
+    classes: bool
+    given_class: float
     total: int
     count: int
     discount: float

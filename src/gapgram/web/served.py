@@ -136,7 +136,9 @@ class ServedModel:
         return answers.PatternShare(
             pattern=share.pattern,
             kept=_kept(share),
-            chain=Pattern.parse(share.pattern).is_contiguous,
+            chain=Pattern.parse(share.pattern).is_contiguous and not share.classes,
+            classes=share.classes,
+            given_class=share.given_class,
             total=share.total,
             count=share.count,
             discount=discounts[min(share.count, 3) - 1] if share.count else 0.0,

@@ -30,6 +30,7 @@ RATE = 0.02
 HOLD = 3.0  # observations that the start is worth
 LIFT = -0.7  # of the log odds of falling back, at the start
 EPOCHS = 3
+_PART = 1 << 12
 REPORTED = 100_000  # positions that the report looks at
 LIMITS = np.array([1.0, 2.0, 3.0])  # D1, D2, D3+ stay between 0 and these
 
@@ -100,8 +101,9 @@ class Problem:
 
     def mean_loss(self, values: Parameters) -> float:
         """The mean of -ln P over the sample, or over its beginning, which is as good a sample, where it is large."""
-        n = min(len(self.sample), REPORTED)
-        return self.add_gradient(values, self.zeros(), 0, n) / max(1, n)
+        gradients, n = self.zeros(), min(len(self.sample), REPORTED)
+        losses = [self.add_gradient(values, gradients, *bounds) for bounds in _parts(n)]
+        return sum(losses) / max(1, n)
 
     def zeros(self) -> Parameters:
         """Parameters of the problem's size, all 0."""
@@ -116,8 +118,14 @@ class Problem:
 
     def mean_weights(self, values: Parameters) -> list[float]:
         """The mean weight of each pattern."""
-        means = fitting.mean_weights(self.sample.features[:REPORTED], self.log_prior[:REPORTED], values.table)
-        return [round(float(mean), 6) for mean in means]
+        n_patterns = len(self.down)
+        sums, having = np.zeros(n_patterns), np.zeros(n_patterns)
+        for begin, end in _parts(min(len(self.sample), REPORTED)):
+            features = self.sample.features[begin:end]
+            found = (features[:, :n_patterns] >= 0).sum(axis=0)
+            sums += found * fitting.mean_weights(features, self.log_prior[begin:end], values.table)
+            having += found
+        return [round(float(mean), 6) for mean in sums / np.maximum(having, 1)]
 
     def fit(self, *, shown: bool = False) -> Parameters:
         """Minimise by Adam over the sample several times, in its order, with a rate that falls to nothing."""
@@ -148,6 +156,11 @@ class Problem:
         weights = Weights("learned", form, rows, values.table.copy(), values.lift.copy(), report)
         usual = self.discounts
         return weights, Discounts(values.discounts, usual.fallbacks, fitted=True, estimated=usual.values)
+
+
+def _parts(n: int) -> list[tuple[int, int]]:
+    """Bounds of parts of a sample that is never read at once, because it may be larger than the memory."""
+    return [(begin, min(begin + _PART, n)) for begin in range(0, n, _PART)]
 
 
 def _batches(n: int) -> list[tuple[int, int]]:

@@ -4,7 +4,7 @@ import { draw, make } from "./dom.js";
 import { drawn, LABEL, label, layout, radius, UNIFORM } from "./lattice_layout.js";
 import { bits, oneIn, percent, probability, said, whole } from "./numbers.js";
 
-const context = (p) => (p.kept.length ? `“${p.kept.map((word) => said(word ?? "_")).join(" ")}”` : "no context");
+const context = (p) => (p.kept.length ? `“${p.kept.map((word) => said(word ?? "_")).join(" ")}”` : p.classes ? "no context, classes" : "no context");
 
 function told(p, word, order) {
   const unknown = p.kept?.includes("<unk>") ? " <unk> stands for a word that the model does not know." : "";
@@ -14,6 +14,9 @@ function told(p, word, order) {
 function counted(p, word, order) {
   if (p.id === UNIFORM) return "What is left over is shared evenly between all words of the vocabulary, unknown ones included.";
   if (p.total === 0) return "This was never seen, so that all of its weight is passed on to patterns with fewer words.";
+  if (p.classes) {
+    return `These are classes of words, each named by one of its words. The class of “${word}” is ${whole(p.count)} of ${whole(p.total)} that follow, and the word is ${percent(p.given_class)} of its class.`;
+  }
   if (p.kept.length === order - 1 && p.chain) {
     return `These words were followed by ${whole(p.total)} word${p.total === 1 ? "" : "s"} in the training text, ${whole(p.count)} of them “${word}”.`;
   }
@@ -33,6 +36,7 @@ function figures(p, explanation) {
     ["frequency, discounted", probability(p.discounted)],
     ["g, passed on", p.backoff.toFixed(3)],
     ["weight received", percent(p.share)],
+    ...(p.classes ? [["the word in its class", percent(p.given_class)]] : []),
     ["adds to the probability", probability(p.contribution)],
     ["that is of it", percent(p.part)],
   ];

@@ -11,7 +11,7 @@ export const RADIUS = { least: 4, most: 25 };
 export const LABEL = 33; // the height of the words under a disc; edges begin below them
 export const UNIFORM = "uniform";
 
-const mask = (p) => parseInt(p.pattern, 2);
+const mask = (p) => parseInt(p.pattern.replaceAll("2", "1"), 2) + (p.classes ? 0.5 : 0);
 const size = (p) => p.kept.filter((word) => word !== null).length;
 
 export function drawn(patterns) {
@@ -58,8 +58,8 @@ export const radius = (part) => RADIUS.least + (RADIUS.most - RADIUS.least) * Ma
 // The kept words and gaps in so many pixels; the longest words are shortened first.
 export function label(node, pixels) {
   if (node.id === UNIFORM) return "all words alike";
-  if (node.kept.length === 0) return "no context •";
-  const words = [...node.kept.map((word) => word ?? "_"), "•"].map(said);
+  if (node.kept.length === 0) return node.classes ? "no context {•}" : "no context •";
+  const words = [...node.kept.map((word) => word ?? "_"), node.classes ? "{•}" : "•"].map(said);
   const room = Math.floor(pixels / 6.9);
   while (words.join(" ").length > room) {
     const longest = words.reduce((best, word, i) => (word.length > words[best].length ? i : best), 0);
