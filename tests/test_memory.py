@@ -19,7 +19,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gapgram
-from conftest import Ran
 from corpora import corpus_of, texts_and_lattices, toy_text
 from gapgram import GapgramError, Lattice
 from gapgram import memory as machine
@@ -326,7 +325,7 @@ def test_an_interrupted_run_from_sentences_leaves_nothing(tmp_path: Path, monkey
 
 
 def test_the_command_says_what_is_kept(
-    text: Path, whole: bytes, cli: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+    text: Path, whole: bytes, cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     note = WorkFolder.note
 
