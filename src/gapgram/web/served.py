@@ -205,7 +205,7 @@ class _Watched:
 def _kept(share: Share) -> list[str | None]:
     """The words of a pattern's context, None for a gap; a word of the text may itself be written `_`."""
     words = share.context.split(" ") if share.context else []
-    kept = [place == "1" for place in share.pattern[:-1]]
+    kept = [place != "0" for place in share.pattern[:-1]]
     return [word if keep else None for word, keep in zip(words, kept, strict=True)]
 
 
