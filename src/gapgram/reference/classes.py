@@ -6,7 +6,7 @@ place, and from the empty pattern of classes to the empty pattern of words.
 
     >>> words = ReferenceModel(ReferenceCounts([["a", "x"], ["b", "x"], ["a", "y"]], Lattice.chain(2)))
     >>> classes = ReferenceModel(ReferenceCounts([["L", "R"], ["L", "R"], ["L", "R"]], Lattice.chain(2)))
-    >>> class_of, met = {"a": "L", "b": "L", "x": "R", "y": "R"}, {"a": 2, "b": 1, "x": 2, "y": 1}
+    >>> class_of, met = {"a": "L", "b": "L", "x": "R", "y": "R"}, {"a": 2, "b": 1, "x": 2, "y": 1, "</s>": 3}
     >>> both = ReferenceClasses(words, classes, class_of, met)
     >>> top = Pattern.of(1).of_classes
     >>> round(sum(both.probability_under(top, word, ["b"]) for word in words.counts.vocabulary), 12)
