@@ -46,7 +46,8 @@ from gapgram.report import table
 MODELS = {
     "mkn": ["--model", "mkn"],
     "glm uniform": ["--weights", "uniform"],
-    "glm learned": ["--weights", "learned"],
+    "glm learned": ["--weights", "learned", "--classes", "none"],
+    "glm classes": ["--weights", "learned", "--classes", "auto"],
 }
 COMPACT = ["--layout", "compact"]  # for every model once more, where `gapgram train` knows it
 PEER = "KenLM"

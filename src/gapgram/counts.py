@@ -229,7 +229,6 @@ class Counts:
             vocabulary = Vocabulary(arrays["words"], arrays["word_offsets"], arrays["word_slots"])
         else:
             vocabulary = Vocabulary.unpacked(arrays["words"], arrays["word_lengths"])
-            vocabulary.offsets.flags.writeable = vocabulary.slots.flags.writeable = False
         lattice = Lattice.parse(metadata["lattice"], metadata["order"])
         tables = Tables(**{name: arrays[name] for name in Tables._fields if name in arrays})
         names, quantised = tuple(metadata.get("classes", ())), metadata.get("quantised", 0)

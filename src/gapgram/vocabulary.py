@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,10 @@ class Vocabulary:
     (True, False)
     """
 
-    def __init__(self, pool: npt.NDArray[np.uint8], offsets: Array, slots: Array) -> None:
-        self.pool, self.offsets, self.slots = pool, offsets, slots
+    def __init__(self, pool: npt.NDArray[np.uint8], offsets: Array, slots: Array | None = None) -> None:
+        self.pool, self.offsets = pool, offsets
+        if slots is not None:
+            self.slots = slots
         self._asked: dict[str, int] = {}
 
     @classmethod
@@ -46,9 +49,16 @@ class Vocabulary:
         np.cumsum(lengths, out=offsets[1:])
         if offsets[-1] != pool.size:
             raise ValueError(f"words of {offsets[-1]:,} bytes in all, found {pool.size:,} bytes")
-        slots = np.empty(slots_for(len(lengths)), np.int64)
-        kernels.fill_slots(slots, pool, offsets, len(lengths))
-        return cls(pool, offsets, slots)
+        offsets.flags.writeable = False
+        return cls(pool, offsets)
+
+    @cached_property
+    def slots(self) -> Array:
+        """The hash table of the words, made when it is first needed where it does not come from a file."""
+        slots = np.empty(slots_for(len(self)), np.int64)
+        kernels.fill_slots(slots, self.pool, self.offsets, len(self))
+        slots.flags.writeable = False
+        return slots
 
     def packed(self) -> dict[str, npt.NDArray[Any]]:
         """What `unpacked` needs, by name, in as few bytes as it takes."""

@@ -24,6 +24,7 @@ belong together, so every distribution sums to one.
 from __future__ import annotations
 
 import math
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -56,7 +57,8 @@ from gapgram.kernels.tables import (
 from gapgram.kernels.words import START
 
 SCALE, BACKOFF, WEIGHT, BUCKET = 0, 1, 2, 3
-BLOCK = 512
+BLOCK = 256
+_LITTLE = sys.byteorder == "little"
 
 
 class ModelArrays(NamedTuple):
@@ -83,12 +85,14 @@ def _search(grams, bit, width, code_bits, key_bits, keys, low, high, spread, gue
     guess[i] is where it is looked for first; spread[i] is how many grams the context has. `found` receives the whole
     gram, or stays -1. All searches take a step before any takes its next: their reads do not wait for each other.
     """
+    halves, first_half = grams.view(np.uint32), bit >> 5  # of words of 64 bits: what 32-bit grams are
+    halved = width == 32 and _LITTLE
     while n_active > 0:
         still = 0
         for a in range(n_active):
             i = active[a]
             g = guess[i]
-            gram = read_bits(grams, bit + g * width, width)
+            gram = np.int64(halves[first_half + g]) if halved else read_bits(grams, bit + g * width, width)
             difference = keys[i] - (gram >> code_bits)
             if difference == 0:
                 found[i] = gram
@@ -114,7 +118,12 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
     """
     n = end - begin
     places, grams, parts = tables.places, tables.grams, tables.parts
+    word_keys = np.empty(n, np.int64)
+    # Of the positions whose context was seen: which they are, and of each search what `_search` takes.
+    seen = np.empty(n + 1, np.int64)
+    chosen = np.empty(n + 1, np.int64)
     keys = np.empty(n, np.int64)
+    own_rows = np.empty(n, np.int64)
     low = np.empty(n, np.int64)
     high = np.empty(n, np.int64)
     spread = np.empty(n, np.int64)
@@ -139,7 +148,7 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
                 count = read_bits(grams, bit + word * width, width) & code_mask
                 if count >= listed:
                     count = listed_count(tables, p, word, count)
-                keys[i] = key_of(word, key_bits)
+                word_keys[i] = key_of(word, key_bits)
                 entries[p, at + i] = word
                 counts[p, at + i] = count
                 rows[p, at + i] = row
@@ -150,39 +159,40 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
         row_at, last_row = places[p, FIRST_ROW], places[p, FIRST_ROW] + places[p, N_ROWS] - 1
         code_mask = (np.int64(1) << code_bits) - 1
         listed = first_listed(tables, code_mask)
+        n_seen = 0
         for i in range(n):
-            context = np.int64(-1)
-            if available[begin + i] >= reach:
-                context = min(entries[tail, at + i - distance], last_context)
-                rows[p, at + i] = row_at
-            else:
-                rows[p, at + i] = -1
-            entries[p, at + i] = context  # until the gram is found
-        read_contexts(tables, p, entries[p, at : at + n], low, spread, rows[p, at : at + n])
+            long_enough = available[begin + i] >= reach
+            context = min(entries[tail, at + i - distance], last_context) if long_enough else np.int64(-1)
+            rows[p, at + i] = row_at if long_enough else -1
+            entries[p, at + i] = -1
+            counts[p, at + i] = 0
+            seen[n_seen] = i
+            chosen[n_seen] = context
+            n_seen += context >= 0
+        own_rows[:n_seen] = 0
+        read_contexts(tables, p, chosen[:n_seen], low, spread, own_rows)
         for k in range(parts.shape[1]):
             part = parts[p, k]
             if part > root:  # a gram was only seen if each of its parts was
-                for i in range(n):
-                    spread[i] *= entries[part, at + i] >= 0
+                for j in range(n_seen):
+                    spread[j] *= entries[part, at + seen[j]] >= 0
         n_active = 0
-        for i in range(n):
-            high[i] = low[i] + spread[i]
-            guess[i] = low[i] + (keys[i] * spread[i] >> key_bits)
-            found[i] = -1
-            active[n_active] = i
-            n_active += spread[i] > 0
+        for j in range(n_seen):
+            rows[p, at + seen[j]] = min(row_at + own_rows[j], last_row)
+            keys[j] = word_keys[seen[j]]
+            high[j] = low[j] + spread[j]
+            guess[j] = low[j] + (keys[j] * spread[j] >> key_bits)
+            found[j] = -1
+            active[n_active] = j
+            n_active += spread[j] > 0
         _search(grams, bit, width, code_bits, key_bits, keys, low, high, spread, guess, active, n_active, found)
-        for i in range(n):
-            entry = np.int64(-1)
-            count = np.int64(0)
-            if found[i] >= 0:
-                entry = guess[i]
-                count = found[i] & code_mask
+        for j in range(n_seen):
+            if found[j] >= 0:
+                count = found[j] & code_mask
                 if count >= listed:
-                    count = listed_count(tables, p, entry, count)
-            entries[p, at + i] = entry
-            counts[p, at + i] = count
-            rows[p, at + i] = min(rows[p, at + i], last_row)
+                    count = listed_count(tables, p, guess[j], count)
+                entries[p, at + seen[j]] = guess[j]
+                counts[p, at + seen[j]] = count
 
 
 @kernel
@@ -328,24 +338,39 @@ def _mix(ids, first, step, n, at, available, rows, values, model, out):
     row_values, gate_table, start_base, starts = model.row_values, model.gate_table, model.start_base, model.starts
     n_patterns, order, gated = values.shape[0], start_base.size - 1, gate_table.size > 0
     logits = np.zeros(n_patterns)
+    features = np.empty(n_patterns + order + 1, np.int64)
+    gate = gate_table.reshape(-1)
     for i in range(n):
         begin, end = start_base[available[i]], start_base[available[i] + 1]
         if end - begin == 1:
             out[i] = values[starts[begin], i]
             continue
         if gated:
-            feature = n_patterns * BUCKETS + available[i]
-            for q in range(n_patterns):
-                logits[q] = gate_table[feature, q]
+            features[0] = (n_patterns * BUCKETS + available[i]) * n_patterns
+            n_features = 1
             for s in range(begin, end):
                 p = starts[s]
-                feature = p * BUCKETS + int(row_values[rows[p, at + i], BUCKET])
-                for q in range(n_patterns):
-                    logits[q] += gate_table[feature, q]
+                features[n_features] = (p * BUCKETS + int(row_values[rows[p, at + i], BUCKET])) * n_patterns
+                n_features += 1
             for k in range(1, available[i] + 1):
-                feature = word_row(n_patterns, order, k, word_bucket(ids[first + i * step - k]))
-                for q in range(n_patterns):
-                    logits[q] += gate_table[feature, q]
+                row = word_row(n_patterns, order, k, word_bucket(ids[first + i * step - k]))
+                features[n_features] = row * n_patterns
+                n_features += 1
+            whole = n_patterns - n_patterns % 4
+            for q in range(0, whole, 4):  # four sums at a time stay in registers
+                a, b, c, d = 0.0, 0.0, 0.0, 0.0
+                for f in range(n_features):
+                    place = features[f] + q
+                    a += gate[place]
+                    b += gate[place + 1]
+                    c += gate[place + 2]
+                    d += gate[place + 3]
+                logits[q], logits[q + 1], logits[q + 2], logits[q + 3] = a, b, c, d
+            for q in range(whole, n_patterns):
+                a = 0.0
+                for f in range(n_features):
+                    a += gate[features[f] + q]
+                logits[q] = a
         largest = -np.inf
         for s in range(begin, end):
             largest = max(largest, logits[starts[s]])
