@@ -235,6 +235,8 @@ def test_classes_that_are_found_have_the_names_of_their_most_frequent_words(foun
         ({"weights": "uniform", "classes": "auto"}, "classes are for a glm with learned weights"),
         ({"lattice": "full+chain", "classes": "none"}, "the lattice has patterns of classes: say which"),
         ({"classes": "missing.tsv"}, "classes 'missing.tsv': no such file; expected a number, none, auto, or a file"),
+        ({"classes": "."}, "classes '.': a folder; expected a number, none, auto, or a file"),
+        ({"lattice": "full+foo"}, "lattice 'full+foo': expected chain or full on either side of +"),
         ({"classes": 0}, "0 classes: expected 1 or more, none, auto, or a file"),
     ],
 )
@@ -270,3 +272,11 @@ def test_training_with_a_file_of_classes(own_classes: Path, cli: Callable[..., A
     ran = cli("train", tmp_path / "text", "-o", tmp_path / "m", "-n", 3, "--classes", own_classes, "--json")
     assert ran.json["classes"] == 3
     assert ran.json["lattice"] == "full+chain"
+
+
+def test_the_file_of_classes_is_never_replaced(own_classes: Path, cli: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("a b c\n")
+    before = own_classes.read_bytes()
+    ran = cli("train", tmp_path / "text", "-o", own_classes, "--classes", own_classes)
+    assert "is read and would be replaced" in ran.err
+    assert own_classes.read_bytes() == before

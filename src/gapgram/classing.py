@@ -53,8 +53,9 @@ class ClassSource:
                 raise UsageError(f"{text} classes: expected 1 or more, none, auto, or a file of words and classes")
             return cls(k=int(text))
         if not Path(text).is_file():
+            found = "a folder" if Path(text).is_dir() else "no such file"
             raise UsageError(
-                f"classes {str(text)!r}: no such file; expected a number, none, auto, or a file of words and classes"
+                f"classes {str(text)!r}: {found}; expected a number, none, auto, or a file of words and classes"
             )
         return cls(path=Path(text))
 

@@ -87,6 +87,8 @@ class Lattice:
             if shorts[1:] not in ([], list(map(str, lattice.patterns))):
                 raise UsageError(f"lattice {text!r}: expected {shorts[0]} alone, or patterns alone")
             return lattice
+        if plus:
+            raise UsageError(f"lattice {text!r}: expected chain or full on either side of +, such as full+chain")
         if shorts and shorts[0] == "custom":
             shorts = shorts[1:]
         if not shorts:

@@ -114,7 +114,8 @@ def train(
     if size is not None:
         parse_size(size, "size")
     if output is not None:
-        read = [path for paths in (texts, held_out_texts) if paths is not None for path in text.as_paths(paths)]
+        inputs = (texts, held_out_texts, source.path if source is not None else None)
+        read = [path for paths in inputs if paths is not None for path in text.as_paths(paths)]
         container.check_place(output, read)
         limits = Limits.of(memory, threads, output, tmp)
         if cluster is not None:
