@@ -15,7 +15,7 @@ from gapgram.discounts import estimate_discounts
 from gapgram.errors import DiscountWarning, UsageError
 from gapgram.kernels import fitting
 from gapgram.kernels.gate import context_bucket
-from gapgram.kernels.lookup import BUCKET
+from gapgram.kernels.model_arrays import BUCKET
 from gapgram.kernels.tables import FIRST_ROW
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from gapgram.counts import Counts
 from gapgram.discounts import Discounts
 from gapgram.kernels.gate import context_buckets
-from gapgram.kernels.lookup import BACKOFF, BUCKET, SCALE, WEIGHT
+from gapgram.kernels.model_arrays import BACKOFF, BUCKET, SCALE, WEIGHT
 from gapgram.kernels.tables import FIRST_ROW, N_ROWS
 from gapgram.weights import Weights
 

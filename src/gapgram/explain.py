@@ -13,7 +13,8 @@ import numpy as np
 
 from gapgram.counts import Counts, class_text
 from gapgram.errors import UsageError
-from gapgram.kernels import lookup
+from gapgram.kernels.model_arrays import BACKOFF, SCALE
+from gapgram.kernels.shares import given_class, locate_one
 from gapgram.model_file import ModelParts
 from gapgram.pattern import Pattern
 from gapgram.predict import Source as PredictionSource
@@ -93,7 +94,7 @@ def explain(model: Source, word: str, context: Any = ()) -> Explanation:
         raise UsageError(f"the word {START} starts a sentence and is never predicted")
     ids = np.append(model.context_ids(context), np.int32(model.vocabulary.id(word)))
     column = ids.size - 1
-    _, counts, rows, shares, rest = lookup.locate_one(ids, model.order, model.arrays)
+    _, counts, rows, shares, rest = locate_one(ids, model.order, model.arrays)
     patterns = tuple(
         _pattern_share(model, i, pattern, ids, int(counts[i, column]), int(rows[i, column]), float(shares[i]))
         for i, pattern in enumerate(model.counts.patterns)
@@ -116,11 +117,11 @@ def _pattern_share(
 ) -> PatternShare:
     total = int(model.counts.tables.rows[row, 0])
     left = max(count - float(model.parts.derived["discounts"][i, min(count, 3)]), 0.0)
-    discounted = left * float(model.parts.derived["row_values"][row, lookup.SCALE])
+    discounted = left * float(model.parts.derived["row_values"][row, SCALE])
     places = range(pattern.reach, 0, -1)
     words = [_shown(model.counts, int(ids[-1 - k]), pattern) if k in pattern else "_" for k in places]
-    given = float(lookup.given_class(model.arrays, int(ids[-1]))) if pattern.classes else 1.0
-    backoff = float(model.parts.derived["row_values"][row, lookup.BACKOFF])
+    given = float(given_class(model.arrays, int(ids[-1]))) if pattern.classes else 1.0
+    backoff = float(model.parts.derived["row_values"][row, BACKOFF])
     below = model.counts.lattice.below(pattern) if pattern in model.counts.lattice.patterns else ()
     return PatternShare(
         str(pattern), " ".join(words), total, count, discounted, backoff, share, given,

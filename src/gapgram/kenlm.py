@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gapgram.backoff_model import BackoffModel
-from gapgram.kernels import lookup
+from gapgram.kernels.shares import locate_one
 from gapgram.mixture import Mixture, Part
 from gapgram.model import Model as GapgramModel
 from gapgram.opening import AnyModel, open_model
@@ -165,7 +165,7 @@ def gram_lengths(model: Part, ids: Ids) -> npt.NDArray[np.int64]:
     if isinstance(model, BackoffModel):
         return model.located(ids, np.array([0, ids.size]))[1]
     if isinstance(model, GapgramModel):
-        entries = lookup.locate_one(ids, model.order, model.arrays)[0]
+        entries = locate_one(ids, model.order, model.arrays)[0]
         spans = np.maximum(model.stepper.plan.spans, 1)
         longest: npt.NDArray[np.int64] = np.where(entries >= 0, spans[:, None], 1).max(axis=0)
         return longest

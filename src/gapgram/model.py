@@ -18,9 +18,12 @@ from gapgram.counting import checked_threads
 from gapgram.counts import Counts
 from gapgram.errors import ModelFileError
 from gapgram.explain import Explanation, explain
-from gapgram.kernels import lookup
 from gapgram.kernels.jit import entry
+from gapgram.kernels.lookup import availability
+from gapgram.kernels.model_arrays import ModelArrays
+from gapgram.kernels.scoring import score_positions
 from gapgram.kernels.sentences import score_lines
+from gapgram.kernels.shares import distribution
 from gapgram.kernels.stepping import score_last
 from gapgram.kernels.words import ALLOW_UNKNOWN, SPECIAL_FOUND
 from gapgram.layouts import layout_of
@@ -134,10 +137,10 @@ class Model(Queries):
         )
 
     @cached_property
-    def arrays(self) -> lookup.ModelArrays:
-        """What the lookup kernels take."""
+    def arrays(self) -> ModelArrays:
+        """What kernels take."""
         arrays = self._parts.arrays()
-        return lookup.ModelArrays(self.counts.tables, *(arrays[name] for name in lookup.ModelArrays._fields[1:]))
+        return ModelArrays(self.counts.tables, *(arrays[name] for name in ModelArrays._fields[1:]))
 
     @cached_property
     def uniform(self) -> float:
@@ -147,7 +150,7 @@ class Model(Queries):
     def distribution(self, context: Sentence = ()) -> Floats:
         """P(· | context) as an array over the ids of the vocabulary; it sums to one."""
         ids = np.append(self.context_ids(context), np.int32(0))
-        out: Floats = lookup.distribution(ids, self.order, self.uniform, self.arrays)
+        out: Floats = distribution(ids, self.order, self.uniform, self.arrays)
         return out
 
     @cached_property
@@ -269,11 +272,11 @@ class Model(Queries):
     def positions(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
         """log10 of the probability of every position, in chunks of whole sequences, a chunk a thread."""
         out = np.empty(ids.size)
-        available = lookup.availability(ids, begins, self.order)
+        available = availability(ids, begins, self.order)
 
         def work(bounds: tuple[int, int]) -> None:
             a, b = bounds
-            lookup.score_positions(ids[a:b], available[a:b], self.uniform, self.arrays, out[a:b])
+            score_positions(ids[a:b], available[a:b], self.uniform, self.arrays, out[a:b])
 
         for _ in on_all_cores(work, _chunks(begins), checked_threads(threads)):
             pass

@@ -14,7 +14,7 @@ from gapgram import container
 from gapgram.counts import Counts, given_class, members_of
 from gapgram.discounts import Discounts
 from gapgram.estimator import discount_table, row_values
-from gapgram.kernels.lookup import WEIGHT
+from gapgram.kernels.model_arrays import WEIGHT
 from gapgram.layouts import in_layout
 from gapgram.pattern import Pattern
 from gapgram.weights import Form, Weights

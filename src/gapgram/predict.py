@@ -18,7 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gapgram.errors import UsageError
-from gapgram.kernels import lookup, topk
+from gapgram.kernels import topk
+from gapgram.kernels.model_arrays import ModelArrays
+from gapgram.kernels.shares import distribution
 from gapgram.vocabulary import SPECIAL, START, Vocabulary
 
 Ids = npt.NDArray[np.int32]
@@ -44,7 +46,7 @@ class Source(Protocol):
     @property
     def uniform(self) -> float: ...
     @property
-    def arrays(self) -> lookup.ModelArrays: ...
+    def arrays(self) -> ModelArrays: ...
     @property
     def vocabulary(self) -> Vocabulary: ...
     def context_ids(self, context: Any) -> Ids: ...
@@ -96,7 +98,7 @@ class Predictor:
     def _everything(self, ids: Ids, special: bool) -> tuple[Words, Floats]:
         """All words: where very many are wanted, or all are about equally probable."""
         model = self._model
-        found = lookup.distribution(ids, model.order, model.uniform, model.arrays)
+        found = distribution(ids, model.order, model.uniform, model.arrays)
         words = allowed(np.arange(found.size), special)
         return words, found[words]
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gapgram import corpus as text
 from gapgram.errors import UsageError
-from gapgram.kernels.lookup import sum_sequences
+from gapgram.kernels.scoring import sum_sequences
 from gapgram.predict import Prediction, head_of_distribution
 from gapgram.score import Perplexity
 from gapgram.stepping import State

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gapgram.corpus import TextRules, blocks_of_files, encode
-from gapgram.kernels.lookup import sum_sequences
+from gapgram.kernels.scoring import sum_sequences
 from gapgram.queries import Floats, Ids, sentence_begins
 from gapgram.vocabulary import Vocabulary
 

@@ -17,7 +17,8 @@ from gapgram.ahead import on_all_cores
 from gapgram.errors import UsageError
 from gapgram.kernels import stepping as kernels
 from gapgram.kernels.jit import entry
-from gapgram.kernels.lookup import BACKOFF, ModelArrays, only_chains
+from gapgram.kernels.model_arrays import BACKOFF, ModelArrays
+from gapgram.kernels.scoring import only_chains
 from gapgram.kernels.tables import FIRST_ROW, N_GRAMS, NEAREST, OF_CLASSES, REACH, TAIL
 from gapgram.kernels.words import START
 

@@ -21,7 +21,7 @@ from gapgram.backoff_model import NEVER, BackoffModel, Grams
 from gapgram.container import written_aside
 from gapgram.errors import UsageError
 from gapgram.kernels import backoff as kernels
-from gapgram.kernels.lookup import BACKOFF, SCALE
+from gapgram.kernels.model_arrays import BACKOFF, SCALE
 from gapgram.kernels.tables import FIRST_ROW, ROW_MASK
 from gapgram.model import Model
 from gapgram.pattern import Pattern

@@ -1,7 +1,7 @@
 """Weights from text: what a model would say of each position if it had not seen it, and the gradient.
 
 Statistics of a position under a pattern are five numbers: the count of its gram, and total, N1, N2, N3+
-of its context. The model that is fitted is `kernels.lookup`'s with a gate table: all patterns p that a
+of its context. The model that is fitted is `kernels.model_arrays`'s with a gate table: all patterns p that a
 position allows are mixed in the ratio of
 
     prior[p] exp(sum over the features f of the position of table[f, p])

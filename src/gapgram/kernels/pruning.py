@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.lookup import BACKOFF, SCALE
+from gapgram.kernels.model_arrays import BACKOFF, SCALE
 from gapgram.kernels.tables import COUNT_MASK, ROW_BITS, ROW_MASK, STATISTICS, key_of, more_rows, row_of
 
 GAIN = 0.9

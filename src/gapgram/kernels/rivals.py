@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.lookup import distribution
+from gapgram.kernels.shares import distribution
 from gapgram.kernels.topk import at_least
 from gapgram.kernels.words import END
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.lookup import availability, score_positions, sum_sequences
+from gapgram.kernels.lookup import availability
+from gapgram.kernels.scoring import score_positions, sum_sequences
 from gapgram.kernels.words import END, START, encode_lines
 
 

@@ -20,7 +20,8 @@ import numpy as np
 
 from gapgram.kernels.gate import FREQUENT_WORDS
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.lookup import chances, locate, locate_few
+from gapgram.kernels.lookup import locate, locate_few
+from gapgram.kernels.scoring import chances
 from gapgram.kernels.tables import N_CONTEXTS, REACH, context_at
 
 
@@ -92,7 +93,7 @@ def extend(keys, words, stride, plan, order, uniform, model, out, scores, length
     """Score one word after each of at most `stride` states.
 
     Row i of `out` receives the key after words[i], scores[i] log10 of the word's probability (the bits that
-    `lookup.score_positions` has for it), lengths[i] the length of the longest contiguous gram found.
+    `kernels.scoring.score_positions` has for it), lengths[i] the length of the longest contiguous gram found.
 
     The tables of `model` are those of the model with every distance multiplied by `stride`: so `locate`, which
     looks d columns back for what was d words ago, finds that of all states side by side.

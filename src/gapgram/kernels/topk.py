@@ -20,7 +20,7 @@ import numpy as np
 
 from gapgram.kernels.bits import read_bits
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.lookup import class_masses, class_term, successors
+from gapgram.kernels.shares import class_masses, class_term, successors
 from gapgram.kernels.tables import (
     CODE_BITS,
     FIRST_GRAM,
@@ -91,7 +91,7 @@ def _largest_count(tables, p, first, last, block_counts):
 
 
 class Lists(NamedTuple):
-    """The lists of all patterns of words (`kernels.lookup.successors`), and what each class gets (`class_masses`)."""
+    """The lists of all patterns of words (`kernels.shares.successors`), and what each class gets (`class_masses`)."""
 
     begin: np.ndarray
     end: np.ndarray

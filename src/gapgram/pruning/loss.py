@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gapgram.kernels import pruning as kernels
-from gapgram.kernels.lookup import BACKOFF, BUCKET
+from gapgram.kernels.model_arrays import BACKOFF, BUCKET
 from gapgram.kernels.tables import FIRST_ROW, N_ROWS
 from gapgram.model_file import ModelParts
 from gapgram.pattern import Pattern

@@ -1,0 +1,47 @@
+"""A model as kernels take it: one plain tuple of arrays.
+
+    tables                      `kernels.tables`
+    discounts                   [pattern, 4]: what is taken from a count of 0, 1, 2, 3 or more
+    row_values                  [row, 4]: of a context with these statistics the SCALE that turns a
+                                discounted count into a probability, the BACKOFF probability g, the
+                                WEIGHT among its rivals, and its BUCKET in the gate table
+    edge_base, edge_to, edge_weight    the patterns each pattern falls back on, and its leaning to each
+    start_base, starts          for 0 … n-1 words available: the patterns a prediction starts from
+    gate_table                  [feature, pattern]: logits that add up (`kernels.gate`); may be empty
+    given_class                 of each word its probability given its class; empty without patterns of classes
+    members, member_base        the words of class c, the most probable first: members[member_base[c]:member_base[c+1]]
+
+A prediction gives its starting patterns shares in the ratio of their weights, times, where there is a
+gate, the exponential of their logits. A pattern keeps of its share what its discounted counts use and
+passes g of it on to the patterns below it, in the ratio of edge_weight × their weights; what the empty
+pattern passes on is spread evenly over the vocabulary. A pattern of classes predicts the class of a word, and
+the word with its probability given its class. All of this depends on the context alone, and SCALE and BACKOFF
+belong together, so every distribution sums to one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gapgram.kernels.tables import Tables
+
+SCALE, BACKOFF, WEIGHT, BUCKET = 0, 1, 2, 3  # columns of `row_values`
+
+
+class ModelArrays(NamedTuple):
+    """The arrays of the module's head."""
+
+    tables: Tables
+    discounts: np.ndarray
+    row_values: np.ndarray
+    edge_base: np.ndarray
+    edge_to: np.ndarray
+    edge_weight: np.ndarray
+    start_base: np.ndarray
+    starts: np.ndarray
+    gate_table: np.ndarray
+    given_class: np.ndarray
+    members: np.ndarray
+    member_base: np.ndarray
