@@ -65,6 +65,7 @@ class Contents:
     arrays: Arrays
     sections: tuple[Section, ...]
     bytes: int
+    mapped: Mapped
 
 
 def write(path: str | Path, kind: int, metadata: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
@@ -204,11 +205,15 @@ class Unfinished:
 class Mapped:
     """Arrays of a file, mapped, whose pages can be given back: what was read of them counts as memory in use."""
 
-    def __init__(self, path: Path, sections: Sequence[Section]) -> None:
+    def __init__(self, path: Path, sections: Sequence[Section] = ()) -> None:
         with path.open("rb") as file:
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        memory = np.frombuffer(self._map, np.uint8)
-        self.arrays: Arrays = {section.name: _array(memory, section) for section in sections}
+        self.memory: npt.NDArray[np.uint8] = np.frombuffer(self._map, np.uint8)
+        self.arrays: Arrays = self.arrays_of(sections)
+
+    def arrays_of(self, sections: Sequence[Section]) -> Arrays:
+        """The arrays of sections by name."""
+        return {section.name: _array(self.memory, section) for section in sections}
 
     def give_back(self) -> None:
         """Let go of all pages; they are read again when needed."""
@@ -279,7 +284,8 @@ def read(path: str | Path, kind: int, *, verify: bool | None = None) -> Contents
     """Map a file. All of it is verified if `verify`; unless False, small files and small sections always are."""
     path = Path(path)
     at, length, checksum, size = _read_header(path, kind)
-    memory = np.memmap(path, np.uint8, "r")
+    mapped = Mapped(path)
+    memory = mapped.memory
     table = memory[at : at + length].tobytes()
     if xxhash.xxh3_64_intdigest(table) != checksum:
         raise _damaged(path, "its table of sections")
@@ -291,8 +297,7 @@ def read(path: str | Path, kind: int, *, verify: bool | None = None) -> Contents
             data = memory[section.offset : section.offset + section.padded].data
             if xxhash.xxh3_64_intdigest(data) != section.checksum:
                 raise _damaged(path, f"its section {section.name}")
-    arrays = {section.name: _array(memory, section) for section in sections}
-    return Contents(entries["metadata"], arrays, sections, size)
+    return Contents(entries["metadata"], mapped.arrays_of(sections), sections, size, mapped)
 
 
 def _array(memory: npt.NDArray[np.uint8], section: Section) -> npt.NDArray[Any]:

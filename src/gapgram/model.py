@@ -61,9 +61,12 @@ class Model(Queries):
             array.flags.writeable = False
 
     @classmethod
-    def load(cls, path: str | Path, *, verify: bool | None = None) -> Model:
-        """Map a model file. Large files are checked in full only if `verify`."""
-        return cls(model_file.read(path, verify=verify), Path(path).resolve())
+    def load(cls, path: str | Path, *, verify: bool | None = None, most_resident: int | None = None) -> Model:
+        """Map a model file. Large files are checked in full only if `verify`.
+
+        most_resident: what is read of the file from end to end is given back when the process holds more bytes.
+        """
+        return cls(model_file.read(path, verify=verify, most_resident=most_resident), Path(path).resolve())
 
     def save(self, path: str | Path, *, layout: str | None = None) -> None:
         """Write the model to one file, aside and renamed; in its own layout, or in `fast` or `compact`."""

@@ -16,6 +16,7 @@ from gapgram.discounts import Discounts
 from gapgram.estimator import discount_table, row_values
 from gapgram.kernels.model_arrays import WEIGHT
 from gapgram.layouts import in_layout
+from gapgram.pages import Pages
 from gapgram.pattern import Pattern
 from gapgram.weights import Form, Weights
 
@@ -72,11 +73,12 @@ def write(path: str | Path, parts: ModelParts) -> None:
     container.write(path, container.MODEL, parts.metadata, parts.arrays())
 
 
-def read(path: str | Path, *, verify: bool | None = None) -> ModelParts:
-    """Map a model file."""
+def read(path: str | Path, *, verify: bool | None = None, most_resident: int | None = None) -> ModelParts:
+    """Map a model file; see `gapgram.Model.load`."""
     with container.reading(path, container.MODEL, verify=verify) as file:
         metadata, arrays = file.metadata, file.arrays
-        counts = Counts.from_parts(metadata, arrays)
+        pages = Pages(most_resident, file.mapped) if most_resident is not None else None
+        counts = Counts.from_parts(metadata, arrays, pages)
         form = Form(**{name: arrays[name] for name in Form.__dataclass_fields__})
         weights = Weights(
             metadata["weights"]["name"], form, arrays["row_values"][:, WEIGHT], arrays["gate_table"], arrays["lift"],

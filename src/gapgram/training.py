@@ -36,7 +36,7 @@ from gapgram.stored_text import StoredClasses, StoredText, read_text
 from gapgram.textfile import Block, open_raw
 from gapgram.vocabulary import Vocabulary
 from gapgram.weights import Weights, by_counts, held_out, learned, left_out, uniform
-from gapgram.weights.sample import sample_positions
+from gapgram.weights.sample import sample_positions, threads_within
 from gapgram.work_folder import WorkFolder
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ class _Run:
                     return trained
                 stored = found
             self.settled(stored.facts.positions)._build(stored, limits, work.folder())
-        return Model.load(limits.output)
+        return Model.load(limits.output, most_resident=limits.most_resident)
 
     def on(self, cluster: Cluster, limits: Limits, *, resume: bool) -> Model:
         """The same model, counted on a cluster."""
@@ -206,7 +206,7 @@ class _Run:
         texts = text.as_paths(self.texts or [])
         with cluster.counted(texts, self.lattice.of_words, limits.tmp, **self.reading) as counted:
             self.settled(counted.positions)._build_from(counted, limits)
-        return Model.load(limits.output)
+        return Model.load(limits.output, most_resident=limits.most_resident)
 
     def _build_from(self, counted: CountedText, limits: Limits) -> None:
         """Write the model of a text whose words were counted on a cluster; its classes are counted there, too."""
@@ -230,7 +230,7 @@ class _Run:
                     ids = counted.sample(seed=self.seed, limit=sample_positions(len(counts.patterns)))
                 with TemporaryDirectory(prefix=".sample-", dir=limits.tmp) as folder:
                     in_file = None if limits.sample_fits(self.lattice) else Path(folder)
-                    return self._weigh(counts, ids, unseen, classing, in_file)
+                    return self._with_threads(limits)._weigh(counts, ids, unseen, classing, in_file)
 
             build_model_file(
                 limits.output,
@@ -280,7 +280,8 @@ class _Run:
 
         def weigh(counts: Counts) -> tuple[Weights, Discounts]:
             sample_folder = None if limits.sample_fits(self.lattice) else folder.path
-            return self._weigh(counts, stored.chunks(1 << 20), unseen, classing, sample_folder)
+            run = self._with_threads(limits)
+            return run._weigh(counts, stored.chunks(1 << 20), unseen, classing, sample_folder)
 
         build_model_file(
             limits.output,
@@ -295,6 +296,11 @@ class _Run:
             memory=limits.most_resident,
             folder=folder,
         )
+
+    def _with_threads(self, limits: Limits) -> _Run:
+        """The run with as many threads as may look up a sample at the same time."""
+        most = threads_within(limits.left(), len(self.lattice.stored))
+        return replace(self, threads=min(checked_threads(self.threads), most))
 
     def _stored_classing(self, stored: StoredText, limits: Limits, folder: WorkFolder) -> Classing | None:
         if self.classes is None:
