@@ -19,8 +19,8 @@ import mmap
 import os
 import struct
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -37,6 +37,8 @@ KINDS = {COUNTS: "counts", MODEL: "a model"}
 _MAGIC, _UNFINISHED = b"gapgram\n", b"gapgram?"
 _HEADER = struct.Struct("<8sIIQQQQQ8x")  # magic, version, kind, table at, table bytes, table sum, file bytes, own sum
 _ALIGN = 64
+_CHUNK = 1 << 22  # bytes read or written at a time
+_NOT_KNOWN = -1  # the checksum of a section that is still being filled
 # Bytes of files, and of sections of larger files, that are verified whenever a file is opened; the rest, the large
 # tables, by `verify`. Kernels trust all arrays but those.
 _VERIFIED_FILE = 64 << 20
@@ -68,11 +70,21 @@ class Contents:
     mapped: Mapped
 
 
-def write(path: str | Path, kind: int, metadata: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Write a file aside, sync it and rename it; nothing is left behind if that fails."""
+def write(
+    path: str | Path,
+    kind: int,
+    metadata: Mapping[str, Any],
+    arrays: Mapping[str, npt.NDArray[Any]],
+    *,
+    between: Callable[[], object] = bool,
+) -> None:
+    """Write a file aside, sync it and rename it; nothing is left behind if that fails.
+
+    between: called whenever a few megabytes are written.
+    """
     with written_aside(Path(path)) as file:
         file.write(_HEADER.pack(_UNFINISHED, VERSION, kind, 0, 0, 0, 0, 0))
-        sections = [_write_section(file, name, _bytes_of(array)) for name, array in arrays.items()]
+        sections = [_write_section(file, name, _bytes_of(array, between)) for name, array in arrays.items()]
         _finish(file, kind, metadata, sections)
 
 
@@ -104,9 +116,16 @@ class Stream:
     chunks: Iterable[npt.NDArray[Any]]
 
 
-def _bytes_of(array: npt.NDArray[Any]) -> Stream:
+def _bytes_of(array: npt.NDArray[Any], between: Callable[[], object] = bool) -> Stream:
     array = np.ascontiguousarray(array)
-    return Stream("", array.dtype, array.shape, (array,))
+
+    def chunks() -> Iterator[npt.NDArray[Any]]:
+        flat, step = array.reshape(-1), max(1, _CHUNK // array.itemsize)
+        for begin in range(0, flat.size, step):
+            yield flat[begin : begin + step]
+            between()
+
+    return Stream("", array.dtype, array.shape, chunks())
 
 
 def _write_section(file: BinaryIO, name: str, stream: Stream) -> Section:
@@ -180,6 +199,20 @@ class Unfinished:
         except OSError as error:
             raise _cannot_write(self.path, error, "") from None
 
+    def reserve(self, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> Reserved:
+        """Append an array of zeros, to be filled in place before the file is finished."""
+        size = np.dtype(dtype).itemsize * int(np.prod(shape, dtype=np.int64))
+        padded = size + -size % _ALIGN
+        try:
+            with self.aside.open("rb+") as file:
+                offset = file.seek(0, os.SEEK_END)
+                _make_room(file, offset, padded)
+        except OSError as error:
+            raise _cannot_write(self.path, error, "") from None
+        section = Section(name, np.dtype(dtype).str, shape, offset, padded, _NOT_KNOWN)
+        self.sections.append(section)
+        return Reserved(self.aside, section)
+
     def mapped(self) -> Mapped:
         """The sections so far."""
         return Mapped(self.aside, tuple(self.sections))
@@ -188,8 +221,9 @@ class Unfinished:
         """Complete the file and give it its name."""
         try:
             with self.aside.open("rb+") as file:
+                sections = [_checked(file, section) for section in self.sections]
                 file.seek(0, os.SEEK_END)
-                _finish(file, self.kind, metadata, self.sections)
+                _finish(file, self.kind, metadata, sections)
                 file.flush()
                 os.fsync(file.fileno())
             _give_usual_permissions(self.aside)
@@ -200,6 +234,46 @@ class Unfinished:
     def discard(self) -> None:
         """Remove what was written."""
         self.aside.unlink(missing_ok=True)
+
+
+def _make_room(file: BinaryIO, offset: int, size: int) -> None:
+    """Append so many zeros. The disk must have room for them now: a full one would end who fills them in place."""
+    if hasattr(os, "posix_fallocate"):
+        if size:
+            os.posix_fallocate(file.fileno(), offset, size)
+        return
+    for begin in range(0, size, _CHUNK):
+        file.write(bytes(min(_CHUNK, size - begin)))
+
+
+def _checked(file: BinaryIO, section: Section) -> Section:
+    """The section with its checksum, worked out now where it was filled in place."""
+    if section.checksum != _NOT_KNOWN:
+        return section
+    checksum = xxhash.xxh3_64()
+    file.seek(section.offset)
+    for begin in range(0, section.padded, _CHUNK):
+        checksum.update(file.read(min(_CHUNK, section.padded - begin)))
+    return replace(section, checksum=checksum.intdigest())
+
+
+class Reserved:
+    """An array of an unfinished file that is filled in place, and whose pages can be given back."""
+
+    def __init__(self, path: Path, section: Section) -> None:
+        self._map: mmap.mmap | None = None
+        if not section.padded:
+            self.array: npt.NDArray[Any] = np.zeros(section.shape, section.dtype)
+            return
+        begin = section.offset - section.offset % mmap.ALLOCATIONGRANULARITY
+        with path.open("rb+") as file:
+            self._map = mmap.mmap(file.fileno(), section.offset + section.padded - begin, offset=begin)
+        self.array = _array(np.frombuffer(self._map, np.uint8), replace(section, offset=section.offset - begin))
+
+    def give_back(self) -> None:
+        """Let go of all pages; what was written to them is the file's."""
+        if self._map is not None and hasattr(mmap, "MADV_DONTNEED"):
+            self._map.madvise(mmap.MADV_DONTNEED)
 
 
 class Mapped:

@@ -199,15 +199,16 @@ class Counts:
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """All arrays by name, as they go into a file."""
-        tables = self.tables._asdict()
-        if not self.tables.contexts.size:
-            return {**self.vocabulary.packed(), **tables}
-        del tables["packed"], tables["packed_places"]
-        return {**self.word_arrays(self.vocabulary), **tables}
+        tables, compact = self.tables._asdict(), not self.tables.contexts.size
+        if not compact:
+            del tables["packed"], tables["packed_places"]
+        return {**self.word_arrays(self.vocabulary, packed=compact), **tables}
 
     @staticmethod
-    def word_arrays(words: Vocabulary) -> dict[str, npt.NDArray[Any]]:
-        """The arrays of a vocabulary by name, as they go into a file."""
+    def word_arrays(words: Vocabulary, *, packed: bool = False) -> dict[str, npt.NDArray[Any]]:
+        """The arrays of a vocabulary by name, as they go into a file; packed in the compact layout."""
+        if packed:
+            return words.packed()
         return {"words": words.pool, "word_offsets": words.offsets, "word_slots": words.slots}
 
     @classmethod

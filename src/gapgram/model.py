@@ -26,7 +26,7 @@ from gapgram.kernels.sentences import score_lines
 from gapgram.kernels.shares import distribution
 from gapgram.kernels.stepping import score_last
 from gapgram.kernels.words import ALLOW_UNKNOWN, SPECIAL_FOUND
-from gapgram.layouts import layout_of
+from gapgram.layouts import COMPACT, layout_of
 from gapgram.model_file import ModelParts
 from gapgram.predict import Prediction, Predictor
 from gapgram.pruning import prune
@@ -70,9 +70,13 @@ class Model(Queries):
 
     def save(self, path: str | Path, *, layout: str | None = None) -> None:
         """Write the model to one file, aside and renamed; in its own layout, or in `fast` or `compact`."""
-        model_file.write(path, self._parts.in_layout(layout) if layout else self._parts)
+        model_file.write(path, self._parts, layout)
         if self._path is None or layout in (None, self.layout):
             self._path = Path(path).resolve()
+
+    def save_quantised(self, path: str | Path, bits: int) -> None:
+        """Write the model `quantised(bits)` to a file without holding it in memory."""
+        model_file.write_made(path, self._parts, COMPACT, lambda room: quantised(self._parts, bits, room))
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._path is None:

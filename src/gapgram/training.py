@@ -27,7 +27,7 @@ from gapgram.discounts import Discounts, estimate_discounts
 from gapgram.errors import TextError, UsageError
 from gapgram.lattice import Lattice
 from gapgram.layouts import check_layout
-from gapgram.memory import parse_size
+from gapgram.memory import most_resident, parse_size
 from gapgram.model import Model
 from gapgram.model_file import ModelParts
 from gapgram.pruning import Thresholds
@@ -129,10 +129,12 @@ def train(
     else:
         trained = run.in_memory(text.read_corpus(run.blocks(), **run.reading))
     changed = trained.pruned(counts=prune, size=size) if smaller else trained
-    changed = changed if changed.layout == layout else changed.with_layout(layout)
-    if output is not None and changed is not trained:
-        changed.save(output)
-    return changed
+    if output is None:
+        return changed if changed.layout == layout else changed.with_layout(layout)
+    if changed is trained and changed.layout == layout:
+        return trained
+    changed.save(output, layout=layout)
+    return Model.load(output, most_resident=limits.most_resident)
 
 
 @dataclass(frozen=True)
@@ -405,6 +407,10 @@ def _checked_weights(
     return kind
 
 
-def load(path: str | Path, *, verify: bool | None = None) -> Model:
-    """Open a model file; it is mapped, so that this takes no longer for a large one."""
-    return Model.load(path, verify=verify)
+def load(path: str | Path, *, verify: bool | None = None, memory: str | int | None = None) -> Model:
+    """Open a model file; it is mapped, so that this takes no longer for a large one.
+
+    memory: bytes, or a size such as "4G", that reading the file from end to end, as saving it in another layout does,
+        may take beside the program itself. What queries read stays mapped.
+    """
+    return Model.load(path, verify=verify, most_resident=None if memory is None else most_resident(memory))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gapgram.counts import Counts
 from gapgram.kernels import fitting
-from gapgram.kernels.tables import TAIL, Tables
+from gapgram.kernels.tables import N_CONTEXTS, N_GRAMS, N_ROWS, STATISTICS, STRIDE, TAIL, WIDTH, Tables
 from gapgram.pages import AROUND, Pages
 from gapgram.pattern import Pattern
 
@@ -36,18 +36,26 @@ def statistics_of(counts: Counts, words: Ids, available: npt.NDArray[np.int16], 
     out = np.zeros((words.size, n, 5), np.int32)
     for p in range(n):
         tables = _tables_of(counts, p)
-        for begin, end in _spans(counts.pages, words.size, threads):
+        for begin, end in _spans(counts.pages, _bytes_of(tables), words.size, threads):
             fitting.add_statistics(words, available, begin, end, entries, found, rows, tables, out, p)
     return out
 
 
-def _spans(pages: Pages, size: int, threads: int) -> Iterator[tuple[int, int]]:
-    """Bounds of runs of positions for which there is room."""
+def _spans(pages: Pages, table_bytes: int, size: int, threads: int) -> Iterator[tuple[int, int]]:
+    """Bounds of runs of positions for which there is room: for all that they may touch, or for all tables."""
     begin = 0
     while begin < size:
-        end = min(size, begin + max(1, pages.give_back() // (threads * _PLACES * AROUND)))
+        room = pages.give_back() // threads
+        end = size if table_bytes <= room else min(size, begin + max(1, room // (_PLACES * AROUND)))
         yield begin, end
         begin = end
+
+
+def _bytes_of(tables: Tables) -> int:
+    """What there is to read of the tables of a few patterns, with the contexts of others that lie among theirs."""
+    grams = tables.places[:, N_GRAMS] * tables.places[:, WIDTH] // 8
+    contexts = (tables.places[:, N_CONTEXTS] + 1) * tables.places[:, STRIDE] * 8
+    return int((grams + contexts + tables.places[:, N_ROWS] * 8 * STATISTICS).sum())
 
 
 def _tables_of(counts: Counts, p: int) -> Tables:
