@@ -18,6 +18,7 @@ from gapgram.errors import UsageError
 from gapgram.kernels import bits, compact, compacting
 from gapgram.kernels import tables as kernels
 from gapgram.kernels.tables import NO_CONTEXTS, ROW_BITS, ROW_MASK, Tables
+from gapgram.kernels.unpacking import unpack_contexts, unpack_grams
 
 Array = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -163,8 +164,8 @@ class _Packer:
         )
         self.old_rows = self.rows = counts.rows(counts.patterns[p])
         if replaced is not None:
-            found = [np.unique(statistics, axis=0) for _, _, statistics in self._new_statistics()]
-            self.rows = np.unique(np.concatenate([np.zeros((1, kernels.STATISTICS), np.int64), *found]), axis=0)
+            found = [compacting.distinct(statistics) for _, _, statistics in self._new_statistics()]
+            self.rows = np.unique(np.concatenate(found), axis=0)
         numbers = np.zeros(_COUNTED + 1, np.int64)
         for _, grams in self._grams():
             compacting.add_counts(grams, numbers)
@@ -177,7 +178,7 @@ class _Packer:
         """Some of the grams at a time, and the number of their first."""
         end = self.n_grams if end is None else end
         for first in range(begin, end, CHUNK):
-            grams = kernels.unpack_grams(self.tables, self.p, first, min(first + CHUNK, end))
+            grams = unpack_grams(self.tables, self.p, first, min(first + CHUNK, end))
             if self.replaced is not None:
                 compacting.replace_counts(grams, self.replaced)
             yield first, grams
@@ -195,7 +196,7 @@ class _Packer:
     def _old_contexts(self) -> Iterator[tuple[int, Array]]:
         for first in range(0, self.n_contexts, CHUNK):
             last = min(first + CHUNK, self.n_contexts)
-            contexts = kernels.unpack_contexts(self.tables, self.p, first, min(last + 1, self.n_contexts))
+            contexts = unpack_contexts(self.tables, self.p, first, min(last + 1, self.n_contexts))
             yield first, contexts if last < self.n_contexts else np.append(contexts, self.n_grams << ROW_BITS)
             self.room.give_back()
 

@@ -30,9 +30,8 @@ from gapgram.kernels.tables import (
     STRIDE,
     Tables,
     counts_of_counts,
-    unpack_contexts,
-    unpack_grams,
 )
+from gapgram.kernels.unpacking import unpack_contexts, unpack_grams
 from gapgram.lattice import Lattice
 from gapgram.pages import Pages
 from gapgram.pattern import Pattern

@@ -17,6 +17,7 @@ from gapgram.errors import UsageError
 from gapgram.kernels import compact
 from gapgram.kernels import tables as kernels
 from gapgram.kernels.tables import NO_PLACES, NO_WORDS, ROW_BITS, Tables
+from gapgram.kernels.unpacking import unpack_contexts, unpack_grams
 
 Array = npt.NDArray[np.int64]
 
@@ -82,7 +83,7 @@ def _fast(counts: Counts, room: Room) -> Tables:
     for p, at in enumerate(places):
         n_grams, code_bits, key_bits = map(int, at[[kernels.N_GRAMS, kernels.CODE_BITS, kernels.KEY_BITS]])
         for first in range(0, n_grams, CHUNK):
-            some = kernels.unpack_grams(tables, p, first, min(first + CHUNK, n_grams))
+            some = unpack_grams(tables, p, first, min(first + CHUNK, n_grams))
             bit = int(at[kernels.GRAM_BIT]) + first * FAST_WIDTH
             found, found_counts = kernels.pack_grams(some, grams, bit, FAST_WIDTH, code_bits, key_bits)
             large.append((found + at[kernels.FIRST_GRAM] + first, found_counts))
@@ -95,7 +96,7 @@ def _fast(counts: Counts, room: Room) -> Tables:
         begin, step, n_contexts = map(int, at[[kernels.FIRST_CONTEXT, kernels.STRIDE, kernels.N_CONTEXTS]])
         for first in range(0, n_contexts, CHUNK):
             last = min(first + CHUNK, n_contexts)
-            some = kernels.unpack_contexts(tables, p, first, last)
+            some = unpack_contexts(tables, p, first, last)
             contexts[begin + first * step : begin + last * step : step] = some
             room.give_back()
         contexts[begin + n_contexts * step] = at[kernels.N_GRAMS] << ROW_BITS

@@ -17,7 +17,8 @@ import numpy.typing as npt
 from gapgram.compacting import CHUNK, Room, compacted
 from gapgram.counts import Counts
 from gapgram.errors import UsageError
-from gapgram.kernels.tables import COUNT_MASK, N_GRAMS, unpack_grams
+from gapgram.kernels.tables import COUNT_MASK, N_GRAMS
+from gapgram.kernels.unpacking import unpack_grams
 from gapgram.model_file import ModelParts
 from gapgram.weights.rows import with_rows_of
 

@@ -20,7 +20,16 @@ from gapgram.kernels.compact import (
     RECORD,
 )
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS, ROW_MASK, key_of
+from gapgram.kernels.tables import (
+    COUNT_BITS,
+    COUNT_MASK,
+    ROW_BITS,
+    ROW_MASK,
+    STATISTICS,
+    key_of,
+    more_rows,
+    row_of,
+)
 
 
 @kernel
@@ -52,6 +61,21 @@ def add_statistics(grams, first, begins, statistics):
         statistics[c, 0] += count
         if count > 0:
             statistics[c, min(count, 3)] += 1
+
+
+@kernel
+def distinct(statistics):
+    """The different statistics of contexts, and those of a context never seen."""
+    slots = np.full(1 << 12, -1, np.int64)
+    rows = np.zeros((1 << 11, STATISTICS), np.int64)
+    n_rows = 1
+    for c in range(statistics.shape[0]):
+        s = statistics[c]
+        if s[0] > 0:
+            if 2 * n_rows >= rows.shape[0]:
+                slots, rows = more_rows(slots, rows, n_rows)
+            _, n_rows = row_of(s[0], s[1], s[2], s[3], s[4], slots, rows, n_rows)
+    return rows[:n_rows].copy()
 
 
 @kernel

@@ -221,16 +221,6 @@ def read_contexts(tables, p, chosen, low, spread, rows):
 
 
 @kernel
-def unpack_contexts(tables, p, begin, end):
-    """Contexts begin … end-1 of a pattern as `begin << ROW_BITS | row`."""
-    out = np.empty(end - begin, np.int64)
-    for c in range(begin, end):
-        first, _, row = context_at(tables, p, c)
-        out[c - begin] = first << ROW_BITS | row
-    return out
-
-
-@kernel
 def pack_grams(grams, bits, bit, width, code_bits, key_bits):
     """Write grams `word << COUNT_BITS | count` from a bit on; returns the places and counts of those too large."""
     code_mask = (np.int64(1) << code_bits) - 1
@@ -249,16 +239,6 @@ def pack_grams(grams, bits, bit, width, code_bits, key_bits):
             count = code_mask
         write_bits(bits, bit + g * width, width, key_of(grams[g] >> COUNT_BITS, key_bits) << code_bits | count)
     return at, counts
-
-
-@kernel
-def unpack_grams(tables, p, begin, end):
-    """Grams begin … end-1 of a pattern as `word << COUNT_BITS | count`."""
-    out = np.empty(end - begin, np.int64)
-    for g in range(begin, end):
-        word, count = word_and_count(tables, p, g)
-        out[g - begin] = word << COUNT_BITS | count
-    return out
 
 
 @kernel
