@@ -16,7 +16,7 @@ from gapgram.discounts import Discounts
 from gapgram.kernels.tables import Tables
 from gapgram.lattice import Lattice
 from gapgram.model_file import ModelParts
-from gapgram.pages import Pages
+from gapgram.pages import Pages, let_go
 from gapgram.vocabulary import Vocabulary
 from gapgram.weights import Weights
 from gapgram.work_folder import WorkFolder
@@ -52,11 +52,11 @@ def build_model_file(
     file = _tables(output, lattice, vocabulary, pieces, of_word, word_counts, folder)
     try:
         mapped = file.mapped()
-        pages = Pages(memory, mapped) if memory is not None else None
+        pages = Pages(memory, mapped.map) if memory is not None else None
         tables = _tables_of(mapped.arrays)
         counts = Counts(lattice, vocabulary, text, tables, names, pages=pages)
         weights, discounts = weigh(counts)
-        mapped.give_back()
+        let_go(mapped.map)
         parts = ModelParts.of(name, counts, discounts, weights)
         for section, array in parts.arrays().items():
             if section not in mapped.arrays:

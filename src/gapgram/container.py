@@ -29,6 +29,7 @@ import numpy.typing as npt
 import xxhash
 
 from gapgram.errors import ModelFileError
+from gapgram.pages import Pages
 
 VERSION = 2
 COUNTS, MODEL = 1, 2
@@ -199,8 +200,10 @@ class Unfinished:
         except OSError as error:
             raise _cannot_write(self.path, error, "") from None
 
-    def reserve(self, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> Reserved:
-        """Append an array of zeros, to be filled in place before the file is finished."""
+    def reserve(
+        self, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...], pages: Pages | None = None
+    ) -> npt.NDArray[Any]:
+        """Append an array of zeros, to be filled in place before the file is finished; its pages may be given back."""
         size = np.dtype(dtype).itemsize * int(np.prod(shape, dtype=np.int64))
         padded = size + -size % _ALIGN
         try:
@@ -211,7 +214,14 @@ class Unfinished:
             raise _cannot_write(self.path, error, "") from None
         section = Section(name, np.dtype(dtype).str, shape, offset, padded, _NOT_KNOWN)
         self.sections.append(section)
-        return Reserved(self.aside, section)
+        if not size:
+            return np.zeros(shape, dtype)
+        begin = offset - offset % mmap.ALLOCATIONGRANULARITY
+        with self.aside.open("rb+") as file:
+            mapping = mmap.mmap(file.fileno(), offset + padded - begin, offset=begin)
+        if pages is not None:
+            pages.add(mapping)
+        return _array(np.frombuffer(mapping, np.uint8), replace(section, offset=offset - begin))
 
     def mapped(self) -> Mapped:
         """The sections so far."""
@@ -257,42 +267,18 @@ def _checked(file: BinaryIO, section: Section) -> Section:
     return replace(section, checksum=checksum.intdigest())
 
 
-class Reserved:
-    """An array of an unfinished file that is filled in place, and whose pages can be given back."""
-
-    def __init__(self, path: Path, section: Section) -> None:
-        self._map: mmap.mmap | None = None
-        if not section.padded:
-            self.array: npt.NDArray[Any] = np.zeros(section.shape, section.dtype)
-            return
-        begin = section.offset - section.offset % mmap.ALLOCATIONGRANULARITY
-        with path.open("rb+") as file:
-            self._map = mmap.mmap(file.fileno(), section.offset + section.padded - begin, offset=begin)
-        self.array = _array(np.frombuffer(self._map, np.uint8), replace(section, offset=section.offset - begin))
-
-    def give_back(self) -> None:
-        """Let go of all pages; what was written to them is the file's."""
-        if self._map is not None and hasattr(mmap, "MADV_DONTNEED"):
-            self._map.madvise(mmap.MADV_DONTNEED)
-
-
 class Mapped:
-    """Arrays of a file, mapped, whose pages can be given back: what was read of them counts as memory in use."""
+    """Arrays of a file, mapped; what was read of them counts as memory in use until its pages are given back."""
 
     def __init__(self, path: Path, sections: Sequence[Section] = ()) -> None:
         with path.open("rb") as file:
-            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        self.memory: npt.NDArray[np.uint8] = np.frombuffer(self._map, np.uint8)
+            self.map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self.memory: npt.NDArray[np.uint8] = np.frombuffer(self.map, np.uint8)
         self.arrays: Arrays = self.arrays_of(sections)
 
     def arrays_of(self, sections: Sequence[Section]) -> Arrays:
         """The arrays of sections by name."""
         return {section.name: _array(self.memory, section) for section in sections}
-
-    def give_back(self) -> None:
-        """Let go of all pages; they are read again when needed."""
-        if hasattr(mmap, "MADV_DONTNEED"):
-            self._map.madvise(mmap.MADV_DONTNEED)
 
 
 def check_place(path: str | Path, inputs: Iterable[str | Path] = ()) -> None:

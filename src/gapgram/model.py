@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -195,6 +196,25 @@ class Model(Queries):
         """
         parts = prune(self._parts, counts=counts, size=size, keep=keep)
         return self if parts is self._parts else Model(parts)
+
+    def save_pruned(
+        self,
+        path: str | Path,
+        *,
+        counts: str | None = None,
+        size: str | int | None = None,
+        keep: float | None = None,
+        layout: str | None = None,
+    ) -> bool:
+        """Write the model `pruned(…)` to a file, in a layout; returns whether anything was pruned.
+
+        A model that was opened with a limit of memory is pruned through temporary files beside the new one.
+        """
+        place = Path(path).resolve()
+        with TemporaryDirectory(prefix=f".{place.name}.", suffix=".work", dir=place.parent) as folder:
+            parts = prune(self._parts, counts=counts, size=size, keep=keep, folder=Path(folder))
+            model_file.write(path, parts, layout)
+        return parts is not self._parts
 
     @cached_property
     def stepper(self) -> Stepper:

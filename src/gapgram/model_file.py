@@ -106,10 +106,7 @@ class _RoomInFile:
         self._file, self._pages = file, pages
 
     def array(self, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:
-        reserved = self._file.reserve(name, dtype, shape)
-        if self._pages is not None:
-            self._pages.add(reserved)
-        return reserved.array
+        return self._file.reserve(name, dtype, shape, self._pages)
 
     def put(self, name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         self._file.add(name, array)
@@ -124,7 +121,7 @@ def read(path: str | Path, *, verify: bool | None = None, most_resident: int | N
     """Map a model file; see `gapgram.Model.load`."""
     with container.reading(path, container.MODEL, verify=verify) as file:
         metadata, arrays = file.metadata, file.arrays
-        pages = Pages(most_resident, file.mapped) if most_resident is not None else None
+        pages = Pages(most_resident, file.mapped.map) if most_resident is not None else None
         counts = Counts.from_parts(metadata, arrays, pages)
         form = Form(**{name: arrays[name] for name in Form.__dataclass_fields__})
         weights = Weights(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+import mmap
+from weakref import WeakSet
 
 from gapgram.memory import resident
 
@@ -10,23 +11,21 @@ AROUND = 1 << 16  # bytes that the system maps around each place that is read
 _LEAST = 32 << 20  # bytes that may be read between one check and the next
 
 
-class Mapping(Protocol):
-    """Mapped memory whose pages can be given back."""
-
-    def give_back(self) -> None:
-        """Let go of all pages; they are read again when needed."""
-        ...
+def let_go(mapping: mmap.mmap) -> None:
+    """Give back all pages of a file; they are read again when needed, and what was written to them is the file's."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        mapping.madvise(mmap.MADV_DONTNEED)
 
 
 class Pages:
-    """The pages of mappings, given back whenever the process holds more than it may."""
+    """The pages of mapped files, given back whenever the process holds more than it may."""
 
-    def __init__(self, most_resident: int, *mappings: Mapping) -> None:
-        self._most, self._mappings = most_resident, list(mappings)
+    def __init__(self, most_resident: int, *mappings: mmap.mmap) -> None:
+        self._most, self._mappings = most_resident, WeakSet(mappings)
 
-    def add(self, mapping: Mapping) -> None:
-        """Give back the pages of one more mapping."""
-        self._mappings.append(mapping)
+    def add(self, mapping: mmap.mmap) -> None:
+        """Give back the pages of one more file, as long as it is mapped."""
+        self._mappings.add(mapping)
 
     def give_back(self) -> int:
         """Give back all pages if there are too many; returns how many bytes may be read until this is called again.
@@ -35,7 +34,7 @@ class Pages:
         """
         left = self._most - resident()
         if left < _LEAST:
-            for mapping in self._mappings:
-                mapping.give_back()
+            for mapping in list(self._mappings):
+                let_go(mapping)
             left = self._most - resident()
         return max(left, _LEAST)

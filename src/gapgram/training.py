@@ -128,12 +128,15 @@ def train(
         raise UsageError("memory, tmp and resume are for a model that is written: name an output")
     else:
         trained = run.in_memory(text.read_corpus(run.blocks(), **run.reading))
-    changed = trained.pruned(counts=prune, size=size) if smaller else trained
     if output is None:
+        changed = trained.pruned(counts=prune, size=size) if smaller else trained
         return changed if changed.layout == layout else changed.with_layout(layout)
-    if changed is trained and changed.layout == layout:
+    if smaller:
+        trained.save_pruned(output, counts=prune, size=size, layout=layout)
+    elif trained.layout != layout:
+        trained.save(output, layout=layout)
+    else:
         return trained
-    changed.save(output, layout=layout)
     return Model.load(output, most_resident=limits.most_resident)
 
 

@@ -75,7 +75,7 @@ def needed(kept, begins, out):
 @kernel
 def keys_of(words, bits):
     """The key of each word."""
-    out = np.empty(words.size, np.int64)
+    out = np.empty(words.size, np.int32)
     for g in range(words.size):
         out[g] = key_of(words[g], bits)
     return out

@@ -54,8 +54,9 @@ class Losses:
         self.probabilities: dict[Pattern, Floats] = {}
         self.below: dict[Pattern, Floats] = {}
         for pattern in tables:  # by rising masks: those below come first
-            self.below[pattern] = self._below(pattern, pattern)
-            self.probabilities[pattern] = self._probabilities(pattern)
+            keep = tables[pattern].place.keep
+            self.below[pattern] = keep(self._below(pattern, pattern))
+            self.probabilities[pattern] = keep(self._probabilities(pattern))
 
     def of(self, pattern: Pattern, occurrences: Integers, say: float) -> Floats:
         """What text as long as that of the counts loses with each gram of a pattern, in nats.

@@ -50,7 +50,7 @@ class Relations:
         A count is a number of different words to the left or fillings of gaps, and each of them is a longer
         or fuller gram: what that one occurs more than once is added.
         """
-        out = {pattern: table.counts.copy() for pattern, table in self.tables.items()}
+        out = {pattern: table.place.keep(table.counts.copy()) for pattern, table in self.tables.items()}
         for classes in {pattern.classes for pattern in self.tables}:
             patterns = [p for p in self.tables if p.classes == classes]
             for reach in range(max(p.reach for p in patterns), -1, -1):
@@ -61,6 +61,7 @@ class Relations:
                 for pattern in patterns:
                     if pattern.reach == reach and pattern != chain:
                         kernels.add_occurrences(self.parts(chain, pattern), out[chain], out[pattern])
+                        self.tables[pattern].place.give_back()
         return out
 
     def _suffixes(self, pattern: Pattern) -> Numbers:

@@ -88,7 +88,11 @@ class _Choice:
     def __init__(self, parts: ModelParts, tables: Mapping[Pattern, Unpacked]) -> None:
         self.tables = tables
         self.cost = {p: _GRAM + _CONTEXT * sum(q.tail == p for q in tables if q.mask) for p in tables}
-        self.worth = {p: (loss / self.cost[p]).astype(np.float32) for p, loss in losses_of(parts, tables) if p.mask}
+        self.worth = {
+            p: tables[p].place.keep((loss / self.cost[p]).astype(np.float32))
+            for p, loss in losses_of(parts, tables)
+            if p.mask
+        }
 
     def within(self, room: float) -> tuple[dict[Pattern, Mask], float]:
         """The grams worth most a byte that, with those they need, take no more room; and the room they take."""

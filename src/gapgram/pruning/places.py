@@ -1,0 +1,114 @@
+"""Where pruning keeps what it works out of all grams: in memory, or in files, where memory is limited."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram import container
+from gapgram.container import Unfinished
+from gapgram.counting.assemble import assemble
+from gapgram.counting.streaming import table_streams
+from gapgram.counts import Counts, Piece
+from gapgram.kernels.tables import N_GRAMS, Tables
+from gapgram.pages import Pages
+from gapgram.pattern import Pattern
+
+Kind = TypeVar("Kind", bound=np.generic)
+
+
+class PiecesInMemory(Protocol):
+    """`Pieces` that are made when they are asked for."""
+
+    def of(self, pattern: Pattern) -> Iterator[Piece]:
+        """The pieces of a pattern."""
+        ...
+
+
+class Place(Protocol):
+    """Keeps arrays, and puts tables together."""
+
+    def keep(self, array: npt.NDArray[Kind]) -> npt.NDArray[Kind]:
+        """The same array, to be used again and again."""
+        ...
+
+    def tables(self, patterns: tuple[Pattern, ...], pieces: PiecesInMemory, whole: Tables) -> Tables:
+        """The tables of the pieces of all patterns, with the classes of `whole`."""
+        ...
+
+    def give_back(self) -> object:
+        """Called between one part of the work and the next."""
+        ...
+
+
+class InMemory:
+    """All in memory."""
+
+    def keep(self, array: npt.NDArray[Kind]) -> npt.NDArray[Kind]:
+        """The array itself."""
+        return array
+
+    def tables(self, patterns: tuple[Pattern, ...], pieces: PiecesInMemory, whole: Tables) -> Tables:
+        """As `Place`."""
+        return assemble(patterns, {p: list(pieces.of(p)) for p in patterns}, whole.class_of, whole.word_counts)
+
+    def give_back(self) -> None:
+        """Nothing is given back."""
+
+
+class InFiles:
+    """All in files of a folder, mapped, that have no name any more; what one operation takes is in memory."""
+
+    def __init__(self, folder: Path, pages: Pages) -> None:
+        self._folder, self._pages = folder, pages
+
+    def keep(self, array: npt.NDArray[Kind]) -> npt.NDArray[Kind]:
+        """The array, mapped from a file."""
+        if not array.size:
+            return array
+        handle, name = tempfile.mkstemp(dir=self._folder)
+        with os.fdopen(handle, "wb+") as file:
+            os.unlink(name)
+            file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+            file.flush()
+            mapping = mmap.mmap(file.fileno(), 0)
+        self._pages.add(mapping)
+        self.give_back()
+        return np.frombuffer(mapping, array.dtype).reshape(array.shape)
+
+    def tables(self, patterns: tuple[Pattern, ...], pieces: PiecesInMemory, whole: Tables) -> Tables:
+        """As `Place`."""
+        file = Unfinished.new(self._folder / "tables", container.MODEL)
+        try:
+            for stream in table_streams(patterns, pieces, whole.class_of, whole.word_counts):
+                file.add_stream(stream)
+                self.give_back()
+            mapped = file.mapped()
+        finally:
+            file.discard()
+        self._pages.add(mapped.map)
+        return Tables(**mapped.arrays)
+
+    def give_back(self) -> None:
+        """Give pages back where there are too many."""
+        self._pages.give_back()
+
+
+IN_MEMORY = InMemory()
+
+_GRAM_BYTES = 100  # of memory that pruning by loss takes for a gram if all is in memory
+
+
+def place_for(counts: Counts, folder: Path | None) -> Place:
+    """Memory, unless it is limited and would not do, and there is a folder."""
+    n_grams = int(counts.tables.places[:, N_GRAMS].sum())
+    if folder is None or counts.pages is None or n_grams * _GRAM_BYTES <= counts.pages.give_back():
+        return IN_MEMORY
+    return InFiles(folder, counts.pages)
