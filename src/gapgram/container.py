@@ -209,7 +209,7 @@ class Unfinished:
         try:
             with self.aside.open("rb+") as file:
                 offset = file.seek(0, os.SEEK_END)
-                _make_room(file, offset, padded)
+                make_room(file, offset, padded)
         except OSError as error:
             raise _cannot_write(self.path, error, "") from None
         section = Section(name, np.dtype(dtype).str, shape, offset, padded, _NOT_KNOWN)
@@ -246,7 +246,7 @@ class Unfinished:
         self.aside.unlink(missing_ok=True)
 
 
-def _make_room(file: BinaryIO, offset: int, size: int) -> None:
+def make_room(file: BinaryIO, offset: int, size: int) -> None:
     """Append so many zeros. The disk must have room for them now: a full one would end who fills them in place."""
     if hasattr(os, "posix_fallocate"):
         if size:

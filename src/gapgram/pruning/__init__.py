@@ -51,7 +51,7 @@ def prune(
     if counts is not None:
         thresholds = Thresholds.parse(counts, parts.counts.lattice)
         tables = unpack(parts.counts, place)
-        kept = thresholds.kept(Relations(tables).occurrences())
+        kept = thresholds.kept(Relations(tables).occurrences(), place)
         keep_needed(tables, kept)
         parts = _rest(parts, tables, kept, f"counts={thresholds}")
     if goal is not None and goal.n_bytes < bytes_of(parts):

@@ -5,21 +5,23 @@ from __future__ import annotations
 import mmap
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gapgram import container
-from gapgram.container import Unfinished
+from gapgram.container import Unfinished, make_room
 from gapgram.counting.assemble import assemble
 from gapgram.counting.streaming import table_streams
 from gapgram.counts import Counts, Piece
 from gapgram.kernels.tables import N_GRAMS, Tables
 from gapgram.pages import Pages
 from gapgram.pattern import Pattern
+
+SPAN = 1 << 16  # grams, or contexts, that are worked on at a time
 
 Kind = TypeVar("Kind", bound=np.generic)
 
@@ -35,8 +37,8 @@ class PiecesInMemory(Protocol):
 class Place(Protocol):
     """Keeps arrays, and puts tables together."""
 
-    def keep(self, array: npt.NDArray[Kind]) -> npt.NDArray[Kind]:
-        """The same array, to be used again and again."""
+    def empty(self, size: int, kind: type[Kind]) -> npt.NDArray[Kind]:
+        """An array to be filled, of zeros or anything else."""
         ...
 
     def tables(self, patterns: tuple[Pattern, ...], pieces: PiecesInMemory, whole: Tables) -> Tables:
@@ -51,9 +53,9 @@ class Place(Protocol):
 class InMemory:
     """All in memory."""
 
-    def keep(self, array: npt.NDArray[Kind]) -> npt.NDArray[Kind]:
-        """The array itself."""
-        return array
+    def empty(self, size: int, kind: type[Kind]) -> npt.NDArray[Kind]:
+        """As `Place`."""
+        return np.empty(size, kind)
 
     def tables(self, patterns: tuple[Pattern, ...], pieces: PiecesInMemory, whole: Tables) -> Tables:
         """As `Place`."""
@@ -69,19 +71,17 @@ class InFiles:
     def __init__(self, folder: Path, pages: Pages) -> None:
         self._folder, self._pages = folder, pages
 
-    def keep(self, array: npt.NDArray[Kind]) -> npt.NDArray[Kind]:
-        """The array, mapped from a file."""
-        if not array.size:
-            return array
+    def empty(self, size: int, kind: type[Kind]) -> npt.NDArray[Kind]:
+        """As `Place`: mapped from a file."""
+        if not size:
+            return np.empty(0, kind)
         handle, name = tempfile.mkstemp(dir=self._folder)
         with os.fdopen(handle, "wb+") as file:
             os.unlink(name)
-            file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
-            file.flush()
+            make_room(file, 0, size * np.dtype(kind).itemsize)
             mapping = mmap.mmap(file.fileno(), 0)
         self._pages.add(mapping)
-        self.give_back()
-        return np.frombuffer(mapping, array.dtype).reshape(array.shape)
+        return np.frombuffer(mapping, kind)
 
     def tables(self, patterns: tuple[Pattern, ...], pieces: PiecesInMemory, whole: Tables) -> Tables:
         """As `Place`."""
@@ -102,6 +102,22 @@ class InFiles:
 
 
 IN_MEMORY = InMemory()
+
+
+def spans(size: int) -> Iterator[tuple[int, int]]:
+    """Bounds of some things at a time."""
+    return ((begin, min(begin + SPAN, size)) for begin in range(0, size, SPAN))
+
+
+def filled(
+    place: Place, kind: type[Kind], size: int, make: Callable[[int, int], npt.NDArray[Any]]
+) -> npt.NDArray[Kind]:
+    """An array that is made some entries at a time."""
+    out = place.empty(size, kind)
+    for begin, end in spans(size):
+        out[begin:end] = make(begin, end)
+        place.give_back()
+    return out
 
 _GRAM_BYTES = 100  # of memory that pruning by loss takes for a gram if all is in memory
 
