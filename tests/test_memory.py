@@ -226,7 +226,7 @@ def test_bands_that_are_counted_are_not_counted_again(
     text: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted: list[str] = []
-    write = spilled._PieceFile.write
+    write = spilled.PieceFile.write
 
     def stopping(folder: WorkFolder, name: str, pieces: Any) -> None:
         if len(counted) == 5:
@@ -235,11 +235,11 @@ def test_bands_that_are_counted_are_not_counted_again(
         counted.append(name)
 
     with monkeypatch.context() as patch:
-        patch.setattr(spilled._PieceFile, "write", staticmethod(stopping))
+        patch.setattr(spilled.PieceFile, "write", staticmethod(stopping))
         with pytest.raises(KeyboardInterrupt):
             train(text, threads=1)
         first, counted[:] = list(counted), []
-        patch.setattr(spilled._PieceFile, "write", lambda f, n, p: (counted.append(n), write(f, n, p)))
+        patch.setattr(spilled.PieceFile, "write", lambda f, n, p: (counted.append(n), write(f, n, p)))
         assert train(text, resume=True) == whole
     assert len(first) == 5
     assert not set(first) & set(counted)
@@ -371,7 +371,7 @@ def test_a_full_disk_keeps_what_is_done(text: Path, whole: bytes, monkeypatch: p
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "pieces-0")
 
     with monkeypatch.context() as patch:
-        patch.setattr(spilled._PieceFile, "write", staticmethod(full))
+        patch.setattr(spilled.PieceFile, "write", staticmethod(full))
         with pytest.raises(GapgramError, match=r"pieces-0: No space left .* kept in .*\.work: go on with --resume"):
             train(text)
     assert train(text, resume=True) == whole

@@ -20,7 +20,8 @@ from gapgram.classing import Classing, ClassSource, choose_classes, finding_byte
 from gapgram.cluster import Cluster
 from gapgram.counting import checked_threads, count
 from gapgram.counting.assemble import NO_COUNTS
-from gapgram.counting.spilled import SpilledCount, SpilledPieces
+from gapgram.counting.piece_files import SpilledPieces
+from gapgram.counting.spilled import SpilledCount
 from gapgram.counting.streaming import Pieces, WordsAndClasses
 from gapgram.counts import Counts, TextInfo
 from gapgram.discounts import Discounts, estimate_discounts
