@@ -132,6 +132,8 @@ def test_pruning_in_little_memory(
     gapgram.load(folder / kind).pruned(**options).save(tmp_path / "whole")
     monkeypatch.setattr("gapgram.pruning.places._GRAM_BYTES", 1 << 40)
     monkeypatch.setattr("gapgram.pruning.places.SPAN", 90)
+    monkeypatch.setattr("gapgram.pruning.places._FIRST", 30)
+    monkeypatch.setattr("gapgram.pruning.places._FEWEST", 20)
     monkeypatch.setattr("gapgram.pruning.tables.SPAN", 90)
     monkeypatch.setattr("gapgram.pruning.tables._PIECE", 120)
     assert gapgram.load(folder / kind, memory=1).save_pruned(tmp_path / "little", **options)

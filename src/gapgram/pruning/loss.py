@@ -78,9 +78,8 @@ class Losses:
             return found
 
         again = Again()
-        for begin, end in spans(len(table) if say == 1.0 else len(histories)):
+        for begin, end in spans(table.place, len(table) if say == 1.0 else len(histories)):
             again.add(*((occurrences[begin:end], chances(begin, end)) if say == 1.0 else (histories[begin:end],)))
-            table.place.give_back()
         out = table.place.empty(len(table), np.float64)
         for contexts, grams in table.context_spans():
             if say == 1.0:

@@ -18,10 +18,12 @@ from gapgram.counting.assemble import assemble
 from gapgram.counting.streaming import table_streams
 from gapgram.counts import Counts, Piece
 from gapgram.kernels.tables import N_GRAMS, Tables
+from gapgram.memory import resident
 from gapgram.pages import Pages
 from gapgram.pattern import Pattern
 
-SPAN = 1 << 16  # grams, or contexts, that are worked on at a time
+SPAN = 1 << 16  # grams, or contexts, that are worked on at a time, at most
+_FIRST, _FEWEST = 1 << 11, 1 << 7
 
 Kind = TypeVar("Kind", bound=np.generic)
 
@@ -45,6 +47,10 @@ class Place(Protocol):
         """The tables of the pieces of all patterns, with the classes of `whole`."""
         ...
 
+    def at_once(self, before: int) -> int:
+        """How many grams, or contexts, to work on next; `before` are those done just now, 0 at the beginning."""
+        ...
+
     def give_back(self) -> object:
         """Called between one part of the work and the next."""
         ...
@@ -61,6 +67,10 @@ class InMemory:
         """As `Place`."""
         return assemble(patterns, {p: list(pieces.of(p)) for p in patterns}, whole.class_of, whole.word_counts)
 
+    def at_once(self, before: int) -> int:
+        """As `Place`."""
+        return SPAN
+
     def give_back(self) -> None:
         """Nothing is given back."""
 
@@ -69,7 +79,7 @@ class InFiles:
     """All in files of a folder, mapped, that have no name any more; what one operation takes is in memory."""
 
     def __init__(self, folder: Path, pages: Pages) -> None:
-        self._folder, self._pages = folder, pages
+        self._folder, self._pages, self._held = folder, pages, 0
 
     def empty(self, size: int, kind: type[Kind]) -> npt.NDArray[Kind]:
         """As `Place`: mapped from a file."""
@@ -96,6 +106,13 @@ class InFiles:
         self._pages.add(mapped.map)
         return Tables(**mapped.arrays)
 
+    def at_once(self, before: int) -> int:
+        """As `Place`: so many that they read half of what there is room for, by what those before have read."""
+        read = max(1, resident() - self._held)
+        room = self._pages.give_back()
+        self._held = resident()
+        return min(max(before * room // (2 * read), _FEWEST), 2 * before, SPAN) if before else _FIRST
+
     def give_back(self) -> None:
         """Give pages back where there are too many."""
         self._pages.give_back()
@@ -104,9 +121,13 @@ class InFiles:
 IN_MEMORY = InMemory()
 
 
-def spans(size: int) -> Iterator[tuple[int, int]]:
-    """Bounds of some things at a time."""
-    return ((begin, min(begin + SPAN, size)) for begin in range(0, size, SPAN))
+def spans(place: Place, size: int) -> Iterator[tuple[int, int]]:
+    """Bounds of some grams, or contexts, at a time; after each there is room for what the next will read."""
+    begin, n = 0, place.at_once(0)
+    while begin < size:
+        end = min(begin + n, size)
+        yield begin, end
+        begin, n = end, place.at_once(n)
 
 
 def filled(
@@ -114,10 +135,10 @@ def filled(
 ) -> npt.NDArray[Kind]:
     """An array that is made some entries at a time."""
     out = place.empty(size, kind)
-    for begin, end in spans(size):
+    for begin, end in spans(place, size):
         out[begin:end] = make(begin, end)
-        place.give_back()
     return out
+
 
 _GRAM_BYTES = 100  # of memory that pruning by loss takes for a gram if all is in memory
 

@@ -69,10 +69,9 @@ class Relations:
 
     def _add(self, whole: Pattern, part: Pattern, occurrences: Mapping[Pattern, Integers]) -> None:
         """Add what the grams of `whole` occur more often than once to those of `part` that they hold."""
-        for begin, end in spans(len(self.tables[whole])):
+        for begin, end in spans(self.tables[whole].place, len(self.tables[whole])):
             numbers = self.parts(whole, part, begin, end)
             kernels.add_occurrences(numbers, occurrences[whole][begin:end], occurrences[part])
-            self.tables[whole].place.give_back()
 
 
 def _counts(table: Unpacked, begin: int, end: int) -> Integers:

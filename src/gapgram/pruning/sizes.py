@@ -112,16 +112,14 @@ class _Choice:
     def _kept(self, log_worth: float) -> dict[Pattern, Mask]:
         least = np.float32(np.exp(log_worth))
         for pattern, kept in self.kept.items():
-            for begin, end in spans(kept.size):
+            for begin, end in spans(self.tables[pattern].place, kept.size):
                 kept[begin:end] = self.worth[pattern][begin:end] > least if pattern.mask else True
-                self.tables[pattern].place.give_back()
         keep_needed(self.tables, self.kept)
         return self.kept
 
     def _used(self, kept: Mapping[Pattern, Mask]) -> float:
         used = 0
         for pattern, mask in kept.items():
-            for begin, end in spans(mask.size if pattern.mask else 0):
+            for begin, end in spans(self.tables[pattern].place, mask.size if pattern.mask else 0):
                 used += self.cost[pattern] * int(np.count_nonzero(mask[begin:end]))
-            self.tables[pattern].place.give_back()
         return float(used)

@@ -68,10 +68,9 @@ class Unpacked:
     def contexts(self) -> npt.NDArray[np.int32]:
         """The context of each gram."""
         out = self.place.empty(len(self), np.int32)
-        for first, last in spans(self.begins.size - 1):
+        for first, last in spans(self.place, self.begins.size - 1):
             begins = self.begins[first : last + 1]
             out[begins[0] : begins[-1]] = np.repeat(np.arange(first, last, dtype=np.int32), np.diff(begins))
-            self.place.give_back()
         return out
 
     @property
@@ -117,9 +116,8 @@ def keep_needed(tables: Mapping[Pattern, Unpacked], kept: dict[Pattern, Mask]) -
     """Keep also every gram that another pattern needs as a context; and all words, or classes."""
     for pattern in sorted(tables, key=lambda p: -p.mask):  # a tail's mask is smaller
         if pattern.mask:
-            for first, last in spans(len(kept[pattern.tail])):
+            for first, last in spans(tables[pattern].place, len(kept[pattern.tail])):
                 kernels.needed(kept[pattern], tables[pattern].begins[first : last + 1], kept[pattern.tail][first:last])
-                tables[pattern].place.give_back()
         else:
             kept[pattern][:] = True
 
