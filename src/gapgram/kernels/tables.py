@@ -37,6 +37,7 @@ import numpy as np
 from gapgram.kernels.bits import read_bits, write_bits
 from gapgram.kernels.compact import N_PACKED_COLUMNS, packed_contexts, packed_count, packed_row, span_of
 from gapgram.kernels.jit import kernel
+from gapgram.kernels.prefetch import prefetch
 
 COUNT_BITS = 36
 ROW_BITS = 24
@@ -196,28 +197,25 @@ def context_at(tables, p, context):
 
 
 @kernel
-def read_contexts(tables, p, chosen, low, spread, rows):
-    """Of each chosen context of pattern p, where its grams begin, and how many there are; adds its row to rows[i].
-
-    A context that is negative was never seen: nothing is added, and there are no grams.
-    """
+def read_contexts(tables, p, chosen, n, low, spread, rows):
+    """Of the first n chosen contexts of pattern p where their grams begin, how many there are, and their rows."""
     at = tables.places[p]
     if tables.contexts.size == 0:
         packed_contexts(
             tables.packed, tables.packed_places[p], tables.grams, at[GRAM_BIT], at[WIDTH], at[CODE_BITS], at[N_GRAMS],
-            at[N_CONTEXTS], chosen, low, spread, rows,
+            at[N_CONTEXTS], chosen, n, low, spread, rows,
         )  # fmt: skip
         return
     contexts = tables.contexts
     first, stride, n_grams = at[FIRST_CONTEXT], at[STRIDE], at[N_GRAMS]
-    for i in range(chosen.size):
-        seen = chosen[i] >= 0
-        record = first + max(chosen[i], 0) * stride
-        this = contexts[record]
-        following = contexts[record + stride]
+    for i in range(n):
+        prefetch(contexts, first + chosen[i] * stride)
+    for i in range(n):
+        record = first + chosen[i] * stride
+        this, following = contexts[np.uint64(record)], contexts[np.uint64(record + stride)]
         low[i] = min(this >> ROW_BITS, n_grams)
-        spread[i] = max(min(following >> ROW_BITS, n_grams) - low[i], 0) * seen
-        rows[i] += (this & ROW_MASK) * seen
+        spread[i] = max(min(following >> ROW_BITS, n_grams) - low[i], 0)
+        rows[i] = this & ROW_MASK
 
 
 @kernel
