@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.jit import kernel
+from gapgram.kernels.prefetch import prefetch
 
 UNKNOWN, START, END = 0, 1, 2  # ids of <unk>, <s>, </s> in every table
 
@@ -18,6 +19,8 @@ REFUSE_SPECIAL, SKIP_SPECIAL, ALLOW_UNKNOWN = 0, 1, 2
 
 # Why `encode_lines` or `learn_lines` returned.
 DONE, TABLE_FULL, SPECIAL_FOUND = 0, 1, 2
+
+_BATCH = 256  # words that are looked up together
 
 
 _HASH_START, _HASH_FACTOR = np.uint64(14695981039346656037), np.uint64(1099511628211)
@@ -41,11 +44,17 @@ def hash_word(text, begin, end):
 
 
 @kernel
+def first_slot(h, slots):
+    """The slot where a word with this hash is looked for first."""
+    return np.int64(h & np.uint64(0x7FFFFFFF)) & (slots.size - 1)
+
+
+@kernel
 def find_slot(text, begin, end, h, slots, pool, offsets):
     """The slot of a word, or the empty slot where it belongs."""
     mask = slots.size - 1
     tag = np.int64(h >> np.uint64(33))
-    at = np.int64(h & np.uint64(0x7FFFFFFF)) & mask
+    at = first_slot(h, slots)
     slot = slots[np.uint64(at)]
     while slot >= 0:
         if slot >> 32 == tag:
@@ -117,28 +126,45 @@ def encode_lines(text, special, keep_empty, slots, pool, offsets, out):
     lines = 0
     empty = 0
     line_begin = 0
-    while line_begin < text.size:
-        line_used = used
-        out[np.uint64(used)] = START
-        used += 1
-        begin, end, h = _next_word(text, line_begin)
-        while begin < end:
-            slot = slots[np.uint64(find_slot(text, begin, end, h, slots, pool, offsets))]
-            word = slot & 0xFFFFFFFF if slot >= 0 else np.int64(-1)
-            if not (special == SKIP_SPECIAL and 0 <= word <= END):
-                if _refused(word, special):
-                    return SPECIAL_FOUND, line_begin, line_used, lines, empty
-                out[np.uint64(used)] = max(word, UNKNOWN)
+    line_used = 0
+    # Words, and ends of lines, of which each is cut, then its slot read, then its word: so that no read waits for another.
+    room = np.empty((3, min(_BATCH, text.size)), np.int64)
+    begins, ends, hashes = room[0], room[1], room[2].view(np.uint64)
+    place = 0
+    while place < text.size:
+        n = 0
+        while n < begins.size and place < text.size:
+            begins[n], ends[n], hashes[n] = _next_word(text, place)
+            prefetch(slots, first_slot(hashes[n], slots))
+            place = ends[n] + (begins[n] == ends[n])
+            n += 1
+        for k in range(n):
+            prefetch(offsets, slots[np.uint64(first_slot(hashes[k], slots))] & 0xFFFFFFFF)
+        for k in range(n):
+            slot = slots[np.uint64(first_slot(hashes[k], slots))]
+            prefetch(pool, offsets[np.uint64(slot & 0xFFFFFFFF)] if slot >= 0 else np.int64(0))
+        for k in range(n):
+            if used == line_used:
+                out[np.uint64(used)] = START
                 used += 1
-            begin, end, h = _next_word(text, end)
-        out[np.uint64(used)] = END
-        used += 1
-        if used == line_used + 2:
-            empty += 1
-            if not keep_empty:
-                used = line_used
-        lines += 1
-        line_begin = end + 1
+            if begins[k] < ends[k]:
+                slot = slots[np.uint64(find_slot(text, begins[k], ends[k], hashes[k], slots, pool, offsets))]
+                word = slot & 0xFFFFFFFF if slot >= 0 else np.int64(-1)
+                if not (special == SKIP_SPECIAL and 0 <= word <= END):
+                    if _refused(word, special):
+                        return SPECIAL_FOUND, line_begin, line_used, lines, empty
+                    out[np.uint64(used)] = max(word, UNKNOWN)
+                    used += 1
+                continue
+            out[np.uint64(used)] = END
+            used += 1
+            if used == line_used + 2:
+                empty += 1
+                if not keep_empty:
+                    used = line_used
+            lines += 1
+            line_used = used
+            line_begin = ends[k] + 1
     return DONE, line_begin, used, lines, empty
 
 
