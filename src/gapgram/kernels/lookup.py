@@ -90,7 +90,7 @@ def _search(tables, p, halves, keys, seen, low, spread, guess, n, found, counts)
 
 
 @kernel
-def _locate_words(ids, p, tables, keys, found, counts, rows):
+def _locate_words(ids, p, tables, halves, keys, found, counts, rows):
     """`locate` for a pattern of no context: the words, or the classes, themselves; keys[i] receives the key of each."""
     places, grams, class_of = tables.places, tables.grams, tables.class_of
     row = places[p, FIRST_ROW] + min(context_at(tables, p, 0)[2], places[p, N_ROWS] - 1)
@@ -102,7 +102,7 @@ def _locate_words(ids, p, tables, keys, found, counts, rows):
         if of_classes and word < class_of.size:
             word = np.int64(class_of[np.uint64(word)])
         word = word if word < n_words else np.int64(0)
-        count = read_bits(grams, bit + word * width, width) & code_mask
+        count = _gram(grams, halves, bit, width, word) & code_mask
         if count >= listed:
             count = listed_count(tables, p, word, count)
         keys[i] = key_of(word, key_bits)
@@ -127,12 +127,16 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
     room = np.empty((7, n + 1), np.int64)
     keys, seen, chosen, low, spread, own_rows, guess = room[0], room[1], room[2], room[3], room[4], room[5], room[6]
     known = available[begin:end]
+    halves, halved = grams.view(np.uint32), tables.contexts.size > 0 and _LITTLE  # the fast layout has grams of 32 bits
     root = 0
     for p in range(places.shape[0]):
         found, own_counts, found_rows = entries[p, at : at + n], counts[p, at : at + n], rows[p, at : at + n]
         if places[p, REACH] == 0:
             root = p
-            _locate_words(ids[begin:end], p, tables, keys, found, own_counts, found_rows)
+            if halved:
+                _locate_words(ids[begin:end], p, tables, halves, keys, found, own_counts, found_rows)
+            else:
+                _locate_words(ids[begin:end], p, tables, None, keys, found, own_counts, found_rows)
             continue
         tail, distance, reach = places[p, TAIL], places[p, NEAREST], places[p, REACH]
         row_at, last_row = places[p, FIRST_ROW], places[p, FIRST_ROW] + places[p, N_ROWS] - 1
@@ -165,8 +169,7 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
             guess[n_searched] = low[j] + (keys[np.uint64(i)] * grams_of >> key_bits)
             prefetch(grams, (bit + guess[n_searched] * width) >> 6)
             n_searched += grams_of > 0
-        if width == 32 and _LITTLE:
-            halves = grams.view(np.uint32)
+        if halved:
             _search(tables, p, halves, keys, seen, low, spread, guess, n_searched, found, own_counts)
         else:
             _search(tables, p, None, keys, seen, low, spread, guess, n_searched, found, own_counts)

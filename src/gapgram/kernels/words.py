@@ -127,7 +127,7 @@ def encode_lines(text, special, keep_empty, slots, pool, offsets, out):
     empty = 0
     line_begin = 0
     line_used = 0
-    # Words, and ends of lines, of which each is cut, then its slot read, then its word: so that no read waits for another.
+    # Of words, and of ends of lines, each is cut, then its slot read, then its word: no read waits for another.
     room = np.empty((3, min(_BATCH, text.size)), np.int64)
     begins, ends, hashes = room[0], room[1], room[2].view(np.uint64)
     place = 0
