@@ -11,6 +11,7 @@ import sys
 import numpy as np
 
 from gapgram.kernels.bits import read_bits
+from gapgram.kernels.compact import packed_contexts
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.prefetch import prefetch
 from gapgram.kernels.tables import (
@@ -56,16 +57,16 @@ def _gram(grams, halves, bit, width, g):
 
 
 @kernel
-def _search(tables, p, halves, keys, seen, low, spread, guess, n, found, counts):
+def _search(grams, halves, place, keys, seen, low, spread, guess, n, found, codes):
     """Of search j find the gram with keys[seen[j]] among the spread[j] > 0 grams from low[j] on.
 
     guess[j] is where it is looked for first. From the key that lies there the place is guessed again, for all
-    searches before any goes on. The key is then at most a few steps away. Writes found[seen[j]] and counts[seen[j]].
+    searches before any goes on. The key is then at most a few steps away. Writes found[seen[j]] and codes[seen[j]];
+    returns the largest code. `place` is the row of the pattern in the tables' places.
     """
-    places, grams = tables.places, tables.grams
-    bit, width, code_bits, key_bits = places[p, GRAM_BIT], places[p, WIDTH], places[p, CODE_BITS], places[p, KEY_BITS]
+    bit, width, code_bits, key_bits = place[GRAM_BIT], place[WIDTH], place[CODE_BITS], place[KEY_BITS]
     code_mask = (np.int64(1) << code_bits) - 1
-    listed = first_listed(tables, code_mask)
+    largest = np.int64(-1)
     for j in range(n):
         g = guess[j]
         ahead = keys[np.uint64(seen[j])] - (_gram(grams, halves, bit, width, g) >> code_bits)
@@ -78,15 +79,14 @@ def _search(tables, p, halves, keys, seen, low, spread, guess, n, found, counts)
             gram = _gram(grams, halves, bit, width, g)
             ahead = key - (gram >> code_bits)
             if ahead == 0:
-                count = gram & code_mask
-                if count >= listed:
-                    count = listed_count(tables, p, g, count)
                 found[i] = g
-                counts[i] = count
+                codes[i] = gram & code_mask
+                largest = max(largest, gram & code_mask)
                 break
             first = g + 1 if ahead > 0 else first
             last = last if ahead > 0 else g - 1
             g = min(max(g + (ahead * slope >> key_bits), first), last)
+    return largest
 
 
 @kernel
@@ -138,10 +138,10 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
             else:
                 _locate_words(ids[begin:end], p, tables, None, keys, found, own_counts, found_rows)
             continue
-        tail, distance, reach = places[p, TAIL], places[p, NEAREST], places[p, REACH]
-        row_at, last_row = places[p, FIRST_ROW], places[p, FIRST_ROW] + places[p, N_ROWS] - 1
-        last_context, key_bits = places[p, N_CONTEXTS] - 1, places[p, KEY_BITS]
-        bit, width = places[p, GRAM_BIT], places[p, WIDTH]
+        place = places[p]
+        tail, distance, reach, last_context = place[TAIL], place[NEAREST], place[REACH], place[N_CONTEXTS] - 1
+        row_at, last_row = place[FIRST_ROW], place[FIRST_ROW] + place[N_ROWS] - 1
+        bit, width, key_bits = place[GRAM_BIT], place[WIDTH], place[KEY_BITS]
         for i in range(n):
             found[i] = -1
             own_counts[i] = 0
@@ -152,7 +152,13 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
             seen[n_seen] = i
             chosen[n_seen] = context
             n_seen += known[i] >= reach and context >= 0
-        read_contexts(tables, p, chosen, n_seen, low, spread, own_rows)
+        if tables.contexts.size > 0:
+            read_contexts(tables.contexts, place, chosen, n_seen, low, spread, own_rows)
+        else:
+            packed_contexts(
+                tables.packed, tables.packed_places[p], grams, bit, width, place[CODE_BITS], place[N_GRAMS],
+                place[N_CONTEXTS], chosen, n_seen, low, spread, own_rows,
+            )  # fmt: skip
         for k in range(parts.shape[1]):
             part = parts[p, k]
             if part > root:  # a gram was only seen if each of its parts was
@@ -170,9 +176,15 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
             prefetch(grams, (bit + guess[n_searched] * width) >> 6)
             n_searched += grams_of > 0
         if halved:
-            _search(tables, p, halves, keys, seen, low, spread, guess, n_searched, found, own_counts)
+            largest = _search(grams, halves, place, keys, seen, low, spread, guess, n_searched, found, own_counts)
         else:
-            _search(tables, p, None, keys, seen, low, spread, guess, n_searched, found, own_counts)
+            largest = _search(grams, None, place, keys, seen, low, spread, guess, n_searched, found, own_counts)
+        listed = first_listed(tables, (np.int64(1) << place[CODE_BITS]) - 1)
+        if largest >= listed:
+            for j in range(n_searched):
+                i = seen[j]
+                if found[i] >= 0 and own_counts[i] >= listed:
+                    own_counts[i] = listed_count(tables, p, found[i], own_counts[i])
 
 
 @kernel

@@ -88,18 +88,18 @@ def _mix(ids, first, step, n, at, available, rows, values, model, out):
     weights = np.ones((n, n_patterns))
     if model.gate_table.size > 0:
         _gate_weights(ids, first, step, n, at, available, rows, model, weights)
+    starting = np.zeros((n_patterns, start_base.size - 1))
+    for known in range(start_base.size - 1):
+        for s in range(start_base[known], start_base[known + 1]):
+            starting[starts[s], known] = 1.0
     total = np.zeros(n)
     out[:n] = 0.0
     for p in range(n_patterns):
-        own_values, own_rows = values[p], rows[p, at : at + n]
-        starting = np.zeros(start_base.size - 1)
-        for known in range(starting.size):
-            for s in range(start_base[known], start_base[known + 1]):
-                starting[known] += starts[s] == p
         for i in range(n):
-            weight = row_values[np.uint64(max(own_rows[i], 0)), WEIGHT] * weights[i, p] * starting[available[i]]
+            row = np.uint64(max(rows[p, at + i], 0))
+            weight = row_values[row, WEIGHT] * weights[i, p] * starting[p, np.uint64(available[i])]
             total[i] += weight
-            out[i] += weight * own_values[i]
+            out[i] += weight * values[p, i]
     for i in range(n):
         out[i] /= total[i]
 

@@ -35,7 +35,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.kernels.bits import read_bits, write_bits
-from gapgram.kernels.compact import N_PACKED_COLUMNS, packed_contexts, packed_count, packed_row, span_of
+from gapgram.kernels.compact import N_PACKED_COLUMNS, packed_count, packed_row, span_of
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.prefetch import prefetch
 
@@ -197,17 +197,12 @@ def context_at(tables, p, context):
 
 
 @kernel
-def read_contexts(tables, p, chosen, n, low, spread, rows):
-    """Of the first n chosen contexts of pattern p where their grams begin, how many there are, and their rows."""
-    at = tables.places[p]
-    if tables.contexts.size == 0:
-        packed_contexts(
-            tables.packed, tables.packed_places[p], tables.grams, at[GRAM_BIT], at[WIDTH], at[CODE_BITS], at[N_GRAMS],
-            at[N_CONTEXTS], chosen, n, low, spread, rows,
-        )  # fmt: skip
-        return
-    contexts = tables.contexts
-    first, stride, n_grams = at[FIRST_CONTEXT], at[STRIDE], at[N_GRAMS]
+def read_contexts(contexts, place, chosen, n, low, spread, rows):
+    """Of the first n chosen contexts of a pattern where their grams begin, how many there are, and their rows.
+
+    `place` is the pattern's row of `places`.
+    """
+    first, stride, n_grams = place[FIRST_CONTEXT], place[STRIDE], place[N_GRAMS]
     for i in range(n):
         prefetch(contexts, first + chosen[i] * stride)
     for i in range(n):
