@@ -17,14 +17,23 @@ from gapgram.counts import Counts
 from gapgram.errors import UsageError
 from gapgram.kernels import bits, compact, compacting
 from gapgram.kernels import tables as kernels
-from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, NO_CONTEXTS, NO_PLACES, NO_WORDS, ROW_BITS, ROW_MASK, Tables
+from gapgram.kernels.tables import (
+    COUNT_BITS,
+    COUNT_MASK,
+    FAST_WIDTH,
+    NO_CONTEXTS,
+    NO_PLACES,
+    NO_WORDS,
+    ROW_BITS,
+    ROW_MASK,
+    Tables,
+)
 
 Array = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 
 FAST, COMPACT = "fast", "compact"
 LAYOUTS = (FAST, COMPACT)
-FAST_WIDTH = 32
 
 _CHUNK = 1 << 20  # grams that are unpacked at a time
 _COUNTED = 1 << 12  # counts below this are told apart when codes are chosen
@@ -268,7 +277,7 @@ def _fast(counts: Counts) -> Tables:
         for first in range(0, n_grams, _CHUNK):
             some = kernels.unpack_grams(tables, p, first, min(first + _CHUNK, n_grams))
             bit = int(at[kernels.GRAM_BIT]) + first * FAST_WIDTH
-            found, found_counts = kernels.pack_grams(some, grams, bit, FAST_WIDTH, code_bits, key_bits)
+            found, found_counts = kernels.pack_grams(some, grams, bit, code_bits, key_bits)
             large.append((found + at[kernels.FIRST_GRAM] + first, found_counts))
         first, step = int(at[kernels.FIRST_CONTEXT]), int(at[kernels.STRIDE])
         contexts[first : first + n_contexts * step : step] = kernels.unpack_contexts(tables, p, 0, n_contexts)

@@ -342,14 +342,14 @@ class _Run:
         classing: Classing | None = None,
         sample_folder: Path | None = None,
     ) -> tuple[Weights, Discounts]:
-        discounts = estimate_discounts(counts)
+        threads = checked_threads(self.threads)
+        discounts = estimate_discounts(counts, threads=threads)
         if self.weights == "none":
             return replace(uniform(counts), name="none"), discounts
         if self.weights == "uniform":
             return uniform(counts), discounts
         if self.weights == "counts":
             return by_counts(counts, discounts), discounts
-        threads = checked_threads(self.threads)
         if unseen is not None:
             sample, source = held_out(counts, unseen, folder=sample_folder, threads=threads), "held-out text"
         else:
@@ -359,7 +359,7 @@ class _Run:
                 seed=self.seed, folder=sample_folder, threads=threads, apart=found is not None,
             )  # fmt: skip
             source = f"training text, left out, seed {self.seed}"
-        return learned(counts, discounts, sample, source=source, shown=self.shown)
+        return learned(counts, discounts, sample, source=source, threads=threads, shown=self.shown)
 
 
 def _with_classes(

@@ -30,11 +30,12 @@ Tables are put together from pieces (`gapgram.counting.assemble`), whose grams a
 
 from __future__ import annotations
 
+import sys
 from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.kernels.bits import read_bits, write_bits
+from gapgram.kernels.bits import read_bits
 from gapgram.kernels.compact import N_PACKED_COLUMNS, packed_count, packed_row, span_of
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.prefetch import prefetch
@@ -45,6 +46,8 @@ COUNT_MASK = (1 << COUNT_BITS) - 1
 ROW_MASK = (1 << ROW_BITS) - 1
 
 STATISTICS = 5  # of a context
+FAST_WIDTH = 32  # bits of a gram in the fast layout
+_BIG_ENDIAN = np.int64(sys.byteorder == "big")  # the first half of a word is then its second in memory
 
 # Columns of `places`: the number of the first gram among those of all patterns and how many there are, the bit at which
 # they start, how many bits a gram and its code have; the first context, the step from one to the next, how many
@@ -224,8 +227,11 @@ def unpack_contexts(tables, p, begin, end):
 
 
 @kernel
-def pack_grams(grams, bits, bit, width, code_bits, key_bits):
-    """Write grams `word << COUNT_BITS | count` from a bit on; returns the places and counts of those too large."""
+def pack_grams(grams, bits, bit, code_bits, key_bits):
+    """Write grams `word << COUNT_BITS | count`, each in FAST_WIDTH bits, from a bit on.
+
+    Returns the places and counts of those too large. Touches nothing but these bits: others may write beside them.
+    """
     code_mask = (np.int64(1) << code_bits) - 1
     n_large = 0
     for g in range(grams.size):
@@ -233,6 +239,7 @@ def pack_grams(grams, bits, bit, width, code_bits, key_bits):
     at = np.empty(n_large, np.int64)
     counts = np.empty(n_large, np.int64)
     n_large = 0
+    halves, first = bits.view(np.uint32), bit >> 5
     for g in range(grams.size):
         count = grams[g] & COUNT_MASK
         if count >= code_mask:
@@ -240,7 +247,7 @@ def pack_grams(grams, bits, bit, width, code_bits, key_bits):
             counts[n_large] = count
             n_large += 1
             count = code_mask
-        write_bits(bits, bit + g * width, width, key_of(grams[g] >> COUNT_BITS, key_bits) << code_bits | count)
+        halves[np.uint64((first + g) ^ _BIG_ENDIAN)] = key_of(grams[g] >> COUNT_BITS, key_bits) << code_bits | count
     return at, counts
 
 
