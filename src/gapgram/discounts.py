@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from gapgram.ahead import on_all_cores
 from gapgram.counts import Counts
 from gapgram.errors import DiscountWarning
 from gapgram.pattern import Pattern
@@ -39,11 +40,12 @@ class Discounts:
         return "fallback" if self.fallbacks else "modified"
 
 
-def estimate_discounts(counts: Counts) -> Discounts:
+def estimate_discounts(counts: Counts, *, threads: int = 1) -> Discounts:
     """Discounts from counts of counts, with one warning where the fallback is used."""
     values, problems = [], {}
-    for pattern in counts.patterns:
-        n = counts.counts_of_counts(pattern)
+    for pattern, n in zip(
+        counts.patterns, on_all_cores(counts.counts_of_counts, counts.patterns, threads), strict=True
+    ):
         top = pattern == Pattern.contiguous(counts.lattice.order - 1)
         discounts, problem = discounts_of(n, "count" if top else "continuation count")
         values.append(discounts)

@@ -16,14 +16,13 @@ from gapgram.counts import Counts
 from gapgram.errors import UsageError
 from gapgram.kernels import compact
 from gapgram.kernels import tables as kernels
-from gapgram.kernels.tables import NO_PLACES, NO_WORDS, ROW_BITS, Tables
+from gapgram.kernels.tables import FAST_WIDTH, NO_PLACES, NO_WORDS, ROW_BITS, Tables
 from gapgram.kernels.unpacking import unpack_contexts, unpack_grams
 
 Array = npt.NDArray[np.int64]
 
 FAST, COMPACT = "fast", "compact"
 LAYOUTS = (FAST, COMPACT)
-FAST_WIDTH = 32
 
 _ROW_BYTES = 8 * (kernels.STATISTICS + 4)  # of a row of distinct statistics, and of the numbers that follow from it
 
@@ -85,7 +84,7 @@ def _fast(counts: Counts, room: Room) -> Tables:
         for first in range(0, n_grams, CHUNK):
             some = unpack_grams(tables, p, first, min(first + CHUNK, n_grams))
             bit = int(at[kernels.GRAM_BIT]) + first * FAST_WIDTH
-            found, found_counts = kernels.pack_grams(some, grams, bit, FAST_WIDTH, code_bits, key_bits)
+            found, found_counts = kernels.pack_grams(some, grams, bit, code_bits, key_bits)
             large.append((found + at[kernels.FIRST_GRAM] + first, found_counts))
             room.give_back()
     large_at, large_counts = (np.concatenate(part) for part in zip(*large, strict=True))

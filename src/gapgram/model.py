@@ -298,16 +298,21 @@ class Model(Queries):
 
     def positions(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
         """log10 of the probability of every position, in chunks of whole sequences, a chunk a thread."""
-        out = np.empty(ids.size)
+        ids, out = np.ascontiguousarray(ids, np.int32), np.empty(ids.size)
         available = availability(ids, begins, self.order)
 
         def work(bounds: tuple[int, int]) -> None:
             a, b = bounds
-            score_positions(ids[a:b], available[a:b], self.uniform, self.arrays, out[a:b])
+            self._score_positions(ids[a:b], available[a:b], self.uniform, self.arrays, out[a:b])
 
         for _ in on_all_cores(work, _chunks(begins), checked_threads(threads)):
             pass
         return out
+
+    @cached_property
+    def _score_positions(self) -> Callable[..., None]:
+        example = np.empty(0, np.int32), np.empty(0, np.int16)
+        return entry(score_positions, *example, self.uniform, self.arrays, np.empty(0))
 
     def __repr__(self) -> str:
         return f"<Model {self.signature}>"

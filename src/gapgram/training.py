@@ -236,7 +236,7 @@ class _Run:
                     ids = counted.sample(seed=self.seed, limit=sample_positions(len(counts.patterns)))
                 with TemporaryDirectory(prefix=".sample-", dir=limits.tmp) as folder:
                     in_file = None if limits.sample_fits(self.lattice) else Path(folder)
-                    return self._with_threads(limits)._weigh(counts, ids, unseen, classing, in_file)
+                    return self._weigh(counts, ids, unseen, classing, in_file, limits.left())
 
             build_model_file(
                 limits.output,
@@ -286,8 +286,7 @@ class _Run:
 
         def weigh(counts: Counts) -> tuple[Weights, Discounts]:
             sample_folder = None if limits.sample_fits(self.lattice) else folder.path
-            run = self._with_threads(limits)
-            return run._weigh(counts, stored.chunks(1 << 20), unseen, classing, sample_folder)
+            return self._weigh(counts, stored.chunks(1 << 20), unseen, classing, sample_folder, limits.left())
 
         build_model_file(
             limits.output,
@@ -302,11 +301,6 @@ class _Run:
             memory=limits.most_resident,
             folder=folder,
         )
-
-    def _with_threads(self, limits: Limits) -> _Run:
-        """The run with as many threads as may look up a sample at the same time."""
-        most = threads_within(limits.left(), len(self.lattice.stored))
-        return replace(self, threads=min(checked_threads(self.threads), most))
 
     def _stored_classing(self, stored: StoredText, limits: Limits, folder: WorkFolder) -> Classing | None:
         if self.classes is None:
@@ -353,25 +347,27 @@ class _Run:
         unseen: text.Ids | None,
         classing: Classing | None = None,
         sample_folder: Path | None = None,
+        memory: int | None = None,
     ) -> tuple[Weights, Discounts]:
-        discounts = estimate_discounts(counts)
+        threads = checked_threads(self.threads)
+        looking_up = threads if memory is None else min(threads, threads_within(memory, len(counts.patterns)))
+        discounts = estimate_discounts(counts, threads=threads)
         if self.weights == "none":
             return replace(uniform(counts), name="none"), discounts
         if self.weights == "uniform":
             return uniform(counts), discounts
         if self.weights == "counts":
             return by_counts(counts, discounts), discounts
-        threads = checked_threads(self.threads)
         if unseen is not None:
-            sample, source = held_out(counts, unseen, folder=sample_folder, threads=threads), "held-out text"
+            sample, source = held_out(counts, unseen, folder=sample_folder, threads=looking_up), "held-out text"
         else:
             found = classing.apart if classing is not None else None
             sample = left_out(
                 counts, ids if found is None else found,
-                seed=self.seed, folder=sample_folder, threads=threads, apart=found is not None,
+                seed=self.seed, folder=sample_folder, threads=looking_up, apart=found is not None,
             )  # fmt: skip
             source = f"training text, left out, seed {self.seed}"
-        return learned(counts, discounts, sample, source=source, shown=self.shown)
+        return learned(counts, discounts, sample, source=source, threads=threads, shown=self.shown)
 
 
 def _with_classes(

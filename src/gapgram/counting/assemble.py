@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 import numpy.typing as npt
 
+from gapgram.ahead import on_all_cores
 from gapgram.counts import Piece
 from gapgram.errors import TextError
 from gapgram.kernels import tables as kernels
-from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS, ROW_MASK, Tables
+from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, FAST_WIDTH, ROW_BITS, ROW_MASK, Tables
 from gapgram.pattern import Pattern
 
 Array = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.int32]
 
 NO_CLASSES, NO_COUNTS = np.empty(0, np.int32), np.empty(0, np.int64)
-GRAM_WIDTH = 32
 
 
 def assemble(
@@ -23,6 +25,8 @@ def assemble(
     pieces: dict[Pattern, list[Piece]],
     class_of: Ids = NO_CLASSES,
     word_counts: Array = NO_COUNTS,
+    *,
+    threads: int = 1,
 ) -> Tables:
     """The tables of all patterns, the pieces of each in order; empties `pieces` as it goes."""
     for empty in (p for p in patterns if not p.mask):
@@ -30,21 +34,24 @@ def assemble(
     sizes = [sum(p.grams.size for p in pieces[q]) for q in patterns]
     rows, numbers = zip(*[_distinct_rows([p.rows for p in pieces[q]]) for q in patterns], strict=True)
     places = places_of(patterns, sizes, [len(r) for r in rows])
-    grams = np.zeros(-(-sum(sizes) * GRAM_WIDTH // 64), np.uint64)
+    grams = np.zeros(-(-sum(sizes) * FAST_WIDTH // 64), np.uint64)
     contexts = np.empty(n_contexts(places), np.int64)
-    large = []
-    for p, pattern in enumerate(patterns):
-        at, done = places[p], 0
+
+    def place(p: int) -> list[tuple[Array, Array]]:
+        at, done, large = places[p], 0, []
         first, step = int(at[kernels.FIRST_CONTEXT]), int(at[kernels.STRIDE])
-        for piece, row_numbers in zip(pieces.pop(pattern), numbers[p], strict=True):
-            bit = int(at[kernels.GRAM_BIT]) + done * GRAM_WIDTH
+        for piece, row_numbers in zip(pieces.pop(patterns[p]), numbers[p], strict=True):
+            bit = int(at[kernels.GRAM_BIT]) + done * FAST_WIDTH
             code_bits, key_bits = int(at[kernels.CODE_BITS]), int(at[kernels.KEY_BITS])
-            found, counts = kernels.pack_grams(piece.grams, grams, bit, GRAM_WIDTH, code_bits, key_bits)
+            found, counts = kernels.pack_grams(piece.grams, grams, bit, code_bits, key_bits)
             large.append((found + at[kernels.FIRST_GRAM] + done, counts))
             kernels.place_contexts(piece.contexts, done, row_numbers, contexts[first:], step)
             done += piece.grams.size
             first += piece.contexts.size * step
         contexts[first] = done << ROW_BITS
+        return large
+
+    large = chain.from_iterable(on_all_cores(place, range(len(patterns)), threads))
     large_at, large_counts = (np.concatenate(part) for part in zip(*large, strict=True))
     parts, all_rows = parts_of(patterns), np.concatenate(rows)
     return frozen(Tables(grams, large_at, large_counts, contexts, places, parts, all_rows, class_of, word_counts))
@@ -63,11 +70,11 @@ def places_of(patterns: tuple[Pattern, ...], sizes: list[int], n_rows: list[int]
     places = np.zeros((len(patterns), kernels.N_COLUMNS), np.int64)
     places[:, kernels.N_GRAMS] = sizes
     places[:, kernels.FIRST_GRAM] = np.cumsum([0, *sizes[:-1]])
-    places[:, kernels.GRAM_BIT] = places[:, kernels.FIRST_GRAM] * GRAM_WIDTH
-    places[:, kernels.WIDTH] = GRAM_WIDTH
+    places[:, kernels.GRAM_BIT] = places[:, kernels.FIRST_GRAM] * FAST_WIDTH
+    places[:, kernels.WIDTH] = FAST_WIDTH
     places[:, kernels.OF_CLASSES] = [p.classes for p in patterns]
     places[:, kernels.KEY_BITS] = [checked_key_bits(sizes[number[Pattern(0, p.classes)]]) for p in patterns]
-    places[:, kernels.CODE_BITS] = GRAM_WIDTH - places[:, kernels.KEY_BITS]
+    places[:, kernels.CODE_BITS] = FAST_WIDTH - places[:, kernels.KEY_BITS]
     places[:, kernels.N_ROWS] = n_rows
     places[:, kernels.FIRST_ROW] = np.cumsum([0, *n_rows[:-1]])
     places[:, kernels.TAIL] = [number[p.tail] for p in patterns]
@@ -100,8 +107,8 @@ def n_contexts(places: Array) -> int:
 def checked_key_bits(n_words: int) -> int:
     """The bits that a word takes in a gram; at least two are left for the count."""
     bits = int(kernels.key_bits_of(n_words))
-    if bits > GRAM_WIDTH - 2:
-        raise TextError(f"{n_words:,} different words: at most {1 << (GRAM_WIDTH - 2):,} can be told apart")
+    if bits > FAST_WIDTH - 2:
+        raise TextError(f"{n_words:,} different words: at most {1 << (FAST_WIDTH - 2):,} can be told apart")
     return bits
 
 

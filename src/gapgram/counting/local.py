@@ -41,12 +41,12 @@ def count(
     pieces = _pieces(corpus.ids, len(corpus.vocabulary), lattice.of_words, threads, "counting", shown)
     info = TextInfo(corpus.sentences, corpus.words, corpus.digest, corpus.rule)
     if lattice.of_classes is None or classes is None:
-        return Counts(lattice, corpus.vocabulary, info, assemble(lattice.stored, pieces))
+        return Counts(lattice, corpus.vocabulary, info, assemble(lattice.stored, pieces, threads=threads))
     stream = classes.of_word[corpus.ids]
     for pattern, found in _pieces(stream, len(classes), lattice.of_classes, threads, "counting classes", shown).items():
         pieces[pattern.of_classes] = found
     word_counts = np.bincount(corpus.ids, minlength=len(corpus.vocabulary))
-    tables = assemble(lattice.stored, pieces, classes.of_word, word_counts)
+    tables = assemble(lattice.stored, pieces, classes.of_word, word_counts, threads=threads)
     return Counts(lattice, corpus.vocabulary, info, tables, classes.names)
 
 

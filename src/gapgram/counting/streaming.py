@@ -15,7 +15,6 @@ import numpy.typing as npt
 from gapgram.ahead import ahead
 from gapgram.container import Stream
 from gapgram.counting.assemble import (
-    GRAM_WIDTH,
     NO_CLASSES,
     NO_COUNTS,
     Ids,
@@ -27,7 +26,7 @@ from gapgram.counting.assemble import (
     side_by_side,
 )
 from gapgram.kernels import tables as kernels
-from gapgram.kernels.tables import ROW_BITS
+from gapgram.kernels.tables import FAST_WIDTH, ROW_BITS
 from gapgram.pattern import Pattern
 
 Array = npt.NDArray[np.int64]
@@ -76,7 +75,7 @@ def table_streams(
 ) -> Iterator[Stream]:
     """The arrays of `Tables`, in its order; each is to be read to its end before the next is asked for."""
     streamed = _Streamed(patterns, pieces)
-    yield Stream("grams", np.uint64, (-(-sum(streamed.sizes) * GRAM_WIDTH // 64),), ahead(streamed.grams()))
+    yield Stream("grams", np.uint64, (-(-sum(streamed.sizes) * FAST_WIDTH // 64),), ahead(streamed.grams()))
     for i, name in enumerate(("large_at", "large_counts")):
         yield _whole(name, np.concatenate([part[i] for part in streamed.large]))
     yield Stream("contexts", np.int64, (n_contexts(streamed.places),), ahead(streamed.contexts()))
@@ -117,10 +116,10 @@ class _Streamed:
             code_bits, key_bits = map(int, self.places[p, [kernels.CODE_BITS, kernels.KEY_BITS]])
             for piece in self._of(pattern):
                 grams = piece.grams
-                end = bits + grams.size * GRAM_WIDTH
+                end = bits + grams.size * FAST_WIDTH
                 packed = np.zeros(end // 64 + 1, np.uint64)
                 packed[0] = rest[0]
-                found, counts = kernels.pack_grams(grams, packed, bits, GRAM_WIDTH, code_bits, key_bits)
+                found, counts = kernels.pack_grams(grams, packed, bits, code_bits, key_bits)
                 self.large.append((found + done, counts))
                 done += grams.size
                 yield packed[:-1]

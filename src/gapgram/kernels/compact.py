@@ -26,6 +26,7 @@ import numpy as np
 
 from gapgram.kernels.bits import from_bit, ones, read_bits, select_one
 from gapgram.kernels.jit import kernel
+from gapgram.kernels.prefetch import prefetch
 
 # Columns of `packed_places`: words for the book, vector and records, bits for the others (multiples of 64).
 BOOK, MORE, N_MORE, VALUE_WIDTH, BUCKET_BITS, BUCKETS, BUCKET_WIDTH = 0, 1, 2, 3, 4, 5, 6
@@ -108,26 +109,21 @@ def packed_row(packed, at, grams, bit, width, code_bits, c, begin, end):
 
 @kernel
 def packed_contexts(
-    packed, at, grams, bit, width, code_bits, n_grams, n_contexts, chosen, low, spread, rows
+    packed, at, grams, bit, width, code_bits, n_grams, n_contexts, chosen, n, low, spread, rows
 ):  # fmt: skip
-    """`read_contexts` of `kernels.tables`.
-
-    What will be read is touched first, for all contexts, so that their reads of memory do not wait for each other.
-    """
+    """`read_contexts` of `kernels.tables`."""
     records, vector, end_of_vector = at[RECORDS], at[VECTOR], n_grams + n_contexts
-    for i in range(chosen.size):
-        low[i] = np.int64(packed[records + (max(chosen[i], 0) >> BLOCK_BITS) * RECORD] >> np.uint64(RANK_BITS + 1))
-    for i in range(chosen.size):
-        spread[i] = np.int64(packed[vector + (min(low[i], end_of_vector) >> 6)])
-    for i in range(chosen.size):
-        begin = end = np.int64(0)
-        if chosen[i] >= 0:
-            begin, end = span_of(packed, at, n_grams, n_contexts, chosen[i])
+    for i in range(n):
+        prefetch(packed, records + (chosen[i] >> BLOCK_BITS) * RECORD)
+    for i in range(n):
+        head = np.int64(packed[records + (chosen[i] >> BLOCK_BITS) * RECORD] >> np.uint64(RANK_BITS + 1))
+        prefetch(packed, vector + (min(head, end_of_vector) >> 6))
+    for i in range(n):
+        begin, end = span_of(packed, at, n_grams, n_contexts, chosen[i])
         low[i], spread[i] = begin, end - begin
-    for i in range(chosen.size):
-        if chosen[i] >= 0:
-            end = low[i] + spread[i]
-            rows[i] += packed_row(packed, at, grams, bit, width, code_bits, chosen[i], low[i], end)
+        prefetch(grams, (bit + begin * width) >> 6)
+    for i in range(n):
+        rows[i] = packed_row(packed, at, grams, bit, width, code_bits, chosen[i], low[i], low[i] + spread[i])
 
 
 @kernel

@@ -207,15 +207,22 @@ def mean_weights(features, log_prior, table):
 
 
 @kernel
-def adam_step(values, gradients, means, squares, rate, step):
-    """One step of Adam (Kingma and Ba, 2015) on flat arrays, in place; zeroes the gradients."""
+def adam_step(values, start, hold, gradients, n, means, squares, rate, step):
+    """One step of Adam (Kingma and Ba, 2015) on flat arrays, in place; zeroes the gradients.
+
+    The gradient is the mean over n positions, each row of `gradients` being a part of the sum, and a pull to the start.
+    """
     fast = 1.0 - 0.9**step
     slow = 1.0 - 0.99**step
     for i in range(values.size):
-        means[i] = 0.9 * means[i] + 0.1 * gradients[i]
-        squares[i] = 0.99 * squares[i] + 0.01 * gradients[i] ** 2
+        gradient = 0.0
+        for k in range(gradients.shape[0]):
+            gradient += gradients[k, i]
+            gradients[k, i] = 0.0
+        gradient = gradient / n + hold * (values[i] - start[i])
+        means[i] = 0.9 * means[i] + 0.1 * gradient
+        squares[i] = 0.99 * squares[i] + 0.01 * gradient**2
         values[i] -= rate * (means[i] / fast) / (math.sqrt(squares[i] / slow) + 1e-8)
-        gradients[i] = 0.0
 
 
 @kernel
@@ -225,6 +232,7 @@ def gradient(
 ):  # fmt: skip
     """Sum of -ln P over the positions; adds its gradient to the `d_` arrays."""
     n_patterns = down.size
+    lifted_by = np.exp(lift)
     logit = np.empty(n_patterns)
     weight = np.empty(n_patterns)
     kept = np.empty(n_patterns)
@@ -256,7 +264,7 @@ def gradient(
                     kept[p] = (count - discounts[p, min(count, 3) - 1]) / (total - taken)
                     if of_classes[p]:
                         kept[p] *= given[t]
-                lifted = g[p] * math.exp(lift[p, features[t, p] - p * BUCKETS])
+                lifted = g[p] * lifted_by[p, features[t, p] - p * BUCKETS]
                 gamma[p] = lifted / (1.0 - g[p] + lifted)
             value[p] = (1.0 - gamma[p]) * kept[p] + gamma[p] * below
             probability += weight[p] * value[p]

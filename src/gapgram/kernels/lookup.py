@@ -1,4 +1,8 @@
-"""The grams of a text found in the tables of a model."""
+"""The grams of a text found in the tables of a model.
+
+A block of positions is looked up pattern by pattern. Each step is done for all positions before the next one, and asks
+for the memory that the next one will read.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,9 @@ import sys
 import numpy as np
 
 from gapgram.kernels.bits import read_bits
+from gapgram.kernels.compact import packed_contexts
 from gapgram.kernels.jit import kernel
+from gapgram.kernels.prefetch import prefetch
 from gapgram.kernels.tables import (
     CODE_BITS,
     FIRST_ROW,
@@ -43,32 +49,66 @@ def availability(ids, begins, order):
 
 
 @kernel
-def _search(grams, bit, width, code_bits, key_bits, keys, low, high, spread, guess, active, n_active, found):
-    """Of each active search i, find the gram with keys[i] among the grams low[i] … high[i]-1.
+def _gram(grams, halves, bit, width, g):
+    """Gram g of a pattern whose bits start at `bit`; `halves` are all bits as numbers of 32, or None."""
+    if halves is None:
+        return read_bits(grams, bit + g * width, width)
+    return np.int64(halves[np.uint64((bit >> 5) + g)])
 
-    guess[i] is where it is looked for first; spread[i] is how many grams the context has. `found` receives the whole
-    gram, or stays -1. All searches take a step before any takes its next: their reads do not wait for each other.
+
+@kernel
+def _search(grams, halves, place, keys, seen, low, spread, guess, n, found, codes):
+    """Of search j find the gram with keys[seen[j]] among the spread[j] > 0 grams from low[j] on.
+
+    guess[j] is where it is looked for first. From the key that lies there the place is guessed again, for all
+    searches before any goes on. The key is then at most a few steps away. Writes found[seen[j]] and codes[seen[j]];
+    returns the largest code. `place` is the row of the pattern in the tables' places.
     """
-    halves, first_half = grams.view(np.uint32), bit >> 5  # of words of 64 bits: what 32-bit grams are
-    halved = width == 32 and _LITTLE
-    while n_active > 0:
-        still = 0
-        for a in range(n_active):
-            i = active[a]
-            g = guess[i]
-            gram = np.int64(halves[first_half + g]) if halved else read_bits(grams, bit + g * width, width)
-            difference = keys[i] - (gram >> code_bits)
-            if difference == 0:
-                found[i] = gram
-                continue
-            if difference > 0:
-                low[i] = g + 1
-            else:
-                high[i] = g
-            guess[i] = min(max(g + (difference * spread[i] >> key_bits), low[i]), high[i] - 1)
-            active[still] = i
-            still += low[i] < high[i]
-        n_active = still
+    bit, width, code_bits, key_bits = place[GRAM_BIT], place[WIDTH], place[CODE_BITS], place[KEY_BITS]
+    code_mask = (np.int64(1) << code_bits) - 1
+    largest = np.int64(-1)
+    for j in range(n):
+        g = guess[j]
+        ahead = keys[np.uint64(seen[j])] - (_gram(grams, halves, bit, width, g) >> code_bits)
+        guess[j] = min(max(g + (ahead * spread[j] >> key_bits), low[j]), low[j] + spread[j] - 1)
+        prefetch(grams, (bit + guess[j] * width) >> 6)
+    for j in range(n):
+        i = np.uint64(seen[j])
+        key, g, first, last, slope = keys[i], guess[j], low[j], low[j] + spread[j] - 1, spread[j]
+        while first <= last:
+            gram = _gram(grams, halves, bit, width, g)
+            ahead = key - (gram >> code_bits)
+            if ahead == 0:
+                found[i] = g
+                codes[i] = gram & code_mask
+                largest = max(largest, gram & code_mask)
+                break
+            first = g + 1 if ahead > 0 else first
+            last = last if ahead > 0 else g - 1
+            g = min(max(g + (ahead * slope >> key_bits), first), last)
+    return largest
+
+
+@kernel
+def _locate_words(ids, p, tables, halves, keys, found, counts, rows):
+    """`locate` for a pattern of no context: the words, or the classes, themselves; keys[i] receives the key of each."""
+    places, grams, class_of = tables.places, tables.grams, tables.class_of
+    row = places[p, FIRST_ROW] + min(context_at(tables, p, 0)[2], places[p, N_ROWS] - 1)
+    n_words, of_classes, key_bits = places[p, N_GRAMS], places[p, OF_CLASSES] > 0, places[p, KEY_BITS]
+    bit, width, code_mask = places[p, GRAM_BIT], places[p, WIDTH], (np.int64(1) << places[p, CODE_BITS]) - 1
+    listed = first_listed(tables, code_mask)
+    for i in range(ids.size):
+        word = np.int64(ids[i])
+        if of_classes and word < class_of.size:
+            word = np.int64(class_of[np.uint64(word)])
+        word = word if word < n_words else np.int64(0)
+        count = _gram(grams, halves, bit, width, word) & code_mask
+        if count >= listed:
+            count = listed_count(tables, p, word, count)
+        keys[i] = key_of(word, key_bits)
+        found[i] = word
+        counts[i] = count
+        rows[i] = row
 
 
 @kernel
@@ -81,82 +121,70 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
     The tables are never read outside their bounds, whatever a damaged file says.
     """
     n = end - begin
-    places, grams, parts = tables.places, tables.grams, tables.parts
-    word_keys = np.empty(n, np.int64)
-    # Of the positions whose context was seen: which they are, and of each search what `_search` takes.
-    seen = np.empty(n + 1, np.int64)
-    chosen = np.empty(n + 1, np.int64)
-    keys = np.empty(n, np.int64)
-    own_rows = np.empty(n, np.int64)
-    low = np.empty(n, np.int64)
-    high = np.empty(n, np.int64)
-    spread = np.empty(n, np.int64)
-    guess = np.empty(n, np.int64)
-    found = np.empty(n, np.int64)
-    active = np.empty(n + 1, np.int64)
+    places, parts, grams = tables.places, tables.parts, tables.grams
+    # Of each position the key of its word; of those whose context was seen, one after the other: which they are,
+    # the context, where its grams begin, how many there are, its row, and where the word is looked for first.
+    room = np.empty((7, n + 1), np.int64)
+    keys, seen, chosen, low, spread, own_rows, guess = room[0], room[1], room[2], room[3], room[4], room[5], room[6]
+    known = available[begin:end]
+    halves, halved = grams.view(np.uint32), tables.contexts.size > 0 and _LITTLE  # the fast layout has grams of 32 bits
     root = 0
     for p in range(places.shape[0]):
-        key_bits = places[p, KEY_BITS]
+        found, own_counts, found_rows = entries[p, at : at + n], counts[p, at : at + n], rows[p, at : at + n]
         if places[p, REACH] == 0:
             root = p
-            row = places[p, FIRST_ROW] + min(context_at(tables, p, 0)[2], places[p, N_ROWS] - 1)
-            class_of, n_words, of_classes = tables.class_of, places[p, N_GRAMS], places[p, OF_CLASSES] > 0
-            bit, width, code_mask = places[p, GRAM_BIT], places[p, WIDTH], (np.int64(1) << places[p, CODE_BITS]) - 1
-            listed = first_listed(tables, code_mask)
-            for i in range(n):
-                word = np.int64(ids[begin + i])
-                if of_classes and word < class_of.size:
-                    word = np.int64(class_of[word])
-                if word >= n_words:
-                    word = np.int64(0)
-                count = read_bits(grams, bit + word * width, width) & code_mask
-                if count >= listed:
-                    count = listed_count(tables, p, word, count)
-                word_keys[i] = key_of(word, key_bits)
-                entries[p, at + i] = word
-                counts[p, at + i] = count
-                rows[p, at + i] = row
+            if halved:
+                _locate_words(ids[begin:end], p, tables, halves, keys, found, own_counts, found_rows)
+            else:
+                _locate_words(ids[begin:end], p, tables, None, keys, found, own_counts, found_rows)
             continue
-        tail, distance, reach = places[p, TAIL], places[p, NEAREST], places[p, REACH]
-        bit, width, code_bits = places[p, GRAM_BIT], places[p, WIDTH], places[p, CODE_BITS]
-        last_context = places[p, N_CONTEXTS] - 1
-        row_at, last_row = places[p, FIRST_ROW], places[p, FIRST_ROW] + places[p, N_ROWS] - 1
-        code_mask = (np.int64(1) << code_bits) - 1
-        listed = first_listed(tables, code_mask)
+        place = places[p]
+        tail, distance, reach, last_context = place[TAIL], place[NEAREST], place[REACH], place[N_CONTEXTS] - 1
+        row_at, last_row = place[FIRST_ROW], place[FIRST_ROW] + place[N_ROWS] - 1
+        bit, width, key_bits = place[GRAM_BIT], place[WIDTH], place[KEY_BITS]
+        for i in range(n):
+            found[i] = -1
+            own_counts[i] = 0
+            found_rows[i] = row_at if known[i] >= reach else -1
         n_seen = 0
         for i in range(n):
-            long_enough = available[begin + i] >= reach
-            context = min(entries[tail, at + i - distance], last_context) if long_enough else np.int64(-1)
-            rows[p, at + i] = row_at if long_enough else -1
-            entries[p, at + i] = -1
-            counts[p, at + i] = 0
+            context = min(entries[tail, np.uint64(max(at + i - distance, 0))], last_context)
             seen[n_seen] = i
             chosen[n_seen] = context
-            n_seen += context >= 0
-        own_rows[:n_seen] = 0
-        read_contexts(tables, p, chosen[:n_seen], low, spread, own_rows)
+            n_seen += known[i] >= reach and context >= 0
+        if tables.contexts.size > 0:
+            read_contexts(tables.contexts, place, chosen, n_seen, low, spread, own_rows)
+        else:
+            packed_contexts(
+                tables.packed, tables.packed_places[p], grams, bit, width, place[CODE_BITS], place[N_GRAMS],
+                place[N_CONTEXTS], chosen, n_seen, low, spread, own_rows,
+            )  # fmt: skip
         for k in range(parts.shape[1]):
             part = parts[p, k]
             if part > root:  # a gram was only seen if each of its parts was
+                part_found = entries[part, at : at + n]
                 for j in range(n_seen):
-                    spread[j] *= entries[part, at + seen[j]] >= 0
-        n_active = 0
+                    spread[j] *= part_found[np.uint64(seen[j])] >= 0
+        n_searched = 0
         for j in range(n_seen):
-            rows[p, at + seen[j]] = min(row_at + own_rows[j], last_row)
-            keys[j] = word_keys[seen[j]]
-            high[j] = low[j] + spread[j]
-            guess[j] = low[j] + (keys[j] * spread[j] >> key_bits)
-            found[j] = -1
-            active[n_active] = j
-            n_active += spread[j] > 0
-        _search(grams, bit, width, code_bits, key_bits, keys, low, high, spread, guess, active, n_active, found)
-        for j in range(n_seen):
-            if found[j] >= 0:
-                count = found[j] & code_mask
-                if count >= listed:
-                    count = listed_count(tables, p, guess[j], count)
-                entries[p, at + seen[j]] = guess[j]
-                counts[p, at + seen[j]] = count
+            i, grams_of = seen[j], spread[j]
+            found_rows[np.uint64(i)] = min(row_at + own_rows[j], last_row)
+            seen[n_searched] = i
+            low[n_searched] = low[j]
+            spread[n_searched] = grams_of
+            guess[n_searched] = low[j] + (keys[np.uint64(i)] * grams_of >> key_bits)
+            prefetch(grams, (bit + guess[n_searched] * width) >> 6)
+            n_searched += grams_of > 0
+        if halved:
+            largest = _search(grams, halves, place, keys, seen, low, spread, guess, n_searched, found, own_counts)
+        else:
+            largest = _search(grams, None, place, keys, seen, low, spread, guess, n_searched, found, own_counts)
+        listed = first_listed(tables, (np.int64(1) << place[CODE_BITS]) - 1)
+        if largest >= listed:
+            for j in range(n_searched):
+                i = seen[j]
+                if found[i] >= 0 and own_counts[i] >= listed:
+                    own_counts[i] = listed_count(tables, p, found[i], own_counts[i])
 
 
 @kernel

@@ -12,9 +12,9 @@
     members, member_base        the words of class c, the most probable first: members[member_base[c]:member_base[c+1]]
 
 A prediction gives its starting patterns shares in the ratio of their weights, times, where there is a
-gate, the exponential of their logits. A pattern keeps of its share what its discounted counts use and
-passes g of it on to the patterns below it, in the ratio of edge_weight × their weights; what the empty
-pattern passes on is spread evenly over the vocabulary. A pattern of classes predicts the class of a word, and
+gate, the exponential of their logits (`kernels.exponentials`). A pattern keeps of its share what its discounted
+counts use and passes g of it on to the patterns below it, in the ratio of edge_weight × their weights; what the
+empty pattern passes on is spread evenly over the vocabulary. A pattern of classes predicts the class of a word, and
 the word with its probability given its class. All of this depends on the context alone, and SCALE and BACKOFF
 belong together, so every distribution sums to one.
 """

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from gapgram.kernels.exponentials import exponentials
 from gapgram.kernels.gate import BUCKETS, word_bucket, word_row
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.lookup import BLOCK, locate
@@ -24,79 +25,83 @@ def only_chains(edge_base):
 @kernel
 def _chain_values(ids, first, step, n, at, counts, rows, uniform, model, values):
     """[pattern, position]: the probability of the word under each pattern that falls back along its chain."""
-    discounts, row_values, given_class = model.discounts, model.row_values, model.given_class
-    edge_base, edge_to, places = model.edge_base, model.edge_to, model.tables.places
+    row_values, given_class, places = model.row_values, model.given_class, model.tables.places
     given = np.ones(n)
     for i in range(n if given_class.size > 0 else 0):
         word = ids[first + i * step]
         given[i] = given_class[word] if word < given_class.size else 0.0
     for p in range(values.shape[0]):
-        d1, d2, d3 = discounts[p, 1], discounts[p, 2], discounts[p, 3]
-        down = edge_to[edge_base[p]] if p > 0 else np.int64(0)
+        discounts, own_rows, own_counts = model.discounts[p], rows[p, at : at + n], counts[p, at : at + n]
+        below, own = values[model.edge_to[model.edge_base[p]] if p > 0 else np.int64(0)], values[p]
         of_classes = places[p, OF_CLASSES] > 0
         for i in range(n):
-            row = rows[p, at + i]
-            below = values[down, i] if p > 0 else uniform
-            if row >= 0:
-                count = counts[p, at + i]
-                below *= row_values[row, BACKOFF]
-                if count > 0:
-                    left = count - (d3 if count > 2 else d2 if count == 2 else d1)
-                    kept = left * row_values[row, SCALE]
-                    below += kept * given[i] if of_classes else kept
-            values[p, i] = below
+            row, count = np.uint64(max(own_rows[i], 0)), own_counts[i]
+            kept = (count - discounts[np.uint64(min(count, 3))]) * row_values[row, SCALE]
+            fallen = below[i] if p > 0 else uniform
+            value = fallen * row_values[row, BACKOFF] + (kept * given[i] if of_classes else kept)
+            own[i] = value if own_rows[i] >= 0 else fallen
+
+
+@kernel
+def _gate_weights(ids, first, step, n, at, available, rows, model, weights):
+    """[position, pattern]: what the gate makes of each context, for all patterns."""
+    row_values, start_base, starts = model.row_values, model.start_base, model.starts
+    n_patterns, order, gate = weights.shape[1], start_base.size - 1, model.gate_table.reshape(-1)
+    own_features = np.empty((n, n_patterns), np.int32)
+    for p in range(n_patterns):
+        for i in range(n):
+            own_features[i, p] = p * BUCKETS + int(row_values[np.uint64(max(rows[p, at + i], 0)), BUCKET])
+    logits = np.empty((n, n_patterns))
+    features = np.empty(n_patterns + order + 1, np.int64)
+    for i in range(n):
+        features[0] = (n_patterns * BUCKETS + available[i]) * n_patterns
+        n_features = 1
+        for s in range(start_base[available[i]], start_base[available[i] + 1]):
+            features[n_features] = own_features[i, np.uint64(starts[s])] * n_patterns
+            n_features += 1
+        for k in range(1, available[i] + 1):
+            features[n_features] = word_row(n_patterns, order, k, word_bucket(ids[first + i * step - k])) * n_patterns
+            n_features += 1
+        whole = n_patterns - n_patterns % 4
+        for q in range(0, whole, 4):  # four sums at a time stay in registers
+            a, b, c, d = 0.0, 0.0, 0.0, 0.0
+            for f in range(n_features):
+                place = np.uint64(features[f] + q)
+                a += gate[place]
+                b += gate[place + np.uint64(1)]
+                c += gate[place + np.uint64(2)]
+                d += gate[place + np.uint64(3)]
+            logits[i, q], logits[i, q + 1], logits[i, q + 2], logits[i, q + 3] = a, b, c, d
+        for q in range(whole, n_patterns):
+            a = 0.0
+            for f in range(n_features):
+                a += gate[np.uint64(features[f] + q)]
+            logits[i, q] = a
+    exponentials(logits.reshape(-1), weights.reshape(-1))
 
 
 @kernel
 def _mix(ids, first, step, n, at, available, rows, values, model, out):
-    """out[i]: the values of the patterns that a prediction starts from, mixed as `weigh_starts` says, in one loop."""
-    row_values, gate_table, start_base, starts = model.row_values, model.gate_table, model.start_base, model.starts
-    n_patterns, order, gated = values.shape[0], start_base.size - 1, gate_table.size > 0
-    logits = np.zeros(n_patterns)
-    features = np.empty(n_patterns + order + 1, np.int64)
-    gate = gate_table.reshape(-1)
+    """out[i]: the values of the patterns that a prediction starts from, mixed as `weigh_starts` says."""
+    row_values, start_base, starts = model.row_values, model.start_base, model.starts
+    n_patterns = values.shape[0]
+    weights = np.ones((n, n_patterns))
+    if model.gate_table.size > 0:
+        _gate_weights(ids, first, step, n, at, available, rows, model, weights)
+    starting = np.zeros((n_patterns, start_base.size - 1))
+    for known in range(start_base.size - 1):
+        for s in range(start_base[known], start_base[known + 1]):
+            starting[starts[s], known] = 1.0
+    total = np.zeros(n)
+    out[:n] = 0.0
+    for p in range(n_patterns):
+        for i in range(n):
+            row = np.uint64(max(rows[p, at + i], 0))
+            weight = row_values[row, WEIGHT] * weights[i, p] * starting[p, np.uint64(available[i])]
+            total[i] += weight
+            out[i] += weight * values[p, i]
     for i in range(n):
-        begin, end = start_base[available[i]], start_base[available[i] + 1]
-        if end - begin == 1:
-            out[i] = values[starts[begin], i]
-            continue
-        if gated:
-            features[0] = (n_patterns * BUCKETS + available[i]) * n_patterns
-            n_features = 1
-            for s in range(begin, end):
-                p = starts[s]
-                features[n_features] = (p * BUCKETS + int(row_values[rows[p, at + i], BUCKET])) * n_patterns
-                n_features += 1
-            for k in range(1, available[i] + 1):
-                row = word_row(n_patterns, order, k, word_bucket(ids[first + i * step - k]))
-                features[n_features] = row * n_patterns
-                n_features += 1
-            whole = n_patterns - n_patterns % 4
-            for q in range(0, whole, 4):  # four sums at a time stay in registers
-                a, b, c, d = 0.0, 0.0, 0.0, 0.0
-                for f in range(n_features):
-                    place = features[f] + q
-                    a += gate[place]
-                    b += gate[place + 1]
-                    c += gate[place + 2]
-                    d += gate[place + 3]
-                logits[q], logits[q + 1], logits[q + 2], logits[q + 3] = a, b, c, d
-            for q in range(whole, n_patterns):
-                a = 0.0
-                for f in range(n_features):
-                    a += gate[features[f] + q]
-                logits[q] = a
-        largest = -np.inf
-        for s in range(begin, end):
-            largest = max(largest, logits[starts[s]])
-        total = 0.0
-        chance = 0.0
-        for s in range(begin, end):
-            p = starts[s]
-            weight = row_values[rows[p, at + i], WEIGHT] * math.exp(logits[p] - largest)
-            total += weight
-            chance += weight * values[p, i]
-        out[i] = chance / total
+        out[i] /= total[i]
 
 
 @kernel
@@ -106,11 +111,15 @@ def chances(ids, first, step, n, at, available, counts, rows, uniform, model, ou
     The word k places before it is ids[first + i * step - k]. A kernel that is called for each word by itself, with all
     arrays of a model, would spend more on the call than on the work.
     """
-    n_patterns = model.discounts.shape[0]
+    n_patterns, start_base, starts = model.discounts.shape[0], model.start_base, model.starts
     if only_chains(model.edge_base):
         values = np.empty((n_patterns, n), np.float64)
         _chain_values(ids, first, step, n, at, counts, rows, uniform, model, values)
-        _mix(ids, first, step, n, at, available, rows, values, model, out)
+        if starts.size == start_base.size - 1:  # every prediction starts from one
+            for i in range(n):
+                out[i] = values[starts[available[i]], i]
+        else:
+            _mix(ids, first, step, n, at, available, rows, values, model, out)
         return
     shares = np.empty(n_patterns, np.float64)
     logits = np.empty(n_patterns, np.float64)

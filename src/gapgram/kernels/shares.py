@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from gapgram.kernels.exponentials import LIMIT
 from gapgram.kernels.gate import BUCKETS, word_bucket, word_row
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.lookup import locate_few
@@ -29,13 +30,9 @@ def _gate(ids, t, rows, column, available, row_values, gate_table, order, logits
         feature = word_row(n_patterns, order, k, word_bucket(ids[t - k]))
         for q in range(n_patterns):
             logits[q] += gate_table[feature, q]
-    largest = -np.inf
     for p in range(n_patterns):
         if shares[p] > 0.0:
-            largest = max(largest, logits[p])
-    for p in range(n_patterns):
-        if shares[p] > 0.0:
-            shares[p] *= math.exp(logits[p] - largest)
+            shares[p] *= math.exp(min(max(logits[p], -LIMIT), LIMIT))
 
 
 @kernel

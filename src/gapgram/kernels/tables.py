@@ -30,13 +30,15 @@ Tables are put together from pieces (`gapgram.counting.assemble`), whose grams a
 
 from __future__ import annotations
 
+import sys
 from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.kernels.bits import read_bits, write_bits
-from gapgram.kernels.compact import N_PACKED_COLUMNS, packed_contexts, packed_count, packed_row, span_of
+from gapgram.kernels.bits import read_bits
+from gapgram.kernels.compact import N_PACKED_COLUMNS, packed_count, packed_row, span_of
 from gapgram.kernels.jit import kernel
+from gapgram.kernels.prefetch import prefetch
 
 COUNT_BITS = 36
 ROW_BITS = 24
@@ -44,6 +46,8 @@ COUNT_MASK = (1 << COUNT_BITS) - 1
 ROW_MASK = (1 << ROW_BITS) - 1
 
 STATISTICS = 5  # of a context
+FAST_WIDTH = 32  # bits of a gram in the fast layout
+_BIG_ENDIAN = np.int64(sys.byteorder == "big")  # the first half of a word is then its second in memory
 
 # Columns of `places`: the number of the first gram among those of all patterns and how many there are, the bit at which
 # they start, how many bits a gram and its code have; the first context, the step from one to the next, how many
@@ -196,33 +200,28 @@ def context_at(tables, p, context):
 
 
 @kernel
-def read_contexts(tables, p, chosen, low, spread, rows):
-    """Of each chosen context of pattern p, where its grams begin, and how many there are; adds its row to rows[i].
+def read_contexts(contexts, place, chosen, n, low, spread, rows):
+    """Of the first n chosen contexts of a pattern where their grams begin, how many there are, and their rows.
 
-    A context that is negative was never seen: nothing is added, and there are no grams.
+    `place` is the pattern's row of `places`.
     """
-    at = tables.places[p]
-    if tables.contexts.size == 0:
-        packed_contexts(
-            tables.packed, tables.packed_places[p], tables.grams, at[GRAM_BIT], at[WIDTH], at[CODE_BITS], at[N_GRAMS],
-            at[N_CONTEXTS], chosen, low, spread, rows,
-        )  # fmt: skip
-        return
-    contexts = tables.contexts
-    first, stride, n_grams = at[FIRST_CONTEXT], at[STRIDE], at[N_GRAMS]
-    for i in range(chosen.size):
-        seen = chosen[i] >= 0
-        record = first + max(chosen[i], 0) * stride
-        this = contexts[record]
-        following = contexts[record + stride]
+    first, stride, n_grams = place[FIRST_CONTEXT], place[STRIDE], place[N_GRAMS]
+    for i in range(n):
+        prefetch(contexts, first + chosen[i] * stride)
+    for i in range(n):
+        record = first + chosen[i] * stride
+        this, following = contexts[np.uint64(record)], contexts[np.uint64(record + stride)]
         low[i] = min(this >> ROW_BITS, n_grams)
-        spread[i] = max(min(following >> ROW_BITS, n_grams) - low[i], 0) * seen
-        rows[i] += (this & ROW_MASK) * seen
+        spread[i] = max(min(following >> ROW_BITS, n_grams) - low[i], 0)
+        rows[i] = this & ROW_MASK
 
 
 @kernel
-def pack_grams(grams, bits, bit, width, code_bits, key_bits):
-    """Write grams `word << COUNT_BITS | count` from a bit on; returns the places and counts of those too large."""
+def pack_grams(grams, bits, bit, code_bits, key_bits):
+    """Write grams `word << COUNT_BITS | count`, each in FAST_WIDTH bits, from a bit on.
+
+    Returns the places and counts of those too large. Touches nothing but these bits: others may write beside them.
+    """
     code_mask = (np.int64(1) << code_bits) - 1
     n_large = 0
     for g in range(grams.size):
@@ -230,6 +229,7 @@ def pack_grams(grams, bits, bit, width, code_bits, key_bits):
     at = np.empty(n_large, np.int64)
     counts = np.empty(n_large, np.int64)
     n_large = 0
+    halves, first = bits.view(np.uint32), bit >> 5
     for g in range(grams.size):
         count = grams[g] & COUNT_MASK
         if count >= code_mask:
@@ -237,7 +237,7 @@ def pack_grams(grams, bits, bit, width, code_bits, key_bits):
             counts[n_large] = count
             n_large += 1
             count = code_mask
-        write_bits(bits, bit + g * width, width, key_of(grams[g] >> COUNT_BITS, key_bits) << code_bits | count)
+        halves[np.uint64((first + g) ^ _BIG_ENDIAN)] = key_of(grams[g] >> COUNT_BITS, key_bits) << code_bits | count
     return at, counts
 
 

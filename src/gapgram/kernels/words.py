@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.jit import kernel
+from gapgram.kernels.prefetch import prefetch
 
 UNKNOWN, START, END = 0, 1, 2  # ids of <unk>, <s>, </s> in every table
 
@@ -19,16 +20,33 @@ REFUSE_SPECIAL, SKIP_SPECIAL, ALLOW_UNKNOWN = 0, 1, 2
 # Why `encode_lines` or `learn_lines` returned.
 DONE, TABLE_FULL, SPECIAL_FOUND = 0, 1, 2
 
+_BATCH = 256  # words that are looked up together
+
+
+_HASH_START, _HASH_FACTOR = np.uint64(14695981039346656037), np.uint64(1099511628211)
+
 
 @kernel
-def hash_word(text, begin, end):
-    """FNV-1a of text[begin:end], finished so that all bits depend on all bytes."""
-    h = np.uint64(14695981039346656037)
-    for i in range(begin, end):
-        h = (h ^ np.uint64(text[i])) * np.uint64(1099511628211)
+def _finished(h):
+    """A hash after the last byte, so that all bits depend on all bytes."""
     h ^= h >> np.uint64(29)
     h *= np.uint64(0xBF58476D1CE4E5B9)
     return h ^ (h >> np.uint64(32))
+
+
+@kernel
+def hash_word(text, begin, end):
+    """FNV-1a of text[begin:end], finished."""
+    h = _HASH_START
+    for i in range(begin, end):
+        h = (h ^ np.uint64(text[i])) * _HASH_FACTOR
+    return _finished(h)
+
+
+@kernel
+def first_slot(h, slots):
+    """The slot where a word with this hash is looked for first."""
+    return np.int64(h & np.uint64(0x7FFFFFFF)) & (slots.size - 1)
 
 
 @kernel
@@ -36,20 +54,22 @@ def find_slot(text, begin, end, h, slots, pool, offsets):
     """The slot of a word, or the empty slot where it belongs."""
     mask = slots.size - 1
     tag = np.int64(h >> np.uint64(33))
-    at = np.int64(h & np.uint64(0x7FFFFFFF)) & mask
-    while slots[at] >= 0:
-        if slots[at] >> 32 == tag:
-            word = slots[at] & 0xFFFFFFFF
-            start = offsets[word]
-            if offsets[word + 1] - start == end - begin:
+    at = first_slot(h, slots)
+    slot = slots[np.uint64(at)]
+    while slot >= 0:
+        if slot >> 32 == tag:
+            word = slot & 0xFFFFFFFF
+            start = offsets[np.uint64(word)]
+            if offsets[np.uint64(word + 1)] - start == end - begin:
                 same = True
                 for i in range(end - begin):
-                    if pool[start + i] != text[begin + i]:
+                    if pool[np.uint64(start + i)] != text[np.uint64(begin + i)]:
                         same = False
                         break
                 if same:
                     return at
         at = (at + 1) & mask
+        slot = slots[np.uint64(at)]
     return at
 
 
@@ -74,13 +94,18 @@ def fill_slots(slots, pool, offsets, n):
 
 @kernel
 def _next_word(text, i):
-    """(begin, end) of the first word from i on; both the place of the newline where the line has none."""
-    while text[i] == 32 or (9 <= text[i] <= 13 and text[i] != 10):
+    """(begin, end, hash) of the first word from i on; both the place of the newline where the line has none."""
+    byte = text[np.uint64(i)]
+    while byte == 32 or (9 <= byte <= 13 and byte != 10):
         i += 1
+        byte = text[np.uint64(i)]
     begin = i
-    while text[i] > 32 or text[i] < 9 or 13 < text[i] < 32:
+    h = _HASH_START
+    while byte > 32 or byte < 9 or 13 < byte < 32:
+        h = (h ^ np.uint64(byte)) * _HASH_FACTOR
         i += 1
-    return begin, i
+        byte = text[np.uint64(i)]
+    return begin, i, _finished(h)
 
 
 @kernel
@@ -101,29 +126,45 @@ def encode_lines(text, special, keep_empty, slots, pool, offsets, out):
     lines = 0
     empty = 0
     line_begin = 0
-    while line_begin < text.size:
-        line_used = used
-        out[used] = START
-        used += 1
-        begin, end = _next_word(text, line_begin)
-        while begin < end:
-            h = hash_word(text, begin, end)
-            slot = slots[find_slot(text, begin, end, h, slots, pool, offsets)]
-            word = slot & 0xFFFFFFFF if slot >= 0 else np.int64(-1)
-            if not (special == SKIP_SPECIAL and 0 <= word <= END):
-                if _refused(word, special):
-                    return SPECIAL_FOUND, line_begin, line_used, lines, empty
-                out[used] = max(word, UNKNOWN)
+    line_used = 0
+    # Of words, and of ends of lines, each is cut, then its slot read, then its word: no read waits for another.
+    room = np.empty((3, min(_BATCH, text.size)), np.int64)
+    begins, ends, hashes = room[0], room[1], room[2].view(np.uint64)
+    place = 0
+    while place < text.size:
+        n = 0
+        while n < begins.size and place < text.size:
+            begins[n], ends[n], hashes[n] = _next_word(text, place)
+            prefetch(slots, first_slot(hashes[n], slots))
+            place = ends[n] + (begins[n] == ends[n])
+            n += 1
+        for k in range(n):
+            prefetch(offsets, slots[np.uint64(first_slot(hashes[k], slots))] & 0xFFFFFFFF)
+        for k in range(n):
+            slot = slots[np.uint64(first_slot(hashes[k], slots))]
+            prefetch(pool, offsets[np.uint64(slot & 0xFFFFFFFF)] if slot >= 0 else np.int64(0))
+        for k in range(n):
+            if used == line_used:
+                out[np.uint64(used)] = START
                 used += 1
-            begin, end = _next_word(text, end)
-        out[used] = END
-        used += 1
-        if used == line_used + 2:
-            empty += 1
-            if not keep_empty:
-                used = line_used
-        lines += 1
-        line_begin = end + 1
+            if begins[k] < ends[k]:
+                slot = slots[np.uint64(find_slot(text, begins[k], ends[k], hashes[k], slots, pool, offsets))]
+                word = slot & 0xFFFFFFFF if slot >= 0 else np.int64(-1)
+                if not (special == SKIP_SPECIAL and 0 <= word <= END):
+                    if _refused(word, special):
+                        return SPECIAL_FOUND, line_begin, line_used, lines, empty
+                    out[np.uint64(used)] = max(word, UNKNOWN)
+                    used += 1
+                continue
+            out[np.uint64(used)] = END
+            used += 1
+            if used == line_used + 2:
+                empty += 1
+                if not keep_empty:
+                    used = line_used
+            lines += 1
+            line_used = used
+            line_begin = ends[k] + 1
     return DONE, line_begin, used, lines, empty
 
 
@@ -140,13 +181,12 @@ def learn_lines(text, line_begin, special, slots, pool, offsets, counts, n, out)
     digest = np.uint64(0)
     while line_begin < text.size:
         line_used = used
-        out[used] = START
+        out[np.uint64(used)] = START
         used += 1
         line_hash = np.uint64(0x9E3779B97F4A7C15)
         status = DONE
-        begin, end = _next_word(text, line_begin)
+        begin, end, h = _next_word(text, line_begin)
         while begin < end and status == DONE:
-            h = hash_word(text, begin, end)
             at = find_slot(text, begin, end, h, slots, pool, offsets)
             word = slots[at] & 0xFFFFFFFF if slots[at] >= 0 else np.int64(-1)
             if _refused(word, special) and special != SKIP_SPECIAL:
@@ -166,9 +206,9 @@ def learn_lines(text, line_begin, special, slots, pool, offsets, counts, n, out)
                 counts[word] += 1
                 line_hash = (line_hash ^ h) * np.uint64(0xBF58476D1CE4E5B9)
                 line_hash ^= line_hash >> np.uint64(31)
-                out[used] = word
+                out[np.uint64(used)] = word
                 used += 1
-            begin, end = _next_word(text, end)
+            begin, end, h = _next_word(text, end)
         if status != DONE:
             for j in range(line_used + 1, used):
                 counts[out[j]] -= 1
@@ -177,7 +217,7 @@ def learn_lines(text, line_begin, special, slots, pool, offsets, counts, n, out)
             used = line_used
             empty += 1
         else:
-            out[used] = END
+            out[np.uint64(used)] = END
             used += 1
             digest += line_hash
         lines += 1

@@ -10,7 +10,9 @@ Nothing depends on the number of threads or the order of lines.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -45,11 +47,10 @@ class Parameters:
     odds: Floats
 
     @classmethod
-    def zeros(cls, n_patterns: int, order: int) -> Parameters:
-        rows = n_gate_rows(n_patterns, order)
-        flat = np.zeros((rows + BUCKETS + 3) * n_patterns)
-        table, lift, odds = np.split(flat, [rows * n_patterns, (rows + BUCKETS) * n_patterns])
-        return cls(flat, table.reshape(rows, -1), lift.reshape(n_patterns, -1), odds.reshape(n_patterns, -1))
+    def of(cls, flat: Floats, n_patterns: int) -> Parameters:
+        """Those in a flat array."""
+        table, lift, odds = np.split(flat, [-(BUCKETS + 3) * n_patterns, -3 * n_patterns])
+        return cls(flat, table.reshape(-1, n_patterns), lift.reshape(n_patterns, -1), odds.reshape(n_patterns, -1))
 
     @property
     def discounts(self) -> Floats:
@@ -59,11 +60,11 @@ class Parameters:
 
 
 def learned(
-    counts: Counts, discounts: Discounts, sample: Sample, *, source: str, shown: bool = False
+    counts: Counts, discounts: Discounts, sample: Sample, *, source: str, threads: int = 1, shown: bool = False
 ) -> tuple[Weights, Discounts]:
     """Fit the gate, the odds of falling back and the discounts."""
     problem = Problem(counts, discounts, sample)
-    return problem.solution(problem.fit(shown=shown), source)
+    return problem.solution(problem.fit(threads=threads, shown=shown), source)
 
 
 def _log_odds(discounts: Discounts) -> Floats:
@@ -107,7 +108,13 @@ class Problem:
 
     def zeros(self) -> Parameters:
         """Parameters of the problem's size, all 0."""
-        return Parameters.zeros(len(self.down), self.counts.lattice.order)
+        return Parameters.of(np.zeros(self.size), len(self.down))
+
+    @property
+    def size(self) -> int:
+        """How many parameters there are."""
+        n_patterns = len(self.down)
+        return int(n_gate_rows(n_patterns, self.counts.lattice.order) + BUCKETS + 3) * n_patterns
 
     def start(self) -> Parameters:
         """Where fitting starts: no gate, the odds of falling back somewhat lowered, the usual discounts."""
@@ -127,18 +134,26 @@ class Problem:
             having += found
         return [round(float(mean), 6) for mean in sums / np.maximum(having, 1)]
 
-    def fit(self, *, shown: bool = False) -> Parameters:
-        """Minimise by Adam over the sample several times, in its order, with a rate that falls to nothing."""
-        values, start, gradients = self.start(), self.start(), self.zeros()
-        means, squares = self.zeros().flat, self.zeros().flat
+    def fit(self, *, threads: int = 1, shown: bool = False) -> Parameters:
+        """Minimise by Adam over the sample several times, in its order, with a rate that falls to nothing.
+
+        The halves of a batch are always summed by themselves, so that one thread and two give the same.
+        """
+        values, start = self.start(), self.start().flat
+        both = np.zeros((2, self.size))
+        gradients = [Parameters.of(flat, len(self.down)) for flat in both]
+        means, squares = np.zeros(self.size), np.zeros(self.size)
         batches = _batches(len(self.sample))
-        with Progress("fitting weights", total=len(batches), unit="batch", shown=shown) as bar:
+        hold = HOLD / len(self.sample)
+        with (
+            Progress("fitting weights", total=len(batches), unit="batch", shown=shown) as bar,
+            ThreadPoolExecutor(min(threads, 2)) as pool,
+        ):
             for step, (begin, end) in enumerate(batches, 1):
-                self.add_gradient(values, gradients, begin, end)
-                gradients.flat /= end - begin
-                gradients.flat += HOLD / len(self.sample) * (values.flat - start.flat)
+                half = (begin + end) // 2
+                list(pool.map(partial(self.add_gradient, values), gradients, (begin, half), (half, end)))
                 rate = RATE * (0.01 + 0.5 + 0.5 * np.cos(np.pi * step / len(batches)))
-                fitting.adam_step(values.flat, gradients.flat, means, squares, rate, step)
+                fitting.adam_step(values.flat, start, hold, both, end - begin, means, squares, rate, step)
                 bar.advance()
         return values
 
