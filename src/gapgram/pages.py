@@ -27,13 +27,13 @@ class Pages:
         """Give back the pages of one more file, as long as it is mapped."""
         self._mappings.add(mapping)
 
-    def give_back(self) -> int:
+    def give_back(self, wanted: int = 0) -> int:
         """Give back all pages if there are too many; returns how many bytes may be read until this is called again.
 
-        To be called between one part of a long reading and the next.
+        To be called between one part of a long reading and the next, which is about to read the bytes `wanted`.
         """
         left = self._most - resident()
-        if left < _LEAST:
+        if left < max(wanted, _LEAST):
             for mapping in list(self._mappings):
                 let_go(mapping)
             left = self._most - resident()

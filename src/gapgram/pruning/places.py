@@ -23,7 +23,7 @@ from gapgram.pages import Pages
 from gapgram.pattern import Pattern
 
 SPAN = 1 << 16  # grams, or contexts, that are worked on at a time, at most
-_FIRST, _FEWEST = 1 << 11, 1 << 7
+_FIRST, _FEWEST = 1 << 11, 1 << 8
 
 Kind = TypeVar("Kind", bound=np.generic)
 
@@ -107,11 +107,11 @@ class InFiles:
         return Tables(**mapped.arrays)
 
     def at_once(self, before: int) -> int:
-        """As `Place`: so many that they read half of what there is room for, by what those before have read."""
+        """As `Place`: twice as many as before, unless, by what those have read, there is room for fewer."""
         read = max(1, resident() - self._held)
-        room = self._pages.give_back()
+        room = self._pages.give_back(2 * read)
         self._held = resident()
-        return min(max(before * room // (2 * read), _FEWEST), 2 * before, SPAN) if before else _FIRST
+        return min(max(before * room // read, _FEWEST), 2 * before, SPAN) if before else _FIRST
 
     def give_back(self) -> None:
         """Give pages back where there are too many."""
