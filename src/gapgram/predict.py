@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from gapgram.errors import UsageError
 from gapgram.kernels import topk
-from gapgram.kernels.model_arrays import ModelArrays
+from gapgram.kernels.model_arrays import HasArrays
 from gapgram.kernels.shares import distribution
 from gapgram.vocabulary import SPECIAL, START, Vocabulary
 
@@ -38,15 +38,9 @@ class Prediction:
     probability: float
 
 
-class Source(Protocol):
+class Source(HasArrays, Protocol):
     """What is needed of a model."""
 
-    @property
-    def order(self) -> int: ...
-    @property
-    def uniform(self) -> float: ...
-    @property
-    def arrays(self) -> ModelArrays: ...
     @property
     def vocabulary(self) -> Vocabulary: ...
     def context_ids(self, context: Any) -> Ids: ...

@@ -17,7 +17,7 @@ from gapgram.ahead import on_all_cores
 from gapgram.errors import UsageError
 from gapgram.kernels import stepping as kernels
 from gapgram.kernels.jit import entry
-from gapgram.kernels.model_arrays import BACKOFF, ModelArrays
+from gapgram.kernels.model_arrays import BACKOFF, HasArrays, ModelArrays
 from gapgram.kernels.scoring import only_chains
 from gapgram.kernels.tables import FIRST_ROW, N_GRAMS, NEAREST, OF_CLASSES, REACH, TAIL
 from gapgram.kernels.words import START
@@ -42,15 +42,9 @@ class State(NamedTuple):
     key: bytes
 
 
-class Source(Protocol):
+class Source(HasArrays, Protocol):
     """What is needed of a model."""
 
-    @property
-    def order(self) -> int: ...
-    @property
-    def uniform(self) -> float: ...
-    @property
-    def arrays(self) -> ModelArrays: ...
     def step_id(self, word: str | int) -> int: ...
 
 

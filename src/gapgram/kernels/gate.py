@@ -26,7 +26,7 @@ def context_bucket(total, n1, n2, n3):
     """The bucket of a context: 0 never seen, else by its total (steps of about 1.6) and how varied it is."""
     if total <= 0:
         return 0
-    level = min(int(math.log2(total) * 1.5 + 1e-9), _LEVELS - 1)
+    level = min(int(np.log2(total) * 1.5 + 1e-9), _LEVELS - 1)
     varied = (n1 + n2 + n3) / total
     spread = 2 if varied > 0.75 else 1 if varied > 0.35 else 0
     return 1 + level * _SPREADS + spread

@@ -101,7 +101,7 @@ def _locate_words(ids, p, tables, halves, keys, found, counts, rows):
         word = np.int64(ids[i])
         if of_classes and word < class_of.size:
             word = np.int64(class_of[np.uint64(word)])
-        word = word if word < n_words else np.int64(0)
+        word = word if 0 <= word < n_words else np.int64(0)
         count = _gram(grams, halves, bit, width, word) & code_mask
         if count >= listed:
             count = listed_count(tables, p, word, count)

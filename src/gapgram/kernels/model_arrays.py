@@ -21,7 +21,7 @@ belong together, so every distribution sums to one.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -45,3 +45,14 @@ class ModelArrays(NamedTuple):
     given_class: np.ndarray
     members: np.ndarray
     member_base: np.ndarray
+
+
+class HasArrays(Protocol):
+    """What kernels need of a model: its arrays, the words of a gram, and the chance of a word under no pattern."""
+
+    @property
+    def order(self) -> int: ...
+    @property
+    def uniform(self) -> float: ...
+    @property
+    def arrays(self) -> ModelArrays: ...

@@ -142,7 +142,7 @@ def large_count(gram, large_at, large_counts):
             low = middle + 1
         else:
             high = middle
-    return large_counts[low] if low < large_at.size else np.int64(1)
+    return max(large_counts[low], 0) if low < large_at.size else np.int64(1)
 
 
 @kernel
