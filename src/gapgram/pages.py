@@ -8,7 +8,7 @@ from weakref import WeakSet
 from gapgram.memory import resident
 
 AROUND = 1 << 16  # bytes that the system maps around each place that is read
-_LEAST = 32 << 20  # bytes that may be read between one check and the next
+LEAST = 32 << 20  # bytes that may be read between one check and the next
 
 
 def let_go(mapping: mmap.mmap) -> None:
@@ -33,8 +33,8 @@ class Pages:
         To be called between one part of a long reading and the next, which is about to read the bytes `wanted`.
         """
         left = self._most - resident()
-        if left < max(wanted, _LEAST):
+        if left < max(wanted, LEAST):
             for mapping in list(self._mappings):
                 let_go(mapping)
             left = self._most - resident()
-        return max(left, _LEAST)
+        return max(left, LEAST)

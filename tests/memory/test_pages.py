@@ -81,7 +81,7 @@ def test_statistics_are_the_same_one_pattern_at_a_time(
     lattice: str, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     corpus = corpus_of(toy_text(60))
-    monkeypatch.setattr(pages_module, "_LEAST", 6 * AROUND * 200)
+    monkeypatch.setattr(pages_module, "LEAST", 6 * AROUND * 200)
     model = gapgram.train(sentences=toy_text(60), order=4, classes=5 if "+" in lattice else None, lattice=lattice)
     starts = np.append(np.flatnonzero(corpus.ids == START), corpus.ids.size)
     available = availability(corpus.ids, starts, 4)
@@ -175,7 +175,7 @@ PEAKS = """
 import re, sys, gapgram
 from pathlib import Path
 from gapgram import memory, pages
-memory.PROGRAM, pages._LEAST = 0, 2 << 20
+memory.PROGRAM, pages.LEAST = 0, 2 << 20
 
 def status(name):
     return int(re.search(name + r":\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) / 1000

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from gapgram.counts import Counts
 from gapgram.kernels import fitting
 from gapgram.kernels.tables import N_CONTEXTS, N_GRAMS, N_ROWS, STATISTICS, STRIDE, TAIL, WIDTH, Tables
-from gapgram.pages import AROUND, Pages
+from gapgram.pages import AROUND, LEAST, Pages
 from gapgram.pattern import Pattern
 
 Ids = npt.NDArray[np.int32]
@@ -42,10 +42,14 @@ def statistics_of(counts: Counts, words: Ids, available: npt.NDArray[np.int16], 
 
 
 def _spans(pages: Pages, table_bytes: int, size: int, threads: int) -> Iterator[tuple[int, int]]:
-    """Bounds of runs of positions for which there is room: for all that they may touch, or for all tables."""
+    """Bounds of runs of positions for which there is room: for all that they may touch, or for all tables.
+
+    A part of the room at a time, since other threads are in the midst of reading what they found room for.
+    """
     begin = 0
     while begin < size:
-        room = pages.give_back() // threads
+        room = pages.give_back()
+        room = max(room // 8, min(room, LEAST)) // threads
         end = size if table_bytes <= room else min(size, begin + max(1, room // (_PLACES * AROUND)))
         yield begin, end
         begin = end
