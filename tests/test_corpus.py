@@ -83,6 +83,14 @@ def test_a_vocabulary_finds_its_words_and_no_others(words: list[str]) -> None:
     assert "" not in vocabulary
 
 
+@given(st.lists(st.text(alphabet="aé\0", min_size=1, max_size=20), min_size=2, max_size=60))
+def test_long_words_that_begin_alike_are_sorted_by_all_their_bytes(words: list[str]) -> None:
+    words = [f"together{word}" for word in words]
+    counts = Counter(words)
+    expected = sorted(counts, key=lambda word: (-counts[word], word.encode()))
+    assert list(corpus_of([words]).vocabulary)[3:] == expected
+
+
 def test_ids_outside_the_vocabulary_are_refused() -> None:
     vocabulary = Vocabulary.of(["a"])
     for wrong in (-1, 4):

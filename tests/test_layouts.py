@@ -21,6 +21,7 @@ import gapgram
 from corpora import corpus_of, texts_and_lattices, toy_text
 from gapgram import Counts, Lattice, Model, Vocabulary
 from gapgram.arpa import write_arpa
+from gapgram.compacting import choose_codes
 from gapgram.counting import count
 from gapgram.counting.assemble import assemble
 from gapgram.counts import Piece, TextInfo
@@ -28,7 +29,7 @@ from gapgram.errors import UsageError
 from gapgram.generate import generate
 from gapgram.kernels import bits, compact
 from gapgram.kernels import tables as kernels
-from gapgram.layouts import choose_codes, in_layout
+from gapgram.layouts import in_layout
 from gapgram.model_info import model_info
 from gapgram.quantising import means_of_runs
 

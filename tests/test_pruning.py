@@ -23,7 +23,7 @@ from gapgram.explain import explain
 from gapgram.model_file import ModelParts
 from gapgram.predict import head_of_distribution
 from gapgram.pruning import bytes_of
-from gapgram.pruning.loss import expected_again, losses_of
+from gapgram.pruning.loss import Again, losses_of
 from gapgram.pruning.relations import Relations
 from gapgram.pruning.tables import keep_needed, unpack, without
 from gapgram.reference.counts import ReferenceCounts
@@ -238,8 +238,10 @@ def test_by_loss_is_better_than_by_count() -> None:
 
 def test_how_often_grams_come_again_by_hand() -> None:
     # Of class 0, three grams were seen once, one twice: 1* = 2·1/3; nothing thrice: 2* = 0. Beyond 5 as often again.
-    again = expected_again(np.array([1, 1, 1, 2, 9]))
-    assert again == pytest.approx([2 / 3, 2 / 3, 2 / 3, 0, 9])
+    seen, again = np.array([1, 1, 1, 2, 9]), Again()
+    again.add(seen[:2])
+    again.add(seen[2:])
+    assert again.of(seen) == pytest.approx([2 / 3, 2 / 3, 2 / 3, 0, 9])
 
 
 def test_the_loss_of_a_gram_is_that_of_the_text_it_is_expected_in(whole: dict[str, Model]) -> None:

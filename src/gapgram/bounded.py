@@ -16,13 +16,12 @@ from gapgram.counting import checked_threads
 from gapgram.counting.needs import file_bytes, held_bytes, work_bytes
 from gapgram.errors import ModelFileError, UsageError
 from gapgram.lattice import Lattice
-from gapgram.memory import check_room, default_memory, parse_size, resident, show_size, trim
+from gapgram.memory import PROGRAM, check_room, default_memory, parse_size, resident, show_size, trim
 from gapgram.signature import __version__
 from gapgram.textfile import decompressed, open_raw
 from gapgram.weights.sample import sample_bytes, sample_positions
 from gapgram.work_folder import WorkFolder
 
-_PROGRAM = 80 << 20  # what compiled kernels and the like may take beside the limit
 _WORD_BYTES = 5  # of a word of plain text, with its space: for a first guess
 _PACKED = 4  # how much larger a compressed text is inside
 
@@ -74,13 +73,13 @@ class Limits:
     def left(self) -> int:
         """The memory that the next stage may take: what is not held already, by a vocabulary for example."""
         trim()
-        held = max(0, resident() - self.held_before - _PROGRAM)
+        held = max(0, resident() - self.held_before - PROGRAM)
         return max(self.memory - held, self.memory // 2)
 
     @property
     def most_resident(self) -> int:
         """What the process may hold in all."""
-        return self.memory + self.held_before + _PROGRAM
+        return self.memory + self.held_before + PROGRAM
 
     def check_memory(self, needed: int, what: str, otherwise: str) -> None:
         """Refuse work that takes more memory than there may be."""

@@ -8,20 +8,19 @@ from pathlib import Path
 
 from gapgram import container
 from gapgram.classes import Classes
-from gapgram.container import Mapped, Unfinished
+from gapgram.container import Unfinished
 from gapgram.counting.assemble import NO_CLASSES, NO_COUNTS, Array, Ids
 from gapgram.counting.streaming import Pieces, table_streams
 from gapgram.counts import Counts, TextInfo
 from gapgram.discounts import Discounts
 from gapgram.kernels.tables import Tables
 from gapgram.lattice import Lattice
-from gapgram.memory import resident
 from gapgram.model_file import ModelParts
+from gapgram.pages import Pages, let_go
 from gapgram.vocabulary import Vocabulary
 from gapgram.weights import Weights
 from gapgram.work_folder import WorkFolder
 
-_SENTENCE = 25  # words that are looked up at once, at least
 _BEGUN, _STAGE = "file", "tables"
 
 Weigh = Callable[[Counts], tuple[Weights, Discounts]]
@@ -53,11 +52,11 @@ def build_model_file(
     file = _tables(output, lattice, vocabulary, pieces, of_word, word_counts, folder)
     try:
         mapped = file.mapped()
-        pages = _Pages(mapped, memory, len(lattice.stored)) if memory is not None else None
+        pages = Pages(memory, mapped.map) if memory is not None else None
         tables = _tables_of(mapped.arrays)
         counts = Counts(lattice, vocabulary, text, tables, names, pages=pages)
         weights, discounts = weigh(counts)
-        mapped.give_back()
+        let_go(mapped.map)
         parts = ModelParts.of(name, counts, discounts, weights)
         for section, array in parts.arrays().items():
             if section not in mapped.arrays:
@@ -111,18 +110,3 @@ def discard_tables(output: str | Path, folder: WorkFolder) -> None:
     name = folder.done(_BEGUN)
     if name is not None:
         (Path(os.path.realpath(output)).parent / Path(name).name).unlink(missing_ok=True)
-
-
-class _Pages:
-    """The pages of mapped tables, given back whenever the process holds more than it may."""
-
-    def __init__(self, mapped: Mapped, most_resident: int, n_patterns: int) -> None:
-        self._mapped = mapped
-        self._most = max(most_resident - (_SENTENCE * 2 * n_patterns << 16), most_resident // 2)
-        # A lookup reads about two places for each pattern, and the system maps 64 KiB around each.
-        self.positions = max(16, most_resident // (6 * 2 * n_patterns << 16))
-
-    def give_back(self) -> None:
-        """Give back all pages if there are too many."""
-        if resident() > self._most:
-            self._mapped.give_back()

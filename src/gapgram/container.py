@@ -19,8 +19,8 @@ import mmap
 import os
 import struct
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -29,6 +29,7 @@ import numpy.typing as npt
 import xxhash
 
 from gapgram.errors import ModelFileError
+from gapgram.pages import Pages
 
 VERSION = 2
 COUNTS, MODEL = 1, 2
@@ -37,6 +38,8 @@ KINDS = {COUNTS: "counts", MODEL: "a model"}
 _MAGIC, _UNFINISHED = b"gapgram\n", b"gapgram?"
 _HEADER = struct.Struct("<8sIIQQQQQ8x")  # magic, version, kind, table at, table bytes, table sum, file bytes, own sum
 _ALIGN = 64
+_CHUNK = 1 << 22  # bytes read or written at a time
+_NOT_KNOWN = -1  # the checksum of a section that is still being filled
 # Bytes of files, and of sections of larger files, that are verified whenever a file is opened; the rest, the large
 # tables, by `verify`. Kernels trust all arrays but those.
 _VERIFIED_FILE = 64 << 20
@@ -65,13 +68,24 @@ class Contents:
     arrays: Arrays
     sections: tuple[Section, ...]
     bytes: int
+    mapped: Mapped
 
 
-def write(path: str | Path, kind: int, metadata: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Write a file aside, sync it and rename it; nothing is left behind if that fails."""
+def write(
+    path: str | Path,
+    kind: int,
+    metadata: Mapping[str, Any],
+    arrays: Mapping[str, npt.NDArray[Any]],
+    *,
+    between: Callable[[], object] = bool,
+) -> None:
+    """Write a file aside, sync it and rename it; nothing is left behind if that fails.
+
+    between: called whenever a few megabytes are written.
+    """
     with written_aside(Path(path)) as file:
         file.write(_HEADER.pack(_UNFINISHED, VERSION, kind, 0, 0, 0, 0, 0))
-        sections = [_write_section(file, name, _bytes_of(array)) for name, array in arrays.items()]
+        sections = [_write_section(file, name, _bytes_of(array, between)) for name, array in arrays.items()]
         _finish(file, kind, metadata, sections)
 
 
@@ -103,9 +117,16 @@ class Stream:
     chunks: Iterable[npt.NDArray[Any]]
 
 
-def _bytes_of(array: npt.NDArray[Any]) -> Stream:
+def _bytes_of(array: npt.NDArray[Any], between: Callable[[], object] = bool) -> Stream:
     array = np.ascontiguousarray(array)
-    return Stream("", array.dtype, array.shape, (array,))
+
+    def chunks() -> Iterator[npt.NDArray[Any]]:
+        flat, step = array.reshape(-1), max(1, _CHUNK // array.itemsize)
+        for begin in range(0, flat.size, step):
+            yield flat[begin : begin + step]
+            between()
+
+    return Stream("", array.dtype, array.shape, chunks())
 
 
 def _write_section(file: BinaryIO, name: str, stream: Stream) -> Section:
@@ -179,6 +200,29 @@ class Unfinished:
         except OSError as error:
             raise _cannot_write(self.path, error, "") from None
 
+    def reserve(
+        self, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...], pages: Pages | None = None
+    ) -> npt.NDArray[Any]:
+        """Append an array of zeros, to be filled in place before the file is finished; its pages may be given back."""
+        size = np.dtype(dtype).itemsize * int(np.prod(shape, dtype=np.int64))
+        padded = size + -size % _ALIGN
+        try:
+            with self.aside.open("rb+") as file:
+                offset = file.seek(0, os.SEEK_END)
+                make_room(file, offset, padded)
+        except OSError as error:
+            raise _cannot_write(self.path, error, "") from None
+        section = Section(name, np.dtype(dtype).str, shape, offset, padded, _NOT_KNOWN)
+        self.sections.append(section)
+        if not size:
+            return np.zeros(shape, dtype)
+        begin = offset - offset % mmap.ALLOCATIONGRANULARITY
+        with self.aside.open("rb+") as file:
+            mapping = mmap.mmap(file.fileno(), offset + padded - begin, offset=begin)
+        if pages is not None:
+            pages.add(mapping)
+        return _array(np.frombuffer(mapping, np.uint8), replace(section, offset=offset - begin))
+
     def mapped(self) -> Mapped:
         """The sections so far."""
         return Mapped(self.aside, tuple(self.sections))
@@ -187,8 +231,9 @@ class Unfinished:
         """Complete the file and give it its name."""
         try:
             with self.aside.open("rb+") as file:
+                sections = [_checked(file, section) for section in self.sections]
                 file.seek(0, os.SEEK_END)
-                _finish(file, self.kind, metadata, self.sections)
+                _finish(file, self.kind, metadata, sections)
                 file.flush()
                 os.fsync(file.fileno())
             _give_usual_permissions(self.aside)
@@ -201,19 +246,39 @@ class Unfinished:
         self.aside.unlink(missing_ok=True)
 
 
+def make_room(file: BinaryIO, offset: int, size: int) -> None:
+    """Append so many zeros. The disk must have room for them now: a full one would end who fills them in place."""
+    if hasattr(os, "posix_fallocate"):
+        if size:
+            os.posix_fallocate(file.fileno(), offset, size)
+        return
+    for begin in range(0, size, _CHUNK):
+        file.write(bytes(min(_CHUNK, size - begin)))
+
+
+def _checked(file: BinaryIO, section: Section) -> Section:
+    """The section with its checksum, worked out now where it was filled in place."""
+    if section.checksum != _NOT_KNOWN:
+        return section
+    checksum = xxhash.xxh3_64()
+    file.seek(section.offset)
+    for begin in range(0, section.padded, _CHUNK):
+        checksum.update(file.read(min(_CHUNK, section.padded - begin)))
+    return replace(section, checksum=checksum.intdigest())
+
+
 class Mapped:
-    """Arrays of a file, mapped, whose pages can be given back: what was read of them counts as memory in use."""
+    """Arrays of a file, mapped; what was read of them counts as memory in use until its pages are given back."""
 
-    def __init__(self, path: Path, sections: Sequence[Section]) -> None:
+    def __init__(self, path: Path, sections: Sequence[Section] = ()) -> None:
         with path.open("rb") as file:
-            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        memory = np.frombuffer(self._map, np.uint8)
-        self.arrays: Arrays = {section.name: _array(memory, section) for section in sections}
+            self.map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self.memory: npt.NDArray[np.uint8] = np.frombuffer(self.map, np.uint8)
+        self.arrays: Arrays = self.arrays_of(sections)
 
-    def give_back(self) -> None:
-        """Let go of all pages; they are read again when needed."""
-        if hasattr(mmap, "MADV_DONTNEED"):
-            self._map.madvise(mmap.MADV_DONTNEED)
+    def arrays_of(self, sections: Sequence[Section]) -> Arrays:
+        """The arrays of sections by name."""
+        return {section.name: _array(self.memory, section) for section in sections}
 
 
 def check_place(path: str | Path, inputs: Iterable[str | Path] = ()) -> None:
@@ -279,7 +344,8 @@ def read(path: str | Path, kind: int, *, verify: bool | None = None) -> Contents
     """Map a file. All of it is verified if `verify`; unless False, small files and small sections always are."""
     path = Path(path)
     at, length, checksum, size = _read_header(path, kind)
-    memory = np.memmap(path, np.uint8, "r")
+    mapped = Mapped(path)
+    memory = mapped.memory
     table = memory[at : at + length].tobytes()
     if xxhash.xxh3_64_intdigest(table) != checksum:
         raise _damaged(path, "its table of sections")
@@ -291,8 +357,7 @@ def read(path: str | Path, kind: int, *, verify: bool | None = None) -> Contents
             data = memory[section.offset : section.offset + section.padded].data
             if xxhash.xxh3_64_intdigest(data) != section.checksum:
                 raise _damaged(path, f"its section {section.name}")
-    arrays = {section.name: _array(memory, section) for section in sections}
-    return Contents(entries["metadata"], arrays, sections, size)
+    return Contents(entries["metadata"], mapped.arrays_of(sections), sections, size, mapped)
 
 
 def _array(memory: npt.NDArray[np.uint8], section: Section) -> npt.NDArray[Any]:

@@ -21,7 +21,8 @@ from gapgram.errors import TextError, UsageError
 from gapgram.kernels import words as kernels
 from gapgram.progress import Progress
 from gapgram.textfile import BLOCK_BYTES, Block, read_blocks
-from gapgram.vocabulary import SPECIAL, Vocabulary, slots_for
+from gapgram.vocabulary import SPECIAL, Vocabulary
+from gapgram.word_table import WordTable
 
 Ids = npt.NDArray[np.int32]
 Paths = str | Path | Sequence[str | Path]
@@ -125,35 +126,6 @@ def _line_of(sentence: str | Sequence[str], number: int) -> bytes:
     return line
 
 
-class _Table:
-    """A word table that grows."""
-
-    def __init__(self) -> None:
-        start = Vocabulary.of([])
-        self.n = len(SPECIAL)
-        self.slots = np.full(1 << 16, -1, np.int64)
-        self.pool = np.zeros(1 << 18, np.uint8)
-        self.pool[: start.pool.size] = start.pool
-        self.offsets = np.zeros((1 << 15) + 1, np.int64)
-        self.offsets[: self.n + 1] = start.offsets
-        self.counts = np.zeros(1 << 15, np.int64)
-        kernels.fill_slots(self.slots, self.pool, self.offsets, self.n)
-
-    def grow(self, line_bytes: int) -> None:
-        """Make room for at least one more line of so many bytes."""
-        capacity = 2 * self.counts.size + line_bytes
-        self.counts = np.concatenate([self.counts, np.zeros(capacity - self.counts.size, np.int64)])
-        self.offsets = np.concatenate([self.offsets, np.zeros(capacity + 1 - self.offsets.size, np.int64)])
-        self.pool = np.concatenate([self.pool, np.zeros(self.pool.size + 2 * line_bytes, np.uint8)])
-        self.slots = np.empty(slots_for(capacity), np.int64)
-        kernels.fill_slots(self.slots, self.pool, self.offsets, self.n)
-
-    def words(self) -> list[bytes]:
-        """The words after the special ones."""
-        pool, ends = self.pool.tobytes(), self.offsets[: self.n + 1].tolist()
-        return [pool[a:b] for a, b in zip(ends[len(SPECIAL) : -1], ends[len(SPECIAL) + 1 :], strict=True)]
-
-
 def read_corpus(
     blocks: Iterable[Block],
     *,
@@ -225,7 +197,7 @@ class Reader:
         if vocab_limit is not None and vocab_limit < 1:
             raise UsageError(f"vocabulary limit {vocab_limit}: expected 1 or more words")
         self._min_count, self._vocab_limit, self._rules = min_count, vocab_limit, rules
-        self._table = _Table()
+        self._table = WordTable()
         self._lines = self._empty = self._positions = self._longest = self._digest = 0
 
     def read(self, blocks: Iterable[Block]) -> Iterator[Ids]:
@@ -275,24 +247,12 @@ class Reader:
 
     def finish(self) -> tuple[TextFacts, Vocabulary, Ids]:
         """What was read, its vocabulary, and the final id of each id that was given out."""
-        vocabulary, new_ids = _final_ids(self._table, self._min_count, self._vocab_limit)
+        vocabulary, new_ids = self._table.vocabulary(self._min_count, self._vocab_limit)
         rule = f"min_count={self._min_count},limit={self._vocab_limit or 'none'},special={self._rules.special}"
         facts = TextFacts(
             self._lines - self._empty, self._words, self._longest, self._empty, f"{self._digest:016x}", rule
         )
         return facts, vocabulary, new_ids
-
-
-def _final_ids(table: _Table, min_count: int, vocab_limit: int | None) -> tuple[Vocabulary, Ids]:
-    """The vocabulary by falling count, then bytes, and the final id of each id of the table."""
-    words, counts = table.words(), table.counts[len(SPECIAL) : table.n]
-    by_bytes = np.array(sorted(range(len(words)), key=words.__getitem__), np.int64)
-    order = by_bytes[np.argsort(-counts[by_bytes], kind="stable")]
-    kept = order[counts[order] >= min_count][:vocab_limit]
-    new_ids = np.zeros(table.n, np.int32)
-    new_ids[: len(SPECIAL)] = range(len(SPECIAL))
-    new_ids[kept + len(SPECIAL)] = np.arange(len(kept), dtype=np.int32) + len(SPECIAL)
-    return Vocabulary.of([words[i] for i in kept]), new_ids
 
 
 def encode(

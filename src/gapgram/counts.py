@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,10 +30,10 @@ from gapgram.kernels.tables import (
     STRIDE,
     Tables,
     counts_of_counts,
-    unpack_contexts,
-    unpack_grams,
 )
+from gapgram.kernels.unpacking import unpack_contexts, unpack_grams
 from gapgram.lattice import Lattice
+from gapgram.pages import Pages
 from gapgram.pattern import Pattern
 from gapgram.vocabulary import SPECIAL, Vocabulary
 
@@ -69,19 +69,6 @@ class Piece:
         return self.grams.size
 
 
-class Pages(Protocol):
-    """Pages of mapped tables that must not all be in memory at once."""
-
-    @property
-    def positions(self) -> int:
-        """How many positions may be looked up before `give_back` is called."""
-        ...
-
-    def give_back(self) -> None:
-        """Called between one part of a long reading and the next."""
-        ...
-
-
 @dataclass(frozen=True)
 class Counts:
     """The counts of the patterns `lattice.stored`, or, where `pruned` says how, what was left of them; immutable."""
@@ -92,7 +79,7 @@ class Counts:
     tables: Tables
     class_names: tuple[str, ...] = ()
     quantised: int = 0  # bits: a pattern has at most 2**bits different counts; 0 where they are exact
-    pages: Pages | None = None
+    pages: Pages | None = None  # of the file that the tables are mapped from, where memory is limited
     pruned: str = ""
 
     @cached_property
@@ -211,19 +198,22 @@ class Counts:
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """All arrays by name, as they go into a file."""
-        tables = self.tables._asdict()
-        if not self.tables.contexts.size:
-            return {**self.vocabulary.packed(), **tables}
-        del tables["packed"], tables["packed_places"]
-        return {**self.word_arrays(self.vocabulary), **tables}
+        tables, compact = self.tables._asdict(), not self.tables.contexts.size
+        if not compact:
+            del tables["packed"], tables["packed_places"]
+        return {**self.word_arrays(self.vocabulary, packed=compact), **tables}
 
     @staticmethod
-    def word_arrays(words: Vocabulary) -> dict[str, npt.NDArray[Any]]:
-        """The arrays of a vocabulary by name, as they go into a file."""
+    def word_arrays(words: Vocabulary, *, packed: bool = False) -> dict[str, npt.NDArray[Any]]:
+        """The arrays of a vocabulary by name, as they go into a file; packed in the compact layout."""
+        if packed:
+            return words.packed()
         return {"words": words.pool, "word_offsets": words.offsets, "word_slots": words.slots}
 
     @classmethod
-    def from_parts(cls, metadata: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Counts:
+    def from_parts(
+        cls, metadata: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], pages: Pages | None = None
+    ) -> Counts:
         """The counts that `metadata` and `arrays` came from."""
         if "word_slots" in arrays:
             vocabulary = Vocabulary(arrays["words"], arrays["word_offsets"], arrays["word_slots"])
@@ -233,7 +223,7 @@ class Counts:
         tables = Tables(**{name: arrays[name] for name in Tables._fields if name in arrays})
         names, quantised = tuple(metadata.get("classes", ())), metadata.get("quantised", 0)
         info = TextInfo(**metadata["text"])
-        return cls(lattice, vocabulary, info, tables, names, quantised, pruned=metadata["pruned"])
+        return cls(lattice, vocabulary, info, tables, names, quantised, pages, metadata["pruned"])
 
 
 def class_text(name: str) -> str:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from gapgram.errors import UsageError
 
+PROGRAM = 80 << 20  # what compiled kernels and the like may take beside a limit
+
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
@@ -85,6 +87,13 @@ def resident() -> int:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return 0
+
+
+def most_resident(memory: str | int | None) -> int:
+    """What this process may hold in all if it may take so much beside what it holds now; by default half of the
+    memory there is."""
+    limit = default_memory() if memory is None else parse_size(memory)
+    return limit + resident() + PROGRAM
 
 
 def trim() -> None:

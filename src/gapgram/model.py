@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from gapgram.kernels.sentences import score_lines
 from gapgram.kernels.shares import distribution
 from gapgram.kernels.stepping import score_last
 from gapgram.kernels.words import ALLOW_UNKNOWN, SPECIAL_FOUND
-from gapgram.layouts import layout_of
+from gapgram.layouts import COMPACT, layout_of
 from gapgram.model_file import ModelParts
 from gapgram.predict import Prediction, Predictor
 from gapgram.pruning import prune
@@ -61,15 +62,22 @@ class Model(Queries):
             array.flags.writeable = False
 
     @classmethod
-    def load(cls, path: str | Path, *, verify: bool | None = None) -> Model:
-        """Map a model file. Large files are checked in full only if `verify`."""
-        return cls(model_file.read(path, verify=verify), Path(path).resolve())
+    def load(cls, path: str | Path, *, verify: bool | None = None, most_resident: int | None = None) -> Model:
+        """Map a model file. Large files are checked in full only if `verify`.
+
+        most_resident: what is read of the file from end to end is given back when the process holds more bytes.
+        """
+        return cls(model_file.read(path, verify=verify, most_resident=most_resident), Path(path).resolve())
 
     def save(self, path: str | Path, *, layout: str | None = None) -> None:
         """Write the model to one file, aside and renamed; in its own layout, or in `fast` or `compact`."""
-        model_file.write(path, self._parts.in_layout(layout) if layout else self._parts)
+        model_file.write(path, self._parts, layout)
         if self._path is None or layout in (None, self.layout):
             self._path = Path(path).resolve()
+
+    def save_quantised(self, path: str | Path, bits: int) -> None:
+        """Write the model `quantised(bits)` to a file without holding it in memory."""
+        model_file.write_made(path, self._parts, COMPACT, lambda room: quantised(self._parts, bits, room))
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._path is None:
@@ -188,6 +196,25 @@ class Model(Queries):
         """
         parts = prune(self._parts, counts=counts, size=size, keep=keep)
         return self if parts is self._parts else Model(parts)
+
+    def save_pruned(
+        self,
+        path: str | Path,
+        *,
+        counts: str | None = None,
+        size: str | int | None = None,
+        keep: float | None = None,
+        layout: str | None = None,
+    ) -> bool:
+        """Write the model `pruned(…)` to a file, in a layout; returns whether anything was pruned.
+
+        A model that was opened with a limit of memory is pruned through temporary files beside the new one.
+        """
+        place = Path(path).resolve()
+        with TemporaryDirectory(prefix=f".{place.name}.", suffix=".work", dir=place.parent) as folder:
+            parts = prune(self._parts, counts=counts, size=size, keep=keep, folder=Path(folder))
+            model_file.write(path, parts, layout)
+        return parts is not self._parts
 
     @cached_property
     def stepper(self) -> Stepper:

@@ -14,8 +14,11 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from gapgram.compacting import CHUNK, Room, compacted
+from gapgram.counts import Counts
 from gapgram.errors import UsageError
-from gapgram.layouts import compacted
+from gapgram.kernels.tables import COUNT_MASK, N_GRAMS
+from gapgram.kernels.unpacking import unpack_grams
 from gapgram.model_file import ModelParts
 from gapgram.weights.rows import with_rows_of
 
@@ -26,7 +29,7 @@ _EXACT = 256  # larger counts are first put together with their neighbours
 _STEPS = 32  # groups of those for each doubling
 
 
-def quantised(parts: ModelParts, bits: int) -> ModelParts:
+def quantised(parts: ModelParts, bits: int, room: Room | None = None) -> ModelParts:
     """A model in the compact layout with at most 2**bits different counts in each pattern."""
     if not 1 <= bits <= MOST_BITS:
         raise UsageError(f"quantise to {bits} bits: expected 1 to {MOST_BITS}")
@@ -34,12 +37,25 @@ def quantised(parts: ModelParts, bits: int) -> ModelParts:
         raise UsageError(f"the model is quantised already, to {parts.counts.quantised} bits: start from the exact one")
     counts = parts.counts
     replaced = {
-        p: means_of_runs(np.bincount(counts.gram_counts(pattern)), 1 << bits)
+        p: means_of_runs(_numbers(counts, p), 1 << bits)
         for p, pattern in enumerate(counts.patterns)
         if pattern.mask
     }
-    new = replace(counts, tables=compacted(counts, replaced), quantised=bits)
+    new = replace(counts, tables=compacted(counts, replaced, room), quantised=bits)
     return ModelParts.of(parts.name, new, parts.discounts, with_rows_of(new, parts.discounts, parts.weights))
+
+
+def _numbers(counts: Counts, p: int) -> Array:
+    """How many grams of a pattern have each count."""
+    size, numbers = int(counts.tables.places[p, N_GRAMS]), np.zeros(1, np.int64)
+    for begin in range(0, size, CHUNK):
+        grams = unpack_grams(counts.tables, p, begin, min(begin + CHUNK, size))
+        found = np.bincount(grams & COUNT_MASK, minlength=numbers.size)
+        found[: numbers.size] += numbers
+        numbers = found
+        if counts.pages is not None:
+            counts.pages.give_back()
+    return numbers
 
 
 def means_of_runs(numbers: Array, n_runs: int) -> Array:

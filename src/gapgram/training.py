@@ -20,14 +20,15 @@ from gapgram.classing import Classing, ClassSource, choose_classes, finding_byte
 from gapgram.cluster import Cluster
 from gapgram.counting import checked_threads, count
 from gapgram.counting.assemble import NO_COUNTS
-from gapgram.counting.spilled import SpilledCount, SpilledPieces
+from gapgram.counting.piece_files import SpilledPieces
+from gapgram.counting.spilled import SpilledCount
 from gapgram.counting.streaming import Pieces, WordsAndClasses
 from gapgram.counts import Counts, TextInfo
 from gapgram.discounts import Discounts, estimate_discounts
 from gapgram.errors import TextError, UsageError
 from gapgram.lattice import Lattice
 from gapgram.layouts import check_layout
-from gapgram.memory import parse_size
+from gapgram.memory import most_resident, parse_size
 from gapgram.model import Model
 from gapgram.model_file import ModelParts
 from gapgram.pruning import Thresholds
@@ -36,7 +37,7 @@ from gapgram.stored_text import StoredClasses, StoredText, read_text
 from gapgram.textfile import Block, open_raw
 from gapgram.vocabulary import Vocabulary
 from gapgram.weights import Weights, by_counts, held_out, learned, left_out, uniform
-from gapgram.weights.sample import sample_positions
+from gapgram.weights.sample import sample_positions, threads_within
 from gapgram.work_folder import WorkFolder
 
 if TYPE_CHECKING:
@@ -128,11 +129,16 @@ def train(
         raise UsageError("memory, tmp and resume are for a model that is written: name an output")
     else:
         trained = run.in_memory(text.read_corpus(run.blocks(), **run.reading))
-    changed = trained.pruned(counts=prune, size=size) if smaller else trained
-    changed = changed if changed.layout == layout else changed.with_layout(layout)
-    if output is not None and changed is not trained:
-        changed.save(output)
-    return changed
+    if output is None:
+        changed = trained.pruned(counts=prune, size=size) if smaller else trained
+        return changed if changed.layout == layout else changed.with_layout(layout)
+    if smaller:
+        trained.save_pruned(output, counts=prune, size=size, layout=layout)
+    elif trained.layout != layout:
+        trained.save(output, layout=layout)
+    else:
+        return trained
+    return Model.load(output, most_resident=limits.most_resident)
 
 
 @dataclass(frozen=True)
@@ -192,7 +198,7 @@ class _Run:
                     return trained
                 stored = found
             self.settled(stored.facts.positions)._build(stored, limits, work.folder())
-        return Model.load(limits.output)
+        return Model.load(limits.output, most_resident=limits.most_resident)
 
     def on(self, cluster: Cluster, limits: Limits, *, resume: bool) -> Model:
         """The same model, counted on a cluster."""
@@ -206,7 +212,7 @@ class _Run:
         texts = text.as_paths(self.texts or [])
         with cluster.counted(texts, self.lattice.of_words, limits.tmp, **self.reading) as counted:
             self.settled(counted.positions)._build_from(counted, limits)
-        return Model.load(limits.output)
+        return Model.load(limits.output, most_resident=limits.most_resident)
 
     def _build_from(self, counted: CountedText, limits: Limits) -> None:
         """Write the model of a text whose words were counted on a cluster; its classes are counted there, too."""
@@ -230,7 +236,7 @@ class _Run:
                     ids = counted.sample(seed=self.seed, limit=sample_positions(len(counts.patterns)))
                 with TemporaryDirectory(prefix=".sample-", dir=limits.tmp) as folder:
                     in_file = None if limits.sample_fits(self.lattice) else Path(folder)
-                    return self._weigh(counts, ids, unseen, classing, in_file)
+                    return self._weigh(counts, ids, unseen, classing, in_file, limits.left())
 
             build_model_file(
                 limits.output,
@@ -280,7 +286,7 @@ class _Run:
 
         def weigh(counts: Counts) -> tuple[Weights, Discounts]:
             sample_folder = None if limits.sample_fits(self.lattice) else folder.path
-            return self._weigh(counts, stored.chunks(1 << 20), unseen, classing, sample_folder)
+            return self._weigh(counts, stored.chunks(1 << 20), unseen, classing, sample_folder, limits.left())
 
         build_model_file(
             limits.output,
@@ -341,8 +347,10 @@ class _Run:
         unseen: text.Ids | None,
         classing: Classing | None = None,
         sample_folder: Path | None = None,
+        memory: int | None = None,
     ) -> tuple[Weights, Discounts]:
         threads = checked_threads(self.threads)
+        looking_up = threads if memory is None else min(threads, threads_within(memory, len(counts.patterns)))
         discounts = estimate_discounts(counts, threads=threads)
         if self.weights == "none":
             return replace(uniform(counts), name="none"), discounts
@@ -351,12 +359,12 @@ class _Run:
         if self.weights == "counts":
             return by_counts(counts, discounts), discounts
         if unseen is not None:
-            sample, source = held_out(counts, unseen, folder=sample_folder, threads=threads), "held-out text"
+            sample, source = held_out(counts, unseen, folder=sample_folder, threads=looking_up), "held-out text"
         else:
             found = classing.apart if classing is not None else None
             sample = left_out(
                 counts, ids if found is None else found,
-                seed=self.seed, folder=sample_folder, threads=threads, apart=found is not None,
+                seed=self.seed, folder=sample_folder, threads=looking_up, apart=found is not None,
             )  # fmt: skip
             source = f"training text, left out, seed {self.seed}"
         return learned(counts, discounts, sample, source=source, threads=threads, shown=self.shown)
@@ -399,6 +407,10 @@ def _checked_weights(
     return kind
 
 
-def load(path: str | Path, *, verify: bool | None = None) -> Model:
-    """Open a model file; it is mapped, so that this takes no longer for a large one."""
-    return Model.load(path, verify=verify)
+def load(path: str | Path, *, verify: bool | None = None, memory: str | int | None = None) -> Model:
+    """Open a model file; it is mapped, so that this takes no longer for a large one.
+
+    memory: bytes, or a size such as "4G", that reading the file from end to end, as saving it in another layout does,
+        may take beside the program itself. What queries read stays mapped.
+    """
+    return Model.load(path, verify=verify, most_resident=None if memory is None else most_resident(memory))

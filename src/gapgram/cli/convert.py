@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gapgram.cli.options import announce_compilation, json_option, model_argument, print_json, quiet_option, talk
+from gapgram.cli.options import (
+    announce_compilation,
+    json_option,
+    memory_option,
+    model_argument,
+    print_json,
+    quiet_option,
+    talk,
+)
 
 if TYPE_CHECKING:
     from gapgram import Model
@@ -29,9 +37,12 @@ if TYPE_CHECKING:
     metavar="BITS",
     help="Keep 2**BITS different counts for each pattern, from 1 to 8 bits: smaller, and only nearly the same model.",
 )
+@memory_option
 @json_option
 @quiet_option
-def command(model: str, output: str, layout: str, bits: int | None, as_json: bool, quiet: bool) -> None:
+def command(
+    model: str, output: str, layout: str, bits: int | None, memory: str | None, as_json: bool, quiet: bool
+) -> None:
     """Write a model in another layout.
 
     Both layouts give the same probabilities, bit for bit, and each can be made from the other. A quantised model
@@ -40,12 +51,17 @@ def command(model: str, output: str, layout: str, bits: int | None, as_json: boo
     announce_compilation(quiet)
     from gapgram import load
     from gapgram.container import check_place
+    from gapgram.memory import default_memory
 
     check_place(output, [model])
-    opened = load(model)
+    limit = memory or default_memory()
+    opened = load(model, memory=limit)
     before = _size(opened)
-    (opened.quantised(bits) if bits else opened).save(output, layout=layout)
-    after = _size(load(output))
+    if bits and layout == "compact":
+        opened.save_quantised(output, bits)
+    else:
+        (opened.quantised(bits) if bits else opened).save(output, layout=layout)
+    after = _size(load(output, memory=limit))
     if as_json:
         print_json({"model": model, "output": output, "before": before, "after": after})
         return

@@ -14,6 +14,11 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, no talk.")
 threads_option = click.option("--threads", type=int, metavar="N", help="Threads to use.  [default: all cores]")
+memory_option = click.option(
+    "--memory",
+    metavar="SIZE",
+    help="What this may take beside the program itself, such as 4G.  [default: half of what there is]",
+)
 model_argument = click.argument("model", type=click.Path())
 
 

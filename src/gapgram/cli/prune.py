@@ -7,6 +7,7 @@ import click
 from gapgram.cli.options import (
     announce_compilation,
     json_option,
+    memory_option,
     model_argument,
     print_json,
     quiet_option,
@@ -25,10 +26,18 @@ from gapgram.cli.options import (
 )
 @click.option("--size", metavar="SIZE", help="The size of the file, such as 10M; what is lost is kept small.")
 @click.option("--keep", type=float, metavar="PART", help="The same, as a part of MODEL's size, such as 0.3.")
+@memory_option
 @json_option
 @quiet_option
 def command(
-    model: str, output: str, counts: str | None, size: str | None, keep: float | None, as_json: bool, quiet: bool
+    model: str,
+    output: str,
+    counts: str | None,
+    size: str | None,
+    keep: float | None,
+    memory: str | None,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Drop grams from a model: the rare ones, or those whose loss changes it least, down to a size.
 
@@ -37,16 +46,16 @@ def command(
     announce_compilation(quiet)
     from gapgram import load
     from gapgram.container import check_place
+    from gapgram.memory import default_memory
     from gapgram.model_info import model_info
 
     check_place(output, [model])
-    whole = load(model)
+    limit = memory or default_memory()
+    whole = load(model, memory=limit)
     before = model_info(whole)
-    small = whole.pruned(counts=counts, size=size, keep=keep)
-    if small is whole:
+    if not whole.save_pruned(output, counts=counts, size=size, keep=keep):
         talk(f"nothing to prune: {model} has {before['bytes']:,} bytes, no more than asked for; it is copied", quiet)
-    small.save(output)
-    info = model_info(small)
+    info = model_info(load(output, memory=limit))
     if as_json:
         print_json(info)
         return

@@ -14,26 +14,22 @@ up.
 
 from __future__ import annotations
 
-import json
-import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from gapgram.counting.band import Band
 from gapgram.counting.local import BAND_POSITIONS, check_length, checked_threads, in_threads
-from gapgram.counting.streaming import StoredPiece
+from gapgram.counting.piece_files import Job, PieceFile, SpilledPieces, Split, jobs_of, word_places
+from gapgram.counting.scattering import Scattered
 from gapgram.counts import Piece
 from gapgram.kernels import sorting
-from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_MASK, STATISTICS, words_by_key
+from gapgram.kernels.tables import COUNT_BITS, words_by_key
 from gapgram.kernels.words import START
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
@@ -56,42 +52,6 @@ def window_bytes(order: int) -> int:
     return (order + 1) * (order + 4) + 12 * order + 80
 
 
-@dataclass(frozen=True)
-class Job:
-    """Windows that are counted at once: those of a band of oldest words, or a part of one.
-
-    name: of the file of its pieces. places: where the words stand, after the oldest, that the windows of a part share,
-    but for the last, which is one of several (or `word`, unless that is negative). begin: in its file of windows.
-    """
-
-    name: str
-    places: tuple[int, ...]
-    first: int
-    last: int
-    source: str
-    begin: int
-    windows: int
-    word: int
-
-
-@dataclass(frozen=True)
-class Split:
-    """A job that is too large, cut by the next word: its parts, by where that stands, and the gram that all share."""
-
-    job: Job
-    gram: int
-    parts: dict[int, list[Job | Split]]
-
-    def jobs(self) -> Iterator[Job]:
-        """The parts that are counted at once."""
-        yield from _jobs_of(part for parts in self.parts.values() for part in parts)
-
-
-def _jobs_of(bands: Iterable[Job | Split]) -> Iterator[Job]:
-    for band in bands:
-        yield from [band] if isinstance(band, Job) else band.jobs()
-
-
 def cut_words(counts: Integers, most: int) -> list[int]:
     """Cut words into runs that occur at most so often together; a word more frequent than that is alone."""
     ends = np.cumsum(counts)
@@ -100,119 +60,6 @@ def cut_words(counts: Integers, most: int) -> list[int]:
         before = int(ends[cuts[-1] - 1]) if cuts[-1] else 0
         cuts.append(max(int(np.searchsorted(ends, before + most, side="right")), cuts[-1] + 1))
     return cuts
-
-
-class SpilledPieces:
-    """The tables of all bands, in files."""
-
-    def __init__(self, folder: Path, bands: Sequence[Job | Split]) -> None:
-        self._bands = bands
-        self._files = {job.name: _PieceFile(folder / job.name) for job in _jobs_of(bands)}
-
-    def of(self, pattern: Pattern) -> Iterator[StoredPiece]:
-        """The pieces of a pattern, in the order of the bands."""
-        for band in self._bands:
-            yield from self._pieces(band, pattern, _places(pattern))
-
-    def _pieces(self, band: Job | Split, pattern: Pattern, rest: tuple[int, ...]) -> Iterator[StoredPiece]:
-        """The pieces of a pattern in a band; `rest` are the places of its words that the band does not share."""
-        if isinstance(band, Job):
-            yield self._files[band.name].piece(pattern)
-        elif not rest:
-            yield _piece_of(band.gram)
-        else:
-            parts = (p for part in band.parts[rest[0]] for p in self._pieces(part, pattern, rest[1:]))
-            if len(rest) == 1:
-                yield merged(list(parts))
-            else:
-                yield from parts
-
-
-def _places(pattern: Pattern) -> tuple[int, ...]:
-    """Where the words of a pattern's grams stand after the oldest.
-
-    >>> _places(Pattern.parse("11011"))
-    (1, 3, 4)
-    """
-    return tuple(pattern.reach - offset for offset in (*reversed(pattern.offsets), 0))[1:] if pattern.mask else ()
-
-
-def _piece_of(gram: int) -> Piece:
-    """The piece of one gram."""
-    count = gram & COUNT_MASK
-    row = [count, int(count == 1), int(count == 2), int(count > 2), 0]
-    return Piece(np.array([gram]), np.array([int(count > 0)]), np.array([[0] * STATISTICS, row][: 2 if count else 1]))
-
-
-def merged(parts: Sequence[StoredPiece]) -> Piece:
-    """One piece of parts whose one context is the same."""
-    row = np.zeros(STATISTICS, np.int64)
-    for part in parts:
-        row += part.rows[part.contexts[0] & ROW_MASK]
-    grams = np.concatenate([np.empty(0, np.int64), *(part.grams for part in parts)])
-    rows = np.array([np.zeros(STATISTICS, np.int64), row])
-    return Piece(grams, np.array([int(row.any())]), rows if row.any() else rows[:1])
-
-
-class _PieceFile:
-    """Pieces one after the other, then where each lies, as JSON, and the length of that."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        with path.open("rb") as file:
-            file.seek(-8, 2)
-            length = int.from_bytes(file.read(8), "little")
-            file.seek(-8 - length, 2)
-            self._places: dict[str, list[int]] = json.loads(file.read(length))
-
-    @staticmethod
-    def is_whole(path: Path) -> bool:
-        """Whether a file is there and has its end: it is not synced, which would take long, so it might not."""
-        try:
-            _PieceFile(path)
-        except (OSError, ValueError):
-            return False
-        return True
-
-    @staticmethod
-    def write(folder: WorkFolder, name: str, pieces: Iterator[tuple[Pattern, Piece]]) -> None:
-        places = {}
-        with folder.written(name, synced=False) as file:
-            for pattern, piece in pieces:
-                places[str(pattern)] = [file.tell(), piece.grams.size, piece.contexts.size, len(piece.rows)]
-                for array in (piece.grams, piece.contexts, piece.rows):
-                    file.write(np.ascontiguousarray(array, np.int64).reshape(-1).data)
-            index = json.dumps(places).encode()
-            file.write(index + len(index).to_bytes(8, "little"))
-
-    def piece(self, pattern: Pattern) -> _PieceInFile:
-        return _PieceInFile(self._path, *self._places[str(pattern)])
-
-
-@dataclass(frozen=True)
-class _PieceInFile:
-    """A piece whose arrays are read when they are asked for."""
-
-    path: Path
-    at: int
-    n_grams: int
-    n_contexts: int
-    n_rows: int
-
-    @property
-    def grams(self) -> Integers:
-        return self._read(0, self.n_grams)
-
-    @property
-    def contexts(self) -> Integers:
-        return self._read(self.n_grams, self.n_contexts)
-
-    @property
-    def rows(self) -> Integers:
-        return self._read(self.n_grams + self.n_contexts, STATISTICS * self.n_rows).reshape(-1, STATISTICS)
-
-    def _read(self, skipped: int, n: int) -> Integers:
-        return np.fromfile(self.path, np.int64, n, offset=self.at + 8 * skipped)
 
 
 class _Room:
@@ -255,7 +102,7 @@ class SpilledCount:
     def pieces(self, *, shown: bool = False) -> SpilledPieces:
         """Count all bands that are not counted yet."""
         bands = self._cut(shown)
-        if not all(self._fits(job.windows) for job in _jobs_of(bands)):  # an earlier run had more memory
+        if not all(self._fits(job.windows) for job in jobs_of(bands)):  # an earlier run had more memory
             self.folder.forget("windows")
             self.folder.forget("split")
             for path in self.folder.path.glob("pieces*"):
@@ -264,11 +111,11 @@ class SpilledCount:
         room = _Room(self.memory)
 
         def work(job: Job) -> None:
-            if not _PieceFile.is_whole(self.folder.path / job.name):
+            if not PieceFile.is_whole(self.folder.path / job.name):
                 with room.taken(job.windows * window_bytes(self.order)):
-                    _PieceFile.write(self.folder, job.name, self._count(job))
+                    PieceFile.write(self.folder, job.name, self._count(job))
 
-        jobs = list(_jobs_of(bands))
+        jobs = list(jobs_of(bands))
         with Progress("counting", total=len(jobs), unit="band", shown=shown) as bar:
             in_threads(work, jobs, self.threads, bar)
         for path in self.folder.path.glob("windows*"):
@@ -293,8 +140,8 @@ class SpilledCount:
 
     @property
     def _chunk(self) -> int:
-        """Ids, or windows, that are moved at a time."""
-        return max(1 << 10, min(1 << 20, self.memory // (16 * self.width)))
+        """Ids, or windows, that are moved at a time; each thread has some, and as many wait."""
+        return max(1 << 10, min(1 << 20, self.memory // (6 * (self.threads + 1) * self.width)))
 
     def _fits(self, windows: int) -> bool:
         return windows * window_bytes(self.order) <= self.memory and windows * self.width < 1 << 31
@@ -306,7 +153,7 @@ class SpilledCount:
         numbers = np.repeat(np.arange(len(cuts) - 1, dtype=np.int32), np.diff(cuts))
         with (
             Progress("sorting", total=self.text.facts.positions, unit="word", shown=shown) as bar,
-            _Scattered(self.folder.path / "windows", ends[cuts[:-1]], self.width, self.threads) as target,
+            Scattered(self.folder.path / "windows", ends[cuts[:-1]], self.width, self.threads) as target,
         ):
             for ids in self.text.chunks(self._chunk):
                 positions, starts = sorting.positions_by_word(numbers[ids], len(cuts) - 1)
@@ -334,7 +181,7 @@ class SpilledCount:
             if job.word < 0 or self._fits(job.windows):
                 return job
             n = len(job.places)
-            nexts = sorted({p[n] for p in map(_places, self.lattice.stored) if p[:n] == job.places and len(p) > n})
+            nexts = sorted({p[n] for p in map(word_places, self.lattice.stored) if p[:n] == job.places and len(p) > n})
             noted = {"gram": self._gram(job), "parts": [[place, self._split(job, place)] for place in nexts]}
             self.folder.note(stage, noted)
         parts: dict[int, list[Job | Split]] = {}
@@ -359,7 +206,7 @@ class SpilledCount:
         numbers[by_key] = np.repeat(np.arange(len(cuts) - 1, dtype=np.int32), np.diff(cuts))
         sizes = np.diff(np.concatenate([[0], np.cumsum(counts[by_key])])[cuts])
         begins = np.cumsum(sizes) - sizes
-        with _Scattered(self.folder.path / _source(job, place), begins, self.width, 1) as target:
+        with Scattered(self.folder.path / _source(job, place), begins, self.width, 1) as target:
             for windows in self._windows_of(job, place):
                 order, starts = sorting.positions_by_word(numbers[windows[:, 1 + place]], sizes.size)
                 target.add(partial(_rows, windows, order), starts)
@@ -409,51 +256,5 @@ def _source(job: Job, place: int) -> str:
     return f"windows-{job.name.removeprefix('pieces-')}-{place}"
 
 
-class _Scattered:
-    """A file of windows in several runs: each added chunk has some windows for every run, which follow its last."""
-
-    def __init__(self, path: Path, begins: Integers, width: int, threads: int) -> None:
-        self._path, self._fill, self._width = path, begins.copy(), width
-        self._pool, self._free = ThreadPoolExecutor(threads), threading.Semaphore(threads + 1)
-        self._futures: list[Future[None]] = []
-
-    def __enter__(self) -> _Scattered:
-        self._file = self._path.open("wb")
-        return self
-
-    def add(self, windows: Callable[[], Ids], starts: Integers) -> None:
-        """Windows, to be worked out in another thread; run r gets those from starts[r] to starts[r+1]."""
-        self._free.acquire()
-        self._futures = [f for f in self._futures if not f.done() or f.result() is not None]
-        self._futures.append(self._pool.submit(self._write, windows, starts, self._fill.copy()))
-        self._fill += np.diff(starts)
-
-    def _write(self, windows: Callable[[], Ids], starts: Integers, fill: Integers) -> None:
-        try:
-            data = windows()
-            for run in np.flatnonzero(np.diff(starts)).tolist():
-                part = data[starts[run] : starts[run + 1]]
-                _write_at(self._file.fileno(), part, 4 * self._width * int(fill[run]))
-        finally:
-            self._free.release()
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=kind is not None)
-        try:
-            if kind is None:
-                for future in self._futures:
-                    future.result()
-                os.fsync(self._file.fileno())
-        finally:
-            self._file.close()
-
-
 def _rows(windows: Ids, order: Ids) -> Ids:
     return windows[order]
-
-
-def _write_at(handle: int, array: Ids, offset: int) -> None:
-    data = np.ascontiguousarray(array).data.cast("B")
-    while data.nbytes:
-        written = os.pwrite(handle, data, offset)
-        data, offset = data[written:], offset + written

@@ -1,4 +1,8 @@
-"""Writing the compact layout (`kernels.compact`) of one pattern."""
+"""Writing the compact layout (`kernels.compact`) of one pattern, some of its grams or contexts at a time.
+
+Some contexts are `begin << ROW_BITS | row` for each and for the one that follows, or closes, them. Their number is a
+multiple of a block of contexts unless they are the last.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +16,20 @@ from gapgram.kernels.compact import (
     FAR_WIDTH,
     FEW_CODES,
     FEW_GRAMS,
-    FEW_SIZE,
     RANK_BITS,
     RECORD,
 )
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS, ROW_MASK, key_of
+from gapgram.kernels.tables import (
+    COUNT_BITS,
+    COUNT_MASK,
+    ROW_BITS,
+    ROW_MASK,
+    STATISTICS,
+    key_of,
+    more_rows,
+    row_of,
+)
 
 
 @kernel
@@ -36,13 +48,52 @@ def replace_counts(grams, replaced):
 
 
 @kernel
+def add_statistics(grams, first, begins, statistics):
+    """Add some grams, the first being gram `first` of its pattern, to total, N1, N2 and N3+ of their contexts.
+
+    Context c has grams begins[c] to begins[c+1].
+    """
+    c = np.searchsorted(begins, first, side="right") - 1
+    for g in range(grams.size):
+        while begins[c + 1] <= first + g:
+            c += 1
+        count = grams[g] & COUNT_MASK
+        statistics[c, 0] += count
+        if count > 0:
+            statistics[c, min(count, 3)] += 1
+
+
+@kernel
+def distinct(statistics):
+    """The different statistics of contexts, and those of a context never seen."""
+    slots = np.full(1 << 12, -1, np.int64)
+    rows = np.zeros((1 << 11, STATISTICS), np.int64)
+    n_rows = 1
+    for c in range(statistics.shape[0]):
+        s = statistics[c]
+        if s[0] > 0:
+            if 2 * n_rows >= rows.shape[0]:
+                slots, rows = more_rows(slots, rows, n_rows)
+            _, n_rows = row_of(s[0], s[1], s[2], s[3], s[4], slots, rows, n_rows)
+    return rows[:n_rows].copy()
+
+
+@kernel
 def pack_grams(grams, first, codes, bits, bit, width, code_bits, key_bits):
     """Write grams `word << COUNT_BITS | count`, the first being gram `first` of its pattern.
 
     codes[count] is the code of a count, -1 where it is listed; the last of `codes` is for all larger counts.
-    Returns the numbers of the grams whose counts are listed, and these counts.
     """
     code_mask = (np.int64(1) << code_bits) - 1
+    for g in range(grams.size):
+        code = codes[min(grams[g] & COUNT_MASK, codes.size - 1)]
+        key = key_of(grams[g] >> COUNT_BITS, key_bits)
+        write_bits(bits, bit + (first + g) * width, width, key << code_bits | (code if code >= 0 else code_mask))
+
+
+@kernel
+def listed_counts(grams, first, codes):
+    """The numbers of the grams whose counts are listed, and these counts; the first is gram `first` of its pattern."""
     n_listed = 0
     for g in range(grams.size):
         n_listed += codes[min(grams[g] & COUNT_MASK, codes.size - 1)] < 0
@@ -51,31 +102,33 @@ def pack_grams(grams, first, codes, bits, bit, width, code_bits, key_bits):
     n_listed = 0
     for g in range(grams.size):
         count = grams[g] & COUNT_MASK
-        code = codes[min(count, codes.size - 1)]
-        if code < 0:
+        if codes[min(count, codes.size - 1)] < 0:
             listed[n_listed] = first + g
             counts[n_listed] = count
             n_listed += 1
-            code = code_mask
-        key = key_of(grams[g] >> COUNT_BITS, key_bits)
-        write_bits(bits, bit + (first + g) * width, width, key << code_bits | code)
     return listed, counts
 
 
 @kernel
-def pack_counts(grams, counts, n_buckets, packed, more, value_width, bucket_bits, buckets, bucket_width):
-    """Write listed counts and how many there are before each bucket, and before the end."""
+def pack_counts(grams, counts, done, packed, more, value_width, bucket_bits):
+    """Write listed counts, `done` of them having been written."""
     width, value_mask = value_width + bucket_bits, (np.int64(1) << value_width) - 1
     place_mask = (np.int64(1) << bucket_bits) - 1
-    bucket = 0
-    for i in range(grams.size + 1):
-        last = grams[i] >> bucket_bits if i < grams.size else n_buckets
+    for i in range(grams.size):
+        entry = (grams[i] & place_mask) << value_width | min(counts[i], value_mask)
+        write_bits(packed, more + (done + i) * width, width, entry)
+
+
+@kernel
+def pack_buckets(grams, done, bucket, n_buckets, packed, buckets, bucket_width, bucket_bits):
+    """Write for each bucket, from `bucket` on, up to that of the last of these grams how many listed counts there are
+    before it; without grams, up to the one after the last. Returns the next bucket."""
+    for i in range(max(grams.size, 1)):
+        last = grams[i] >> bucket_bits if grams.size else n_buckets
         while bucket <= last:
-            write_bits(packed, buckets + bucket * bucket_width, bucket_width, i)
+            write_bits(packed, buckets + bucket * bucket_width, bucket_width, done + i)
             bucket += 1
-        if i < grams.size:
-            entry = (grams[i] & place_mask) << value_width | min(counts[i], value_mask)
-            write_bits(packed, more + i * width, width, entry)
+    return bucket
 
 
 @kernel
@@ -100,15 +153,12 @@ def _is_far(contexts, first):
 
 
 @kernel
-def measure_contexts(contexts, grams, bit, width, code_bits):
-    """(rows of few, how many rows are listed, how many blocks lie far apart).
+def vote_rows(contexts, grams, bit, width, code_bits, few, votes):
+    """Find the row that most contexts with the same codes have, where one row has most of them.
 
-    contexts are `begin << ROW_BITS | row`, and the one that closes them. Where contexts with the same codes have
-    different rows, as those with listed counts may, one row that most have is in the table, the others are listed.
+    Contexts with the same codes have different rows where counts are listed. `few` and `votes` are of all contexts
+    so far.
     """
-    few = np.zeros(FEW_SIZE, np.int64)
-    votes = np.zeros(FEW_SIZE, np.int64)
-    n_listed = n_far = 0
     code_mask = (np.int64(1) << code_bits) - 1
     for c in range(contexts.size - 1):
         codes = _few_codes(contexts[c] >> ROW_BITS, contexts[c + 1] >> ROW_BITS, grams, bit, width, code_mask)
@@ -117,41 +167,56 @@ def measure_contexts(contexts, grams, bit, width, code_bits):
             if votes[codes] == 0:
                 few[codes] = row
             votes[codes] += 1 if few[codes] == row else -1
+
+
+@kernel
+def measure_contexts(contexts, few, grams, bit, width, code_bits):
+    """(how many rows are listed, how many blocks lie far apart)."""
+    n_listed = n_far = 0
+    code_mask = (np.int64(1) << code_bits) - 1
     for c in range(contexts.size - 1):
         if not c & (BLOCK - 1):
             n_far += _is_far(contexts, c)
         codes = _few_codes(contexts[c] >> ROW_BITS, contexts[c + 1] >> ROW_BITS, grams, bit, width, code_mask)
         n_listed += codes < 0 or few[codes] != contexts[c] & ROW_MASK
-    return few, n_listed, n_far
+    return n_listed, n_far
 
 
 @kernel
-def pack_contexts(contexts, few, grams, bit, width, code_bits, packed, vector, records, far, listed, row_width):
-    """Write the vector, the records, the begins of far blocks, and the listed rows of a pattern's contexts."""
+def pack_contexts(
+    contexts, first, closing, n_listed, n_far, few, grams, bit, width, code_bits, packed, vector, records, far, listed,
+    row_width,
+):  # fmt: skip
+    """Write the vector, the records, the begins of far blocks, and the listed rows of contexts, from `first` on.
+
+    closing: the last is the one that closes the pattern's. n_listed, n_far: written before; returns them as they are
+    then.
+    """
     code_mask = (np.int64(1) << code_bits) - 1
     last = contexts.size - 1
-    n_listed = n_far = 0
-    for c in range(contexts.size):
-        begin, row = contexts[c] >> ROW_BITS, contexts[c] & ROW_MASK
+    for i in range(last + closing):
+        c = first + i
+        begin, row = contexts[i] >> ROW_BITS, contexts[i] & ROW_MASK
         one = begin + c
         packed[vector + (one >> 6)] |= np.uint64(1) << np.uint64(one & 63)
         record = records + (c >> BLOCK_BITS) * RECORD
         inside = c & (BLOCK - 1)
         if inside == 0:
             head = one << 1
-            if _is_far(contexts, c):
+            if _is_far(contexts, i):
                 head = np.int64(n_far << 1 | 1)
                 for k in range(BLOCK + 1):
-                    value = contexts[min(c + k, last)] >> ROW_BITS
+                    value = contexts[min(i + k, last)] >> ROW_BITS
                     write_bits(packed, far + (n_far * (BLOCK + 1) + k) * FAR_WIDTH, FAR_WIDTH, value)
                 n_far += 1
             packed[record] = np.uint64(head) << np.uint64(RANK_BITS) | np.uint64(n_listed)
-        if c < last:
-            codes = _few_codes(begin, contexts[c + 1] >> ROW_BITS, grams, bit, width, code_mask)
+        if i < last:
+            codes = _few_codes(begin, contexts[i + 1] >> ROW_BITS, grams, bit, width, code_mask)
             if codes < 0 or few[codes] != row:
                 packed[record + 1 + (inside >> 6)] |= np.uint64(1) << np.uint64(inside & 63)
                 write_bits(packed, listed + n_listed * row_width, row_width, row)
                 n_listed += 1
+    return n_listed, n_far
 
 
 @kernel

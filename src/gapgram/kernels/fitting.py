@@ -48,14 +48,31 @@ def statistics_of(ids, available, tables):
     rows = np.zeros((n_patterns, ids.size), np.int64)
     locate(ids, available, 0, ids.size, 0, entries, counts, rows, tables)
     out = np.zeros((ids.size, n_patterns, 5), np.int32)
-    for t in range(ids.size):
-        for p in range(n_patterns):
-            row = rows[p, t]
-            if row >= 0:
-                out[t, p, COUNT] = counts[p, t]
-                for k in range(4):
-                    out[t, p, TOTAL + k] = tables.rows[row, k]
+    for p in range(n_patterns):
+        _fill(counts[p], rows[p], tables, 0, ids.size, out, p)
     return out
+
+
+@kernel
+def _fill(counts, rows, tables, begin, end, out, p):
+    """Write the statistics of some positions under pattern p; `rows` are negative where they do not allow it."""
+    for t in range(begin, end):
+        if rows[t] >= 0:
+            out[t, p, COUNT] = counts[t]
+            for k in range(4):
+                out[t, p, TOTAL + k] = tables.rows[rows[t], k]
+
+
+@kernel
+def add_statistics(ids, available, begin, end, entries, counts, rows, tables, out, p):
+    """Write the statistics of positions begin … end-1 under pattern p alone into `out`, as `statistics_of` gives them.
+
+    tables: of two patterns, the empty one and p. The first two rows of `entries`, `counts` and `rows` are theirs; row
+    2 + p of `entries` receives the numbers of the grams. `tables` names the tail and the parts of p by such rows.
+    """
+    locate(ids, available, begin, end, begin, entries, counts, rows, tables)
+    entries[2 + p, begin:end] = entries[1, begin:end]
+    _fill(counts[1], rows[1], tables, begin, end, out, p)
 
 
 @kernel

@@ -75,7 +75,7 @@ def needed(kept, begins, out):
 @kernel
 def keys_of(words, bits):
     """The key of each word."""
-    out = np.empty(words.size, np.int64)
+    out = np.empty(words.size, np.int32)
     for g in range(words.size):
         out[g] = key_of(words[g], bits)
     return out
@@ -111,14 +111,13 @@ def add_occurrences(numbers, occurrences, out):
 
 
 @kernel
-def gram_probabilities(counts, begins, context_rows, row_values, discounts, below):
-    """P(w | h) under one pattern of each gram, `below` being that of the patterns below it."""
+def gram_probabilities(counts, contexts, context_rows, row_values, discounts, below):
+    """P(w | h) under one pattern of grams with these contexts, `below` being that of the patterns below it."""
     out = np.empty(counts.size)
-    for c in range(begins.size - 1):
-        values = row_values[context_rows[c]]
-        for g in range(begins[c], begins[c + 1]):
-            left = counts[g] - discounts[min(counts[g], 3)] if counts[g] > 0 else 0.0
-            out[g] = left * values[SCALE] + values[BACKOFF] * below[g]
+    for g in range(counts.size):
+        row = context_rows[contexts[g]]
+        left = counts[g] - discounts[min(counts[g], 3)] if counts[g] > 0 else 0.0
+        out[g] = left * row_values[row, SCALE] + row_values[row, BACKOFF] * below[g]
     return out
 
 

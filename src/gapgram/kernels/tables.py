@@ -217,16 +217,6 @@ def read_contexts(contexts, place, chosen, n, low, spread, rows):
 
 
 @kernel
-def unpack_contexts(tables, p, begin, end):
-    """Contexts begin … end-1 of a pattern as `begin << ROW_BITS | row`."""
-    out = np.empty(end - begin, np.int64)
-    for c in range(begin, end):
-        first, _, row = context_at(tables, p, c)
-        out[c - begin] = first << ROW_BITS | row
-    return out
-
-
-@kernel
 def pack_grams(grams, bits, bit, code_bits, key_bits):
     """Write grams `word << COUNT_BITS | count`, each in FAST_WIDTH bits, from a bit on.
 
@@ -249,16 +239,6 @@ def pack_grams(grams, bits, bit, code_bits, key_bits):
             count = code_mask
         halves[np.uint64((first + g) ^ _BIG_ENDIAN)] = key_of(grams[g] >> COUNT_BITS, key_bits) << code_bits | count
     return at, counts
-
-
-@kernel
-def unpack_grams(tables, p, begin, end):
-    """Grams begin … end-1 of a pattern as `word << COUNT_BITS | count`."""
-    out = np.empty(end - begin, np.int64)
-    for g in range(begin, end):
-        word, count = word_and_count(tables, p, g)
-        out[g - begin] = word << COUNT_BITS | count
-    return out
 
 
 @kernel

@@ -1,5 +1,6 @@
 """Models with fewer grams: by how often grams occur, or by what the model loses with them.
 
+    places       where all that is kept: in memory or in files
     tables       the tables of patterns taken apart, and put together with fewer grams
     relations    which gram holds which, and how often grams occur
     thresholds   by count
@@ -14,10 +15,12 @@ words always stay. Discounts and weights are those of the whole counts.
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from gapgram.errors import UsageError
 from gapgram.model_file import ModelParts
 from gapgram.pattern import Pattern
+from gapgram.pruning.places import place_for
 from gapgram.pruning.relations import Relations
 from gapgram.pruning.sizes import BySize, bytes_of
 from gapgram.pruning.tables import Mask, Unpacked, keep_needed, unpack, without
@@ -33,21 +36,26 @@ def prune(
     counts: str | None = None,
     size: str | int | None = None,
     keep: float | None = None,
+    folder: Path | None = None,
 ) -> ModelParts:
-    """A model with fewer grams; see `gapgram.Model.pruned`. First by counts, then, where both are given, to a size."""
+    """A model with fewer grams; see `gapgram.Model.pruned`. First by counts, then, where both are given, to a size.
+
+    folder: for files, in which the model is made and all kept that is worked out of grams, if memory is limited and
+        would not do.
+    """
     if size is not None and keep is not None:
         raise UsageError("prune: give a size or the part to keep, one of the two")
     if counts is None and size is None and keep is None:
         raise UsageError("prune: say how: by counts, to a size, or the part to keep")
-    goal = BySize.of(parts, size, keep)
+    goal, place = BySize.of(parts, size, keep), place_for(parts.counts, folder)
     if counts is not None:
         thresholds = Thresholds.parse(counts, parts.counts.lattice)
-        tables = unpack(parts.counts)
-        kept = thresholds.kept(Relations(tables).occurrences())
+        tables = unpack(parts.counts, place)
+        kept = thresholds.kept(Relations(tables).occurrences(), place)
         keep_needed(tables, kept)
         parts = _rest(parts, tables, kept, f"counts={thresholds}")
     if goal is not None and goal.n_bytes < bytes_of(parts):
-        tables = unpack(parts.counts)
+        tables = unpack(parts.counts, place)
         parts = goal.best(parts, tables, lambda kept: _rest(parts, tables, kept, goal.name))
     return parts
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,7 @@ from gapgram.kernels.model_arrays import BACKOFF, BUCKET
 from gapgram.kernels.tables import FIRST_ROW, N_ROWS
 from gapgram.model_file import ModelParts
 from gapgram.pattern import Pattern
+from gapgram.pruning.places import filled, spans
 from gapgram.pruning.relations import Relations
 from gapgram.pruning.tables import Integers, Unpacked
 
@@ -53,9 +55,11 @@ class Losses:
         self.parts, self.tables, self.relations = parts, tables, relations
         self.probabilities: dict[Pattern, Floats] = {}
         self.below: dict[Pattern, Floats] = {}
-        for pattern in tables:  # by rising masks: those below come first
-            self.below[pattern] = self._below(pattern, pattern)
-            self.probabilities[pattern] = self._probabilities(pattern)
+        for pattern, table in tables.items():  # by rising masks: those below come first
+            self.below[pattern] = filled(table.place, np.float64, len(table), partial(self._below, pattern, pattern))
+            self.probabilities[pattern] = filled(
+                table.place, np.float64, len(table), partial(self._probabilities, pattern)
+            )
 
     def of(self, pattern: Pattern, occurrences: Integers, say: float) -> Floats:
         """What text as long as that of the counts loses with each gram of a pattern, in nats.
@@ -67,16 +71,27 @@ class Losses:
         table, values = self.tables[pattern], self._row_values(pattern)
         lift, p = self.parts.weights.lift, self.parts.counts.index(pattern)
         odds = np.exp(lift[p, values[:, BUCKET].astype(np.int64)]) if lift.size else np.ones(len(values))
-        histories = table.histories(occurrences)
-        if say == 1.0:
-            expected = expected_again(occurrences, histories[table.contexts] * self.below[pattern])
-        else:
-            expected = expected_again(histories)[table.contexts] * self.probabilities[pattern]
-        found: Floats = kernels.losses(
-            table.counts, table.begins, table.rows, values, odds, self._discounts(pattern), self.below[pattern],
-            expected, say,
-        )  # fmt: skip
-        return found
+        histories, below = table.histories(occurrences), self.below[pattern]
+
+        def chances(begin: int, end: int) -> Floats:
+            found: Floats = histories[table.contexts[begin:end]] * below[begin:end]
+            return found
+
+        again = Again()
+        for begin, end in spans(table.place, len(table) if say == 1.0 else len(histories)):
+            again.add(*((occurrences[begin:end], chances(begin, end)) if say == 1.0 else (histories[begin:end],)))
+        out = table.place.empty(len(table), np.float64)
+        for contexts, grams in table.context_spans():
+            if say == 1.0:
+                expected = again.of(occurrences[grams], chances(grams.start, grams.stop))
+            else:
+                which = table.contexts[grams] - contexts.start
+                expected = again.of(histories[contexts])[which] * self.probabilities[pattern][grams]
+            out[grams] = kernels.losses(
+                table.counts[grams], table.begins[contexts.start : contexts.stop + 1] - grams.start,
+                table.rows[contexts], values, odds, self._discounts(pattern), below[grams], expected, say,
+            )  # fmt: skip
+        return out
 
     def _row_values(self, pattern: Pattern) -> Floats:
         first, n = self.parts.counts.tables.places[self.parts.counts.index(pattern), [FIRST_ROW, N_ROWS]]
@@ -87,56 +102,70 @@ class Losses:
         discounts: Floats = self.parts.derived["discounts"][self.parts.counts.index(pattern)]
         return discounts
 
-    def _probabilities(self, pattern: Pattern) -> Floats:
+    def _probabilities(self, pattern: Pattern, begin: int, end: int) -> Floats:
         table = self.tables[pattern]
         found: Floats = kernels.gram_probabilities(
-            table.counts, table.begins, table.rows, self._row_values(pattern), self._discounts(pattern),
-            self.below[pattern],
+            table.counts[begin:end], table.contexts[begin:end], table.rows, self._row_values(pattern),
+            self._discounts(pattern), self.below[pattern][begin:end],
         )  # fmt: skip
         return found
 
-    def _below(self, whole: Pattern, pattern: Pattern) -> Floats:
-        """For each gram of `whole` what the patterns below `pattern` say of its word."""
+    def _below(self, whole: Pattern, pattern: Pattern, begin: int, end: int) -> Floats:
+        """For some grams of `whole` what the patterns below `pattern` say of their words."""
         patterns, form = self.parts.counts.patterns, self.parts.weights.form
         p = patterns.index(pattern)
         edges = range(form.edge_base[p], form.edge_base[p + 1])
         if not edges or not pattern.mask:  # the empty pattern, of words or classes, or one held as a context alone
             words = self.tables[Pattern(0, whole.classes)]
-            return np.full(len(self.tables[whole]), 1.0 / len(words))
+            return np.full(end - begin, 1.0 / len(words))
         total = float(form.edge_weight[edges.start : edges.stop].sum())
-        out = np.zeros(len(self.tables[whole]))
+        out = np.zeros(end - begin)
         for e in edges:
-            out += form.edge_weight[e] / total * self._under(whole, patterns[form.edge_to[e]])
+            out += form.edge_weight[e] / total * self._under(whole, patterns[form.edge_to[e]], begin, end)
         return out
 
-    def _under(self, whole: Pattern, pattern: Pattern) -> Floats:
-        """P(w | h) under a smaller pattern of the word of each gram of `whole`."""
-        numbers = self.relations.parts(whole, pattern)
+    def _under(self, whole: Pattern, pattern: Pattern, begin: int, end: int) -> Floats:
+        """P(w | h) under a smaller pattern of the words of some grams of `whole`."""
+        numbers = self.relations.parts(whole, pattern, begin, end)
         found = self.probabilities[pattern][numbers]
         if (numbers < 0).any():
-            contexts = self.relations.part_contexts(whole, pattern)
+            contexts = self.relations.part_contexts(whole, pattern, begin, end)
             backoffs = self._row_values(pattern)[self.tables[pattern].rows[contexts], BACKOFF]
-            fallen = np.where(contexts < 0, 1.0, backoffs) * self._below(whole, pattern)
+            fallen = np.where(contexts < 0, 1.0, backoffs) * self._below(whole, pattern, begin, end)
             found = np.where(numbers < 0, fallen, found)
         return found
 
 
-def expected_again(occurrences: Integers, chances: Floats | None = None) -> Floats:
-    """How often each gram is expected in other text of the same length: Good-Turing, in classes.
+class Again:
+    """How often grams are expected in other text of the same length: Good-Turing, in classes.
 
-    Grams that were seen r times occur r* = (r + 1) n(r+1) / n(r) times. `chances` are the occurrences that
+    Grams that were seen r times occur r* = (r + 1) n(r+1) / n(r) times. Chances are the occurrences that
     smaller contexts would expect: a gram seen once against all odds comes again less often than one that was
     to be expected (Church and Gale, 1991), so r* is taken among grams whose chances are alike.
     """
-    classes = np.zeros(len(occurrences), np.int64)
-    if chances is not None:
-        classes = np.clip(2 * np.log2(np.maximum(chances, 1e-12)), -_CLASSES, _CLASSES).astype(np.int64) + _CLASSES
-    r = np.minimum(occurrences, _RARE + 1)
-    n = np.bincount(classes * (_RARE + 2) + r, minlength=(2 * _CLASSES + 1) * (_RARE + 2)).reshape(-1, _RARE + 2)
-    whole = _ratios(n.sum(axis=0), np.ones(_RARE + 2), 0.0)
-    ratios = _ratios(n, whole, _SHRINK)
-    again: Floats = occurrences * ratios[classes, r]
-    return again
+
+    def __init__(self) -> None:
+        self._n = np.zeros((2 * _CLASSES + 1, _RARE + 2), np.int64)
+
+    def add(self, occurrences: Integers, chances: Floats | None = None) -> None:
+        """Count some grams; all are added before any is asked for."""
+        np.add.at(self._n, (_classes(occurrences, chances), np.minimum(occurrences, _RARE + 1)), 1)
+
+    @cached_property
+    def _ratios(self) -> Floats:
+        return _ratios(self._n, _ratios(self._n.sum(axis=0), np.ones(_RARE + 2), 0.0), _SHRINK)
+
+    def of(self, occurrences: Integers, chances: Floats | None = None) -> Floats:
+        """How often each of some grams comes again."""
+        again: Floats = occurrences * self._ratios[_classes(occurrences, chances), np.minimum(occurrences, _RARE + 1)]
+        return again
+
+
+def _classes(occurrences: Integers, chances: Floats | None) -> Integers:
+    if chances is None:
+        return np.zeros(len(occurrences), np.int64)
+    classes: Integers = np.clip(2 * np.log2(np.maximum(chances, 1e-12)), -_CLASSES, _CLASSES).astype(np.int64)
+    return classes + _CLASSES
 
 
 def _ratios(n: npt.NDArray[np.int64], usual: Floats, shrink: float) -> Floats:

@@ -14,6 +14,7 @@ from gapgram.memory import parse_size, show_size
 from gapgram.model_file import ModelParts
 from gapgram.pattern import Pattern
 from gapgram.pruning.loss import losses_of
+from gapgram.pruning.places import filled, spans
 from gapgram.pruning.tables import Mask, Unpacked, keep_needed
 
 Floats = npt.NDArray[np.float32]
@@ -88,7 +89,13 @@ class _Choice:
     def __init__(self, parts: ModelParts, tables: Mapping[Pattern, Unpacked]) -> None:
         self.tables = tables
         self.cost = {p: _GRAM + _CONTEXT * sum(q.tail == p for q in tables if q.mask) for p in tables}
-        self.worth = {p: (loss / self.cost[p]).astype(np.float32) for p, loss in losses_of(parts, tables) if p.mask}
+        self.kept = {p: table.place.empty(len(table), np.bool_) for p, table in tables.items()}
+        self.worth = {p: self._worth(p, loss) for p, loss in losses_of(parts, tables) if p.mask}
+
+    def _worth(self, pattern: Pattern, losses: npt.NDArray[np.float64]) -> Floats:
+        """What a byte of each gram is worth."""
+        place = self.tables[pattern].place
+        return filled(place, np.float32, losses.size, lambda a, b: losses[a:b] / self.cost[pattern])
 
     def within(self, room: float) -> tuple[dict[Pattern, Mask], float]:
         """The grams worth most a byte that, with those they need, take no more room; and the room they take."""
@@ -104,9 +111,15 @@ class _Choice:
 
     def _kept(self, log_worth: float) -> dict[Pattern, Mask]:
         least = np.float32(np.exp(log_worth))
-        kept = {p: self.worth[p] > least if p.mask else np.ones(len(t), np.bool_) for p, t in self.tables.items()}
-        keep_needed(self.tables, kept)
-        return kept
+        for pattern, kept in self.kept.items():
+            for begin, end in spans(self.tables[pattern].place, kept.size):
+                kept[begin:end] = self.worth[pattern][begin:end] > least if pattern.mask else True
+        keep_needed(self.tables, self.kept)
+        return self.kept
 
     def _used(self, kept: Mapping[Pattern, Mask]) -> float:
-        return float(sum(self.cost[p] * np.count_nonzero(mask) for p, mask in kept.items() if p.mask))
+        used = 0
+        for pattern, mask in kept.items():
+            for begin, end in spans(self.tables[pattern].place, mask.size if pattern.mask else 0):
+                used += self.cost[pattern] * int(np.count_nonzero(mask[begin:end]))
+        return float(used)

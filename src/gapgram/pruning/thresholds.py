@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
 
 from gapgram.errors import UsageError
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
+from gapgram.pruning.places import IN_MEMORY, Place, filled
 from gapgram.pruning.tables import Integers, Mask
 
 
@@ -68,9 +72,13 @@ class Thresholds:
             return 0
         return self.by_words[min(len(pattern), len(self.by_words) - 1)]
 
-    def kept(self, occurrences: Mapping[Pattern, Integers]) -> dict[Pattern, Mask]:
+    def kept(self, occurrences: Mapping[Pattern, Integers], place: Place = IN_MEMORY) -> dict[Pattern, Mask]:
         """The grams that stay, given how often each occurs."""
-        return {pattern: n > self.of(pattern) for pattern, n in occurrences.items()}
+
+        def stays(pattern: Pattern, begin: int, end: int) -> Mask:
+            return occurrences[pattern][begin:end] > self.of(pattern)
+
+        return {p: filled(place, np.bool_, n.size, partial(stays, p)) for p, n in occurrences.items()}
 
     def __str__(self) -> str:
         return ",".join([*map(str, self.by_words), *(f"{p}={n}" for p, n in self.by_pattern)])

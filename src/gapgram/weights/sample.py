@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,6 +17,7 @@ from gapgram.kernels import fitting
 from gapgram.kernels.lookup import availability
 from gapgram.kernels.words import END, START, UNKNOWN
 from gapgram.pattern import Pattern
+from gapgram.weights.statistics import statistics_of
 
 Ids = npt.NDArray[np.int32]
 Begins = npt.NDArray[np.int64]
@@ -121,6 +121,11 @@ def sample_bytes(n_patterns: int, order: int) -> int:
     return n_patterns * (20 + 8) + 4 * (n_patterns + order)
 
 
+def threads_within(memory: int, n_patterns: int) -> int:
+    """How many threads may look up a sample: each has a few thousand positions under way, in two copies."""
+    return max(1, memory // (2 * _CHUNK * n_patterns * (20 + 4 + 8)))
+
+
 def chosen(chunks: Iterable[Ids], *, seed: int, limit: int) -> Ids:
     """The sentences of a text that a sample of so many positions is taken from, in the order of a hash of their words.
 
@@ -217,7 +222,7 @@ def _sample(
     def work(chunk: tuple[Ids, Begins]) -> tuple[Ids, Ids, npt.NDArray[np.float64]]:
         words, starts = chunk
         available = availability(words, starts, order)
-        statistics = _statistics(counts, words, available, starts)
+        statistics = statistics_of(counts, words, available, threads)
         usable = (words != START) & (words != UNKNOWN)
         if seen:
             lost = _leave_out(counts, statistics, available)
@@ -247,19 +252,6 @@ def _given(counts: Counts, *, seen: bool) -> npt.NDArray[np.float64]:
     totals = np.bincount(tables.class_of, tables.word_counts)[tables.class_of]
     chances: npt.NDArray[np.float64] = np.maximum(tables.word_counts - 1, 0) / np.maximum(totals - 1, 1)
     return chances
-
-
-def _statistics(counts: Counts, words: Ids, available: npt.NDArray[np.int16], starts: Begins) -> Ids:
-    """What the tables say of all positions; where pages are few, of some sentences at a time."""
-    if counts.pages is None:
-        whole: Ids = fitting.statistics_of(words, available, counts.tables)
-        return whole
-    parts = []
-    goals = np.arange(counts.pages.positions, starts[-1], counts.pages.positions)
-    for begin, end in pairwise(np.unique([0, *starts[np.searchsorted(starts, goals)], starts[-1]]).tolist()):
-        parts.append(fitting.statistics_of(words[begin:end], available[begin:end], counts.tables))
-        counts.pages.give_back()
-    return np.concatenate(parts)
 
 
 def _leave_out(counts: Counts, statistics: Ids, available: npt.NDArray[np.int16]) -> npt.NDArray[np.bool_]:

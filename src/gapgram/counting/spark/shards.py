@@ -19,9 +19,9 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from gapgram.counting.band import Band
+from gapgram.counting.piece_files import merged
 from gapgram.counting.spark.batches import batch_of, bytes_of
 from gapgram.counting.spark.plan import Job, Plan
-from gapgram.counting.spilled import merged
 from gapgram.counting.streaming import StoredPiece
 from gapgram.counts import Piece
 from gapgram.errors import EngineError, UsageError

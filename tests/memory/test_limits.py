@@ -1,15 +1,11 @@
-"""Limited memory equals unlimited memory, bit for bit; interrupted runs go on; nothing is left behind."""
+"""Limited memory equals unlimited memory, bit for bit; nothing is left behind."""
 
 from __future__ import annotations
 
 import errno
 import os
 import shutil
-import signal
-import subprocess
-import sys
 from collections import namedtuple
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +18,7 @@ import gapgram
 from corpora import corpus_of, texts_and_lattices, toy_text
 from gapgram import GapgramError, Lattice
 from gapgram import memory as machine
-from gapgram.bounded import Limits, guessed_positions
+from gapgram.bounded import guessed_positions
 from gapgram.corpus import Reader, blocks_of_sentences
 from gapgram.counting import count, spilled
 from gapgram.counting.spilled import SpilledCount, cut_words, window_bytes
@@ -30,44 +26,9 @@ from gapgram.counting.streaming import table_streams
 from gapgram.stored_text import StoredText, read_text
 from gapgram.weights.sample import chosen
 from gapgram.work_folder import WorkFolder
+from limited import LINES, SMALL, interrupt_at, names, train
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
-
-LINES = toy_text(300)
-STAGES = ("text", "windows", "split-pieces-1", "tables")
-SMALL = 30_000  # bytes: several bands, and words that are cut further
-
-
-@pytest.fixture(autouse=True)
-def _nothing_else_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the tests' own process holds would change how texts are cut."""
-    monkeypatch.setattr("gapgram.bounded.resident", lambda: 0)
-
-
-@pytest.fixture
-def text(tmp_path: Path) -> Path:
-    path = tmp_path / "text"
-    path.write_text("\n".join([*LINES, ""]))
-    return path
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The file of an unlimited run."""
-    path = tmp_path_factory.mktemp("whole") / "model"
-    gapgram.train(sentences=LINES, order=4, output=path)
-    return path.read_bytes()
-
-
-def train(text: Path, **options: Any) -> bytes:
-    given = {"order": 4, "memory": SMALL, "threads": 2, "output": text.parent / "model", **options}
-    gapgram.train([text], **given)
-    return Path(given["output"]).read_bytes()
-
-
-def names(folder: Path) -> set[str]:
-    return {path.name for path in folder.iterdir()}
-
 
 def store(text: list[Any], folder: Path) -> tuple[StoredText, WorkFolder]:
     work = WorkFolder.begin(folder, {})
@@ -185,177 +146,6 @@ def test_sentences_are_chosen_alike_from_one_array_and_from_parts() -> None:
     assert np.array_equal(whole, chosen([chosen([half], seed=3, limit=200) for half in halves], seed=3, limit=200))
 
 
-# Interrupted runs
-
-
-def interrupt_at(monkeypatch: pytest.MonkeyPatch, stage: str, when: str) -> None:
-    """Stop a run just before, or just after, it notes that a stage is done."""
-    note = WorkFolder.note
-
-    def stopping(folder: WorkFolder, name: str, values: Any) -> None:
-        if name == stage and when == "before":
-            raise KeyboardInterrupt
-        note(folder, name, values)
-        if name == stage:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(WorkFolder, "note", stopping)
-
-
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("stage", STAGES)
-def test_an_interrupted_run_goes_on(
-    text: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch, stage: str, when: str
-) -> None:
-    with monkeypatch.context() as patch:
-        interrupt_at(patch, stage, when)
-        with pytest.raises(KeyboardInterrupt):
-            train(text)
-    kept = ".model.work" in names(text.parent)
-    assert kept == ((stage, when) != ("text", "before"))
-    with monkeypatch.context() as patch:
-        if kept:
-            patch.setattr(Reader, "read", None)
-        if (stage, when) == ("tables", "after"):
-            patch.setattr(SpilledCount, "pieces", None)
-        assert train(text, resume=True) == whole
-    assert names(text.parent) == {"text", "model"}
-
-
-def test_bands_that_are_counted_are_not_counted_again(
-    text: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    counted: list[str] = []
-    write = spilled._PieceFile.write
-
-    def stopping(folder: WorkFolder, name: str, pieces: Any) -> None:
-        if len(counted) == 5:
-            raise KeyboardInterrupt
-        write(folder, name, pieces)
-        counted.append(name)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(spilled._PieceFile, "write", staticmethod(stopping))
-        with pytest.raises(KeyboardInterrupt):
-            train(text, threads=1)
-        first, counted[:] = list(counted), []
-        patch.setattr(spilled._PieceFile, "write", lambda f, n, p: (counted.append(n), write(f, n, p)))
-        assert train(text, resume=True) == whole
-    assert len(first) == 5
-    assert not set(first) & set(counted)
-
-
-@pytest.mark.parametrize("memory", [20_000, 3_000_000])
-def test_a_run_goes_on_with_less_or_more_memory(
-    text: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch, memory: int
-) -> None:
-    with monkeypatch.context() as patch:
-        interrupt_at(patch, "windows", "after")
-        with pytest.raises(KeyboardInterrupt):
-            train(text, memory=100_000)
-    assert train(text, memory=memory, resume=True) == whole
-
-
-def test_a_killed_process_leaves_what_it_has_done(text: Path, whole: bytes) -> None:
-    program = (
-        "import os, signal, sys, gapgram\n"
-        "from gapgram.work_folder import WorkFolder\n"
-        "note = WorkFolder.note\n"
-        "def killed(folder, stage, values):\n"
-        "    note(folder, stage, values)\n"
-        "    if stage == 'windows': os.kill(os.getpid(), signal.SIGKILL)\n"
-        "WorkFolder.note = killed\n"
-        f"gapgram.train([{str(text)!r}], order=4, memory={SMALL}, output={str(text.parent / 'model')!r})\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=120)
-    assert done.returncode == -signal.SIGKILL
-    assert names(text.parent) == {"text", ".model.work"}
-    assert train(text, resume=True) == whole
-    assert names(text.parent) == {"text", "model"}
-
-
-def test_a_run_without_resume_starts_anew_and_clears_up(
-    text: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        interrupt_at(patch, "tables", "after")
-        with pytest.raises(KeyboardInterrupt):
-            train(text)
-    assert len(names(text.parent)) == 3, "the text, the work folder and the unfinished file"
-    assert train(text, memory="1T") == whole
-    assert names(text.parent) == {"text", "model"}
-
-
-def test_resume_without_anything_to_go_on_with(text: Path, whole: bytes) -> None:
-    assert train(text, resume=True) == whole
-
-
-@pytest.mark.parametrize(("option", "value"), [("order", 3), ("seed", 2), ("min_count", 2), ("vocab_limit", 9)])
-def test_another_option_is_not_resumed(text: Path, monkeypatch: pytest.MonkeyPatch, option: str, value: Any) -> None:
-    with monkeypatch.context() as patch:
-        interrupt_at(patch, "windows", "after")
-        with pytest.raises(KeyboardInterrupt):
-            train(text)
-    with pytest.raises(GapgramError, match=rf"the interrupted run had another {option} \(.*, now .*without --resume"):
-        train(text, **{option: value}, resume=True)
-
-
-def test_another_text_is_not_resumed(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-        interrupt_at(patch, "windows", "after")
-        with pytest.raises(KeyboardInterrupt):
-            train(text)
-    text.write_text("\n".join([*LINES, "one more", ""]))
-    with pytest.raises(GapgramError, match="the interrupted run had another text"):
-        train(text, resume=True)
-
-
-def test_what_cannot_be_read_again_is_not_resumed(text: Path) -> None:
-    with pytest.raises(GapgramError, match="cannot be read again; name text files"):
-        gapgram.train(sentences=LINES, output=text.parent / "model", resume=True)
-    with pytest.raises(GapgramError, match="cannot be read again; name text files"):
-        gapgram.train("-", output=text.parent / "model", resume=True)
-
-
-def test_an_interrupted_run_from_sentences_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    interrupt_at(monkeypatch, "tables", "after")
-    with pytest.raises(KeyboardInterrupt):
-        gapgram.train(sentences=LINES, order=4, memory=SMALL, output=tmp_path / "model")
-    assert not names(tmp_path)
-
-
-def test_the_command_says_what_is_kept(
-    text: Path, whole: bytes, cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    note = WorkFolder.note
-
-    def stopping(folder: WorkFolder, name: str, values: Any) -> None:
-        note(folder, name, values)
-        if name == "windows":
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    arguments = ("train", text, "-o", text.parent / "model", "-n", 4, "--memory", f"{SMALL}B", "--quiet")
-    with monkeypatch.context() as patch:
-        patch.setattr(WorkFolder, "note", stopping)
-        stopped = cli(*arguments)
-    assert stopped.code == 128 + signal.SIGTERM
-    assert stopped.err == (
-        f"gapgram: interrupted; what is done is kept in {text.parent / '.model.work'}: go on with --resume, "
-        "or delete it\n"
-    )
-    assert cli(*arguments, "--resume").code == 0
-    assert (text.parent / "model").read_bytes() == whole
-
-
-def test_two_runs_to_one_output(text: Path) -> None:
-    limits = Limits.of(SMALL, 1, text.parent / "model", None)
-    running = WorkFolder.begin(limits.work_folder, {})
-    for resume in (False, True):
-        with pytest.raises(GapgramError, match="in use by another run"):
-            train(text, resume=resume)
-    running.remove()
-
-
 # Errors
 
 
@@ -371,7 +161,7 @@ def test_a_full_disk_keeps_what_is_done(text: Path, whole: bytes, monkeypatch: p
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "pieces-0")
 
     with monkeypatch.context() as patch:
-        patch.setattr(spilled._PieceFile, "write", staticmethod(full))
+        patch.setattr(spilled.PieceFile, "write", staticmethod(full))
         with pytest.raises(GapgramError, match=r"pieces-0: No space left .* kept in .*\.work: go on with --resume"):
             train(text)
     assert train(text, resume=True) == whole
