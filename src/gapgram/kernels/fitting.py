@@ -207,22 +207,22 @@ def mean_weights(features, log_prior, table):
 
 
 @kernel
-def adam_step(values, start, hold, gradients, n, means, squares, rate, step):
+def adam_step(values, start, hold, first, second, n, means, squares, rate, step):
     """One step of Adam (Kingma and Ba, 2015) on flat arrays, in place; zeroes the gradients.
 
-    The gradient is the mean over n positions, each row of `gradients` being a part of the sum, and a pull to the start.
+    The gradient is the mean over n positions, of whose sum the two halves are given, and a pull to the start.
     """
-    fast = 1.0 - 0.9**step
-    slow = 1.0 - 0.99**step
+    fast = rate / (1.0 - 0.9**step)
+    slow = 1.0 / (1.0 - 0.99**step)
     for i in range(values.size):
-        gradient = 0.0
-        for k in range(gradients.shape[0]):
-            gradient += gradients[k, i]
-            gradients[k, i] = 0.0
-        gradient = gradient / n + hold * (values[i] - start[i])
-        means[i] = 0.9 * means[i] + 0.1 * gradient
-        squares[i] = 0.99 * squares[i] + 0.01 * gradient**2
-        values[i] -= rate * (means[i] / fast) / (math.sqrt(squares[i] / slow) + 1e-8)
+        gradient = (first[i] + second[i]) / n + hold * (values[i] - start[i])
+        mean = 0.9 * means[i] + 0.1 * gradient
+        square = 0.99 * squares[i] + 0.01 * (gradient * gradient)
+        values[i] -= fast * mean / (np.sqrt(slow * square) + 1e-8)
+        means[i] = mean
+        squares[i] = square
+        first[i] = 0.0
+        second[i] = 0.0
 
 
 @kernel

@@ -63,7 +63,7 @@ def learned(
     counts: Counts, discounts: Discounts, sample: Sample, *, source: str, threads: int = 1, shown: bool = False
 ) -> tuple[Weights, Discounts]:
     """Fit the gate, the odds of falling back and the discounts."""
-    problem = Problem(counts, discounts, sample)
+    problem = Problem(counts, discounts, sample, threads=threads)
     return problem.solution(problem.fit(threads=threads, shown=shown), source)
 
 
@@ -76,11 +76,14 @@ def _log_odds(discounts: Discounts) -> Floats:
 class Problem:
     """The mean of -ln P over a sample, and its gradient."""
 
-    def __init__(self, counts: Counts, discounts: Discounts, sample: Sample) -> None:
+    def __init__(self, counts: Counts, discounts: Discounts, sample: Sample, *, threads: int = 1) -> None:
         self.counts, self.discounts, self.sample = counts, discounts, sample
         base = mixture_base(counts)
         self.log_prior = sample.each(
-            "prior", (len(counts.patterns),), lambda s: fitting.log_prior_of(s, discounts.values, base, BY_G, BY_LOG)
+            "prior",
+            (len(counts.patterns),),
+            lambda s: fitting.log_prior_of(s, discounts.values, base, BY_G, BY_LOG),
+            threads=threads,
         )
         self.uniform = 1.0 / (len(counts.vocabulary) - 1)
         below = {p: counts.lattice.below(p)[:1] for p in counts.lattice.patterns}
@@ -108,13 +111,9 @@ class Problem:
 
     def zeros(self) -> Parameters:
         """Parameters of the problem's size, all 0."""
-        return Parameters.of(np.zeros(self.size), len(self.down))
-
-    @property
-    def size(self) -> int:
-        """How many parameters there are."""
         n_patterns = len(self.down)
-        return int(n_gate_rows(n_patterns, self.counts.lattice.order) + BUCKETS + 3) * n_patterns
+        size = (n_gate_rows(n_patterns, self.counts.lattice.order) + BUCKETS + 3) * n_patterns
+        return Parameters.of(np.zeros(size), n_patterns)
 
     def start(self) -> Parameters:
         """Where fitting starts: no gate, the odds of falling back somewhat lowered, the usual discounts."""
@@ -140,9 +139,9 @@ class Problem:
         The halves of a batch are always summed by themselves, so that one thread and two give the same.
         """
         values, start = self.start(), self.start().flat
-        both = np.zeros((2, self.size))
-        gradients = [Parameters.of(flat, len(self.down)) for flat in both]
-        means, squares = np.zeros(self.size), np.zeros(self.size)
+        gradients = self.zeros(), self.zeros()
+        halves = [half.flat for half in gradients]
+        means, squares = self.zeros().flat, self.zeros().flat
         batches = _batches(len(self.sample))
         hold = HOLD / len(self.sample)
         with (
@@ -153,7 +152,7 @@ class Problem:
                 half = (begin + end) // 2
                 list(pool.map(partial(self.add_gradient, values), gradients, (begin, half), (half, end)))
                 rate = RATE * (0.01 + 0.5 + 0.5 * np.cos(np.pi * step / len(batches)))
-                fitting.adam_step(values.flat, start, hold, both, end - begin, means, squares, rate, step)
+                fitting.adam_step(values.flat, start, hold, *halves, end - begin, means, squares, rate, step)
                 bar.advance()
         return values
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gapgram.ahead import in_order
+from gapgram.ahead import in_order, on_all_cores
 from gapgram.counts import Counts, given_class
 from gapgram.errors import UsageError
 from gapgram.kernels import fitting
@@ -95,11 +95,19 @@ class Sample:
     def __len__(self) -> int:
         return len(self.statistics)
 
-    def each(self, name: str, shape: tuple[int, ...], of: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> Rows:
+    def each(
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        of: Callable[[npt.NDArray[Any]], npt.NDArray[Any]],
+        *,
+        threads: int = 1,
+    ) -> Rows:
         """What a function says of the statistics, row by row, kept where they are."""
         rows = _new_rows(self.folder, name, len(self), shape, np.float64)
-        for begin in range(0, len(self), _CHUNK):
-            rows.append(of(self.statistics[begin : begin + _CHUNK]))
+        chunks = (self.statistics[begin : begin + _CHUNK] for begin in range(0, len(self), _CHUNK))
+        for found in on_all_cores(of, chunks, threads):
+            rows.append(found)
         return rows
 
 
