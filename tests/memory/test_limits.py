@@ -79,7 +79,7 @@ def test_an_interrupted_run_with_classes_goes_on(text: Path, monkeypatch: pytest
             train(text, **options)
     with pytest.raises(GapgramError, match="the interrupted run had another number of classes"):
         train(text, **{**options, "classes": 6}, resume=True)
-    monkeypatch.setattr("gapgram.training.choose_classes", None)
+    monkeypatch.setattr("gapgram.training_run.choose_classes", None)
     assert train(text, **options, resume=True) == whole
     assert names(text.parent) == {"text", "model"}
 
@@ -194,7 +194,7 @@ def test_too_little_room_on_the_disk(text: Path, monkeypatch: pytest.MonkeyPatch
     if moment == "before reading":
         monkeypatch.setattr(Reader, "read", None)
     else:
-        monkeypatch.setattr("gapgram.training.guessed_positions", lambda _: 0)
+        monkeypatch.setattr("gapgram.training_run.guessed_positions", lambda _: 0)
     with pytest.raises(GapgramError, match=r"about .* of disk are needed in .*, 98K are free: make room"):
         train(text)
     assert names(text.parent) == {"text"}
