@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from gapgram.counting.assemble import frozen
 from gapgram.counts import Counts
 from gapgram.errors import UsageError
 from gapgram.kernels import bits, compact, compacting
@@ -67,13 +68,6 @@ def put_rest(room: Room, tables: Tables, *, first: str, last: str) -> Tables:
     """Put some of the tables, those named and all between."""
     names = Tables._fields[Tables._fields.index(first) : Tables._fields.index(last) + 1]
     return tables._replace(**{name: room.put(name, getattr(tables, name)) for name in names})
-
-
-def frozen(tables: Tables) -> Tables:
-    """The same tables, never to be written to again."""
-    for array in tables:
-        array.flags.writeable = False
-    return tables
 
 
 class Codes(NamedTuple):

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gapgram.compacting import CHUNK, LARGE_BITS, InMemory, Room, compacted, frozen, put_rest
+from gapgram.compacting import CHUNK, LARGE_BITS, InMemory, Room, compacted, put_rest
+from gapgram.counting.assemble import frozen
 from gapgram.counts import Counts
 from gapgram.errors import UsageError
 from gapgram.kernels import compact
