@@ -70,6 +70,7 @@ def test_ones_of_words(numbers: list[int], k: int) -> None:
         assert int(bits.from_bit(word, k)) == number >> k << k
         for rank in range(0, len(places), 1 + len(places) // 5):
             assert bits.select_one(word, rank) == places[rank]
+        assert not places or bits.lowest_one(word) == places[0]
 
 
 def counts_of(lengths: list[int], draw: Callable[[], int], seed: int = 1) -> Counts:

@@ -10,6 +10,7 @@ _PAIRS = np.uint64(0x5555555555555555)
 _FOURS = np.uint64(0x3333333333333333)
 _BYTES = np.uint64(0x0F0F0F0F0F0F0F0F)
 _EACH_BYTE = np.uint64(0x0101010101010101)
+_TOP_BITS = np.uint64(0x8080808080808080)
 
 
 @kernel
@@ -55,15 +56,32 @@ def from_bit(word, bit):
     return (word >> np.uint64(bit)) << np.uint64(bit)
 
 
+def _places_in_bytes():
+    """[k << 8 | byte]: the place of the one that has k ones below it in a byte."""
+    table = np.zeros(8 << 8, np.uint8)
+    for byte in range(256):
+        for k, place in enumerate(place for place in range(8) if byte >> place & 1):
+            table[k << 8 | byte] = place
+    return table
+
+
+_IN_BYTE = _places_in_bytes()
+
+
 @kernel
 def select_one(word, k):
     """The place of the one that has k ones below it in a word; there must be one."""
-    place, step = np.int64(0), np.int64(32)
-    while step > 0:
-        below = ones(word & ((np.uint64(1) << np.uint64(step)) - np.uint64(1)))
-        if k >= below:
-            k -= below
-            word = word >> np.uint64(step)
-            place += step
-        step >>= 1
-    return place
+    sums = word - ((word >> np.uint64(1)) & _PAIRS)
+    sums = (sums & _FOURS) + ((sums >> np.uint64(2)) & _FOURS)
+    sums = ((sums + (sums >> np.uint64(4))) & _BYTES) * _EACH_BYTE  # in each byte the ones of it and of those below
+    k = np.uint64(k)
+    full = ((k * _EACH_BYTE | _TOP_BITS) - sums) & _TOP_BITS  # bytes that lie below the one
+    byte = np.uint64(min(ones(full), 7) << 3)
+    k -= (sums << np.uint64(8)) >> byte & np.uint64(255)
+    return np.int64(byte) + np.int64(_IN_BYTE[(k & np.uint64(7)) << np.uint64(8) | (word >> byte & np.uint64(255))])
+
+
+@kernel
+def lowest_one(word):
+    """The place of the lowest one of a word that has one."""
+    return ones((word & (~word + np.uint64(1))) - np.uint64(1))

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapgram.kernels.bits import from_bit, ones, read_bits, select_one
+from gapgram.kernels.bits import from_bit, lowest_one, ones, read_bits, select_one
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.prefetch import prefetch
 
@@ -74,7 +74,7 @@ def span_of(packed, at, n_grams, n_contexts, c):
         while word == 0 and i < last:
             i += 1
             word = packed[i]
-        end = ((i - at[VECTOR]) << 6) + (select_one(word, 0) if word != 0 else 64) - c - 1
+        end = ((i - at[VECTOR]) << 6) + (lowest_one(word) if word != 0 else 64) - c - 1
     begin = min(max(begin, 0), n_grams)
     return begin, min(max(end, begin), n_grams)
 

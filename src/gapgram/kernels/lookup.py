@@ -11,11 +11,12 @@ import sys
 import numpy as np
 
 from gapgram.kernels.bits import read_bits
-from gapgram.kernels.compact import packed_contexts
+from gapgram.kernels.compact import packed_contexts, packed_count
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.prefetch import prefetch
 from gapgram.kernels.tables import (
     CODE_BITS,
+    FIRST_GRAM,
     FIRST_ROW,
     GRAM_BIT,
     KEY_BITS,
@@ -30,7 +31,7 @@ from gapgram.kernels.tables import (
     context_at,
     first_listed,
     key_of,
-    listed_count,
+    large_count,
     read_contexts,
 )
 
@@ -90,6 +91,18 @@ def _search(grams, halves, place, keys, seen, low, spread, guess, n, found, code
 
 
 @kernel
+def _fill_in_counts(tables, p, listed, found, counts):
+    """Replace the codes of the grams found that do not tell their counts (`listed_count`)."""
+    packed, large_at, large_counts = tables.packed, tables.large_at, tables.large_counts
+    first = tables.places[p, FIRST_GRAM]
+    packed_at = tables.packed_places[p] if packed.size > 0 else tables.places[p]
+    for i in range(found.size):
+        if found[i] >= 0 and counts[i] >= listed:
+            count = packed_count(packed, packed_at, found[i], counts[i]) if packed.size > 0 else np.int64(-1)
+            counts[i] = count if count >= 0 else large_count(first + found[i], large_at, large_counts)
+
+
+@kernel
 def _locate_words(ids, p, tables, halves, keys, found, counts, rows):
     """`locate` for a pattern of no context: the words, or the classes, themselves; keys[i] receives the key of each."""
     places, grams, class_of = tables.places, tables.grams, tables.class_of
@@ -97,18 +110,20 @@ def _locate_words(ids, p, tables, halves, keys, found, counts, rows):
     n_words, of_classes, key_bits = places[p, N_GRAMS], places[p, OF_CLASSES] > 0, places[p, KEY_BITS]
     bit, width, code_mask = places[p, GRAM_BIT], places[p, WIDTH], (np.int64(1) << places[p, CODE_BITS]) - 1
     listed = first_listed(tables, code_mask)
+    largest = np.int64(-1)
     for i in range(ids.size):
         word = np.int64(ids[i])
         if of_classes and word < class_of.size:
             word = np.int64(class_of[np.uint64(word)])
         word = word if 0 <= word < n_words else np.int64(0)
-        count = _gram(grams, halves, bit, width, word) & code_mask
-        if count >= listed:
-            count = listed_count(tables, p, word, count)
+        code = _gram(grams, halves, bit, width, word) & code_mask
+        largest = max(largest, code)
         keys[i] = key_of(word, key_bits)
         found[i] = word
-        counts[i] = count
+        counts[i] = code
         rows[i] = row
+    if largest >= listed:
+        _fill_in_counts(tables, p, listed, found, counts)
 
 
 @kernel
@@ -181,10 +196,7 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
             largest = _search(grams, None, place, keys, seen, low, spread, guess, n_searched, found, own_counts)
         listed = first_listed(tables, (np.int64(1) << place[CODE_BITS]) - 1)
         if largest >= listed:
-            for j in range(n_searched):
-                i = seen[j]
-                if found[i] >= 0 and own_counts[i] >= listed:
-                    own_counts[i] = listed_count(tables, p, found[i], own_counts[i])
+            _fill_in_counts(tables, p, listed, found, own_counts)
 
 
 @kernel
