@@ -23,6 +23,7 @@ from gapgram.reference.counts import ReferenceCounts, keep
 from gapgram.reference.model import ReferenceModel
 from gapgram.weights.learned import Problem
 from gapgram.weights.sample import left_out
+from gradients import assert_is_the_slope
 
 TEXT = toy_text(400)
 CONTEXTS = [[], ["<s>"], ["w1"], ["w1", "w2"], ["<s>", "w3", "w1"], ["nobody", "w2", "w5"], ["w4", "w9", "w2", "w1"]]
@@ -191,14 +192,7 @@ def test_the_gradient_equals_finite_differences(model: gapgram.Model) -> None:
     values.flat += 0.1 * np.sin(np.arange(values.flat.size))
     problem.add_gradient(values, gradients, 0, n)
     touched = np.flatnonzero(gradients.flat)
-    for i in touched[:: max(1, touched.size // 60)]:
-        step, kept = 1e-5, values.flat[i]
-        values.flat[i] = kept + step
-        above = problem.add_gradient(values, problem.zeros(), 0, n)
-        values.flat[i] = kept - step
-        below = problem.add_gradient(values, problem.zeros(), 0, n)
-        values.flat[i] = kept
-        assert (above - below) / (2 * step) == pytest.approx(gradients.flat[i], rel=1e-4, abs=1e-5)
+    assert_is_the_slope(problem, values, gradients, n, touched[:: max(1, touched.size // 60)])
 
 
 def test_hidden_words_are_unknown() -> None:

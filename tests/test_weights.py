@@ -23,6 +23,7 @@ from gapgram.reference.counts import ReferenceCounts, keep
 from gapgram.reference.model import ReferenceModel
 from gapgram.weights.learned import Problem
 from gapgram.weights.sample import held_out, left_out
+from gradients import assert_is_the_slope
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 
@@ -53,14 +54,7 @@ def test_gradient_equals_finite_differences(small):
     touched = np.flatnonzero(gradients.flat)
     assert touched.size > 100
     worth_checking = [*random.choice(touched, 40, replace=False), *range(values.flat.size - 12, values.flat.size)]
-    for i in worth_checking:
-        kept, step = values.flat[i], 1e-5
-        values.flat[i] = kept + step
-        above = problem.add_gradient(values, problem.zeros(), 0, n)
-        values.flat[i] = kept - step
-        below = problem.add_gradient(values, problem.zeros(), 0, n)
-        values.flat[i] = kept
-        assert (above - below) / (2 * step) == pytest.approx(gradients.flat[i], rel=1e-4, abs=1e-5)
+    assert_is_the_slope(problem, values, gradients, n, worth_checking)
 
 
 @pytest.mark.parametrize("weights", ["uniform", "counts", "learned"])

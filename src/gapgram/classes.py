@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from gapgram.container import written_aside
+from gapgram.aside import written_aside
 from gapgram.errors import TextError
 from gapgram.textfile import Block, display_name, read_blocks
 from gapgram.vocabulary import SPECIAL, Vocabulary

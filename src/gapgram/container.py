@@ -13,7 +13,6 @@ given its header, synced, and renamed. Checksums are XXH3-64.
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import mmap
 import os
@@ -28,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
+from gapgram.aside import cannot_write, check_place, give_usual_permissions, written_aside
 from gapgram.errors import ModelFileError
 from gapgram.pages import Pages
 
@@ -166,7 +166,7 @@ class Unfinished:
             with os.fdopen(handle, "wb") as file:
                 file.write(_HEADER.pack(_UNFINISHED, VERSION, kind, 0, 0, 0, 0, 0))
         except OSError as error:
-            raise _cannot_write(place, error) from None
+            raise cannot_write(place, error) from None
         return cls(path, kind, Path(name))
 
     @classmethod
@@ -198,7 +198,7 @@ class Unfinished:
             with self.aside.open("ab") as file:
                 self.sections.append(_write_section(file, stream.name, stream))
         except OSError as error:
-            raise _cannot_write(self.path, error, "") from None
+            raise cannot_write(self.path, error, "") from None
 
     def reserve(
         self, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...], pages: Pages | None = None
@@ -211,7 +211,7 @@ class Unfinished:
                 offset = file.seek(0, os.SEEK_END)
                 make_room(file, offset, padded)
         except OSError as error:
-            raise _cannot_write(self.path, error, "") from None
+            raise cannot_write(self.path, error, "") from None
         section = Section(name, np.dtype(dtype).str, shape, offset, padded, _NOT_KNOWN)
         self.sections.append(section)
         if not size:
@@ -236,10 +236,10 @@ class Unfinished:
                 _finish(file, self.kind, metadata, sections)
                 file.flush()
                 os.fsync(file.fileno())
-            _give_usual_permissions(self.aside)
+            give_usual_permissions(self.aside)
             self.aside.replace(self.path)
         except OSError as error:
-            raise _cannot_write(self.path, error, "") from None
+            raise cannot_write(self.path, error, "") from None
 
     def discard(self) -> None:
         """Remove what was written."""
@@ -279,55 +279,6 @@ class Mapped:
     def arrays_of(self, sections: Sequence[Section]) -> Arrays:
         """The arrays of sections by name."""
         return {section.name: _array(self.memory, section) for section in sections}
-
-
-def check_place(path: str | Path, inputs: Iterable[str | Path] = ()) -> None:
-    """Refuse a place where no file can be written, or that holds what is read; worth asking before long work."""
-    path = Path(path)
-    if path.is_file() and any(os.path.exists(i) and os.path.samefile(i, path) for i in inputs):
-        raise ModelFileError(f"{path}: is read and would be replaced; name another file to write")
-    if not path.parent.is_dir():
-        raise ModelFileError(f"{path}: the folder {path.parent} does not exist; make it first")
-    if path.is_dir():
-        raise ModelFileError(f"{path}: a folder; name a file to write")
-    if path.exists() and not path.is_file():
-        raise ModelFileError(f"{path}: not a plain file; name a file to write")
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise ModelFileError(f"{path}: the folder {path.parent} may not be written to")
-
-
-@contextlib.contextmanager
-def written_aside(path: Path) -> Iterator[BinaryIO]:
-    """A file that takes its final name only when all went well; where that is a link, what it leads to does."""
-    check_place(path)
-    path, aside = Path(os.path.realpath(path)), None
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".unfinished", dir=path.parent)
-        aside = Path(name)
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        _give_usual_permissions(aside)
-        aside.replace(path)
-        aside = None
-    except OSError as error:
-        raise _cannot_write(path, error) from None
-    finally:
-        if aside is not None:
-            aside.unlink(missing_ok=True)
-
-
-def _give_usual_permissions(path: Path) -> None:
-    mask = os.umask(0)
-    os.umask(mask)
-    path.chmod(0o666 & ~mask)
-
-
-def _cannot_write(path: Path, error: OSError, outcome: str = "; nothing was kept") -> ModelFileError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return ModelFileError(f"{path}: no room left while writing ({error.strerror}){outcome}")
-    return ModelFileError(f"{path}: cannot be written: {error.strerror}")
 
 
 @contextlib.contextmanager

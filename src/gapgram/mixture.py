@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gapgram import corpus as text
-from gapgram.container import check_place, written_aside
+from gapgram.aside import check_place, written_aside
 from gapgram.errors import ModelFileError, TextError, UsageError
 from gapgram.kernels.mixing import mix
 from gapgram.queries import Begins, Floats, Ids, Queries, Sentence

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gapgram import container
 from gapgram import corpus as text
+from gapgram.aside import check_place
 from gapgram.bounded import Limits
 from gapgram.classing import ClassSource
 from gapgram.cluster import Cluster
@@ -96,7 +96,7 @@ def train(
     if output is not None:
         inputs = (texts, held_out_texts, source.path if source is not None else None)
         read = [path for paths in inputs if paths is not None for path in text.as_paths(paths)]
-        container.check_place(output, read)
+        check_place(output, read)
         limits = Limits.of(memory, threads, output, tmp)
         if cluster is not None:
             trained = run.on(cluster, limits, resume=resume)

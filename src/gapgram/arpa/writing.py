@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gapgram.arpa.tree import Tree, contiguous_tree, word_ids
+from gapgram.aside import written_aside
 from gapgram.backoff_model import NEVER, BackoffModel, Grams
-from gapgram.container import written_aside
 from gapgram.errors import UsageError
 from gapgram.kernels import backoff as kernels
 from gapgram.kernels.model_arrays import BACKOFF, SCALE

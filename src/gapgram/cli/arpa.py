@@ -40,7 +40,7 @@ def command(
     announce_compilation(quiet)
     from gapgram import Model
     from gapgram.arpa import approximate, as_backoff, write_arpa
-    from gapgram.container import check_place
+    from gapgram.aside import check_place
     from gapgram.errors import UsageError
     from gapgram.mixture import Mixture
     from gapgram.opening import open_model

@@ -40,9 +40,9 @@ def command(
     announce_compilation(quiet)
     import numpy as np
 
+    from gapgram.aside import check_place
     from gapgram.classes import write_classes
     from gapgram.clustering import cluster
-    from gapgram.container import check_place
     from gapgram.corpus import TextRules, blocks_of_files, read_corpus
 
     began = time.perf_counter()

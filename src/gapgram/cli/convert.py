@@ -50,7 +50,7 @@ def command(
     """
     announce_compilation(quiet)
     from gapgram import load
-    from gapgram.container import check_place
+    from gapgram.aside import check_place
     from gapgram.memory import default_memory
 
     check_place(output, [model])

@@ -36,7 +36,7 @@ def command(
     """
     announce_compilation(quiet)
     from gapgram import TextRules
-    from gapgram.container import check_place
+    from gapgram.aside import check_place
     from gapgram.errors import UsageError
     from gapgram.mixture import Mixture, tune
     from gapgram.opening import open_model
