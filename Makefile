@@ -57,7 +57,7 @@ java:
 spark-ready: java $(VENV)/.spark
 
 spark-test: spark-ready  ## the tests of the Spark engine; installs Java 17 (as root, on Debian) and PySpark
-	@GAPGRAM_NEEDS_SPARK=1 $(BIN)/python -m pytest tests/spark
+	@GAPGRAM_NEEDS_SPARK=1 $(BIN)/python -m pytest tests/counting/spark
 
 clean:  ## remove the virtual environment and what tools left
 	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .demo

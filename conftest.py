@@ -8,8 +8,8 @@ collect_ignore_glob = [
     pattern
     for package, pattern in {
         "pyspark": "src/gapgram/counting/spark/*",
-        "pyctcdecode": "src/gapgram/adapters/ctc_beam.py",
-        "flashlight": "src/gapgram/adapters/ctc_words.py",
+        "pyctcdecode": "src/gapgram/adapters/pyctcdecode.py",
+        "flashlight": "src/gapgram/adapters/torchaudio.py",
     }.items()
     if find_spec(package) is None
 ]

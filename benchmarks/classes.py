@@ -18,16 +18,17 @@ import numpy as np
 import numpy.typing as npt
 
 import gapgram
-from gapgram import Corpus, Lattice, Model, Vocabulary, clustering
-from gapgram.corpus import blocks_of_files, encode, read_corpus
-from gapgram.counting import count
-from gapgram.discounts import estimate_discounts
+from gapgram import Corpus, Lattice, Model, Vocabulary
+from gapgram.classes import exchange as clustering
+from gapgram.counting.in_memory import count
 from gapgram.errors import DiscountWarning
-from gapgram.kernels import clustering as kernels
-from gapgram.model_file import ModelParts
-from gapgram.queries import sentence_begins
-from gapgram.report import table
-from gapgram.weights import uniform
+from gapgram.estimation.discounts import estimate_discounts
+from gapgram.estimation.parts import ModelParts
+from gapgram.estimation.weights import uniform
+from gapgram.kernels import exchange as kernels
+from gapgram.queries.language_model import sentence_begins
+from gapgram.reporting.tables import table
+from gapgram.text.corpus import blocks_of_files, encode, read_corpus
 
 Ids = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from gapgram import __version__, load
-from gapgram.report import table
+from gapgram.reporting.tables import table
 
 PROC, TICK = Path("/proc"), os.sysconf("SC_CLK_TCK")
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import gapgram
-from gapgram.report import table
+from gapgram.reporting.tables import table
 
 MODELS: dict[str, dict[str, Any]] = {
     "mkn": {"model": "mkn"},

@@ -14,8 +14,8 @@ import warnings
 
 import gapgram
 from gapgram import Model
+from gapgram.compression.pruning.to_size import bytes_of
 from gapgram.errors import DiscountWarning, UsageError
-from gapgram.pruning import bytes_of
 
 COUNTS = ("0,0,0,0,1", "0,0,0,1", "0,0,1", "0,0,1,2", "0,0,2", "0,1", "0,1,2", "0,2")
 KEPT = (0.75, 0.5, 0.25, 0.1)

@@ -40,8 +40,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gapgram import __version__
-from gapgram.corpus import blocks_of_files
-from gapgram.report import table
+from gapgram.reporting.tables import table
+from gapgram.text.corpus import blocks_of_files
 
 MODELS = {
     "mkn": ["--model", "mkn"],

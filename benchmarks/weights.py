@@ -17,17 +17,17 @@ from collections.abc import Callable
 import numpy as np
 
 from gapgram import Lattice, Model
-from gapgram.corpus import Corpus, blocks_of_files, blocks_of_sentences, encode, read_corpus
-from gapgram.counting import count
-from gapgram.counts import Counts
-from gapgram.discounts import Discounts, estimate_discounts
+from gapgram.counting.in_memory import count
+from gapgram.counts.counts import Counts
 from gapgram.errors import DiscountWarning
+from gapgram.estimation.discounts import Discounts, estimate_discounts
+from gapgram.estimation.parts import ModelParts
+from gapgram.estimation.weights import Weights, by_counts, held_out, left_out, uniform
+from gapgram.estimation.weights.learned import Parameters, Problem
+from gapgram.estimation.weights.sample import Sample
 from gapgram.kernels.gate import BUCKETS
-from gapgram.model_file import ModelParts
-from gapgram.report import change, table
-from gapgram.weights import Weights, by_counts, held_out, left_out, uniform
-from gapgram.weights.learned import Parameters, Problem
-from gapgram.weights.sample import Sample
+from gapgram.reporting.tables import change, table
+from gapgram.text.corpus import Corpus, blocks_of_files, blocks_of_sentences, encode, read_corpus
 
 
 class PartlyFixed(Problem):

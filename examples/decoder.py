@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import gapgram
 from gapgram.experiments.demo import reference_sentences
-from gapgram.opening import AnyModel, open_model
-from gapgram.stepping import State
+from gapgram.models.open import AnyModel, open_model
+from gapgram.queries.states import State
 
 # What was heard: for each place words with log10 of the ear's probabilities.
 HEARD = [

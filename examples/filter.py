@@ -14,7 +14,7 @@ from pathlib import Path
 
 import gapgram
 from gapgram.experiments.demo import reference_sentences
-from gapgram.scoring import score_lines
+from gapgram.queries.line_scores import score_lines
 
 
 def kept(model: gapgram.Model, text: str | Path, limit: float, least_words: int = 4) -> Iterator[str]:

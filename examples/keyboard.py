@@ -10,7 +10,7 @@ import sys
 
 import gapgram
 from gapgram.experiments.demo import reference_sentences
-from gapgram.predict import Predictor
+from gapgram.queries.predict import Predictor
 
 SENTENCE = "The value of the expression is returned"
 

@@ -1,23 +1,21 @@
-"""What all tests share: the folder itself on the path (for `corpora`), a quick Hypothesis, small models."""
+"""What all tests share: a quick Hypothesis, small models, the command line in this process."""
 
 from __future__ import annotations
 
 import io
-import json
 import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, settings
-
-sys.path.append(str(Path(__file__).parent))
+from tests.support.corpora import toy_text
+from tests.support.made_models import ESTIMATORS, trained
+from tests.support.running import Ran
 
 import gapgram
-from corpora import toy_text
 from gapgram.cli.main import main
 from gapgram.errors import DiscountWarning
 
@@ -55,17 +53,14 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, gapgram.Model]
         }
 
 
-class Ran(NamedTuple):
-    """What a command printed and its exit code."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        """The one JSON value on stdout."""
-        return json.loads(self.out)
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, gapgram.Model]:
+    """One model of each estimator, order 4, of a text with some 560 words."""
+    folder = tmp_path_factory.mktemp("made")
+    text = toy_text(1200, seed=5, vocabulary=800)
+    return {
+        name: trained(text, order=4, output=folder / f"{name}.model", **options) for name, options in ESTIMATORS.items()
+    }
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pickle
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.corpora import lattices
 
-from corpora import lattices
 from gapgram import GapgramError, Lattice, Pattern
 from gapgram.errors import UsageError
 from gapgram.pattern import MAX_ORDER

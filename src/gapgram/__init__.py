@@ -14,30 +14,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gapgram.corpus import Corpus, TextRules
-    from gapgram.counts import Counts
+    from gapgram.counts.counts import Counts
     from gapgram.errors import GapgramError
     from gapgram.lattice import Lattice
-    from gapgram.model import Model
+    from gapgram.models.model import Model
+    from gapgram.models.open import load
     from gapgram.pattern import Pattern
-    from gapgram.score import Perplexity
+    from gapgram.queries.perplexity import Perplexity
     from gapgram.signature import __version__
-    from gapgram.training import load, train
-    from gapgram.vocabulary import Vocabulary
+    from gapgram.text.corpus import Corpus, TextRules
+    from gapgram.text.vocabulary import Vocabulary
+    from gapgram.training.train import train
 
 _HOMES = {
-    "Corpus": "corpus",
-    "Counts": "counts",
+    "Corpus": "text.corpus",
+    "Counts": "counts.counts",
     "GapgramError": "errors",
     "Lattice": "lattice",
-    "Model": "model",
+    "Model": "models.model",
     "Pattern": "pattern",
-    "Perplexity": "score",
-    "TextRules": "corpus",
-    "Vocabulary": "vocabulary",
+    "Perplexity": "queries.perplexity",
+    "TextRules": "text.corpus",
+    "Vocabulary": "text.vocabulary",
     "__version__": "signature",
-    "load": "training",
-    "train": "training",
+    "load": "models.open",
+    "train": "training.train",
 }
 
 __all__ = [

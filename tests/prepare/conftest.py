@@ -1,13 +1,10 @@
-"""Where the shared data is; and the made documents, which tests import by name."""
+"""Where the shared data is."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture

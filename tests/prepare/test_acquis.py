@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("sentencex", reason="needs the extra gapgram[prepare]")
 
-from made_documents import document
+from tests.support.made_documents import document
 
 from gapgram.errors import TextError
 from gapgram.prepare import Options, prepare_acquis, prepare_text

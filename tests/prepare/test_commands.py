@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 pytest.importorskip("mwparserfromhell", reason="needs the extra gapgram[prepare]")
 pytest.importorskip("sentencex", reason="needs the extra gapgram[prepare]")
 
-from made_documents import document, dump, page
+from tests.support.made_documents import document, dump, page
 
 from gapgram.cli import prepare, sample, split
 from gapgram.errors import GapgramError

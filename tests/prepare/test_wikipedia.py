@@ -16,7 +16,7 @@ import zstandard
 pytest.importorskip("mwparserfromhell", reason="needs the extra gapgram[prepare]")
 pytest.importorskip("sentencex", reason="needs the extra gapgram[prepare]")
 
-from made_documents import dump, page
+from tests.support.made_documents import dump, page
 
 from gapgram.errors import TextError, UsageError
 from gapgram.prepare import Options, prepare_wikipedia

@@ -1,22 +1,14 @@
-"""A service of small models: inside this process for the API, in a process of its own for the browser.
-
-The folder itself is put on the path, for `running_service`.
-"""
+"""A service of small models: inside this process for the API, in a process of its own for the browser."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.append(str(Path(__file__).parent))
-
-from running_service import Service
+from tests.support.running_service import Service
 
 from gapgram import Model
 

@@ -13,8 +13,8 @@ pytest.importorskip("fastapi", reason="the extra web is not installed")
 from fastapi.testclient import TestClient
 
 import gapgram
-from gapgram.explain import explain
-from gapgram.predict import Predictor
+from gapgram.queries.explain import explain
+from gapgram.queries.predict import Predictor
 
 Ask = Callable[..., Any]
 Models = dict[str, gapgram.Model]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from running_service import Service
+from tests.support.running_service import Service
 
 from gapgram import Model
 

@@ -18,8 +18,8 @@ from fastapi.testclient import TestClient
 from gapgram.web import limits
 from gapgram.web.app import make_app
 from gapgram.web.guard import SECURITY_HEADERS
+from gapgram.web.pool import Deadline, Overloaded, TooSlow, Workshop
 from gapgram.web.served import ServedModel
-from gapgram.web.work import Deadline, Overloaded, TooSlow, Workshop
 
 Ask = Callable[..., Any]
 JSON = {"content-type": "application/json"}

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from running_service import Service
+from tests.support.running_service import Service
 
 from gapgram import Model
-from gapgram.explain import explain
-from gapgram.predict import Predictor
+from gapgram.queries.explain import explain
+from gapgram.queries.predict import Predictor
 
 Page = Any  # playwright's, which may be missing
 PHONE = {"width": 390, "height": 844}

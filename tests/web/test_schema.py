@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from running_service import Service
+from tests.support.running_service import Service
 
 pytest.importorskip("schemathesis", reason="schemathesis is not installed")
 

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra web is not installed")
 
 from click.testing import CliRunner
-from running_service import Service
+from tests.support.running_service import Service
 
 from gapgram import Model
 from gapgram.cli.serve import command

@@ -1,8 +1,9 @@
 """gapgram models where other programs expect theirs.
 
-    ctc_beam      pyctcdecode's beam search
-    ctc_words     the decoder of torchaudio and flashlight
-    nltk_model    nltk.lm
+    kenlm         KenLM's Python module
+    pyctcdecode   pyctcdecode's beam search
+    torchaudio    the decoder of torchaudio and flashlight
+    nltk          nltk.lm
 
-Each needs the package it is for, and says so where that is not installed.
+Each but `kenlm` needs the package it is for, and says so where that is not installed.
 """

@@ -39,16 +39,16 @@ def command(
     """
     announce_compilation(quiet)
     from gapgram import Model
-    from gapgram.arpa import approximate, as_backoff, write_arpa
-    from gapgram.aside import check_place
     from gapgram.errors import UsageError
-    from gapgram.mixture import Mixture
-    from gapgram.opening import open_model
+    from gapgram.models.arpa import approximate, as_backoff, write_arpa
+    from gapgram.models.mixture import Mixture
+    from gapgram.models.open import open_model
+    from gapgram.system.atomic_file import check_place
 
     check_place(output, [model, *([measure] if measure else [])])
     opened = open_model(model, shown=not quiet)
     if isinstance(opened, Mixture):
-        raise UsageError(f"{model}: a mixture has no ARPA file; use it as it is, through gapgram.kenlm")
+        raise UsageError(f"{model}: a mixture has no ARPA file; use it as it is, through gapgram.adapters.kenlm")
     if measure is not None and not (nearly and isinstance(opened, Model)):
         raise UsageError("--measure says what an approximation loses: give a glm and --approximate too")
     if isinstance(opened, Model):
@@ -67,7 +67,7 @@ def command(
 
 
 def _print_loss(exact: Perplexity, written: Perplexity) -> None:
-    from gapgram.report import change, table
+    from gapgram.reporting.tables import change, table
 
     pairs = [
         ("with unknown words", exact.perplexity, written.perplexity),

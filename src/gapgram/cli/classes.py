@@ -40,10 +40,10 @@ def command(
     announce_compilation(quiet)
     import numpy as np
 
-    from gapgram.aside import check_place
-    from gapgram.classes import write_classes
-    from gapgram.clustering import cluster
-    from gapgram.corpus import TextRules, blocks_of_files, read_corpus
+    from gapgram.classes.classes import write_classes
+    from gapgram.classes.exchange import cluster
+    from gapgram.system.atomic_file import check_place
+    from gapgram.text.corpus import TextRules, blocks_of_files, read_corpus
 
     began = time.perf_counter()
     check_place(output, texts)

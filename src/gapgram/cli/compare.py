@@ -48,8 +48,8 @@ def command(
     """
     announce_compilation(quiet)
     from gapgram import TextRules
-    from gapgram.corpus import blocks_of_files, checked
     from gapgram.experiments.compare import compare, comparison_table, split_lines, usual_models
+    from gapgram.text.corpus import blocks_of_files, checked
 
     chosen = parse_orders(orders)
     rules = TextRules(special=special, invalid=invalid)

@@ -50,8 +50,8 @@ def command(
     """
     announce_compilation(quiet)
     from gapgram import load
-    from gapgram.aside import check_place
-    from gapgram.memory import default_memory
+    from gapgram.system.atomic_file import check_place
+    from gapgram.system.memory import default_memory
 
     check_place(output, [model])
     limit = memory or default_memory()
@@ -73,6 +73,6 @@ def command(
 
 
 def _size(model: Model) -> dict[str, Any]:
-    from gapgram.model_info import size_info
+    from gapgram.reporting.model_info import size_info
 
     return {**size_info(model), "signature": str(model.signature)}

@@ -44,7 +44,7 @@ def command(output: str | None, as_json: bool) -> None:
 
 def _compare(text: list[str]) -> list[Comparison]:
     from gapgram.experiments.compare import compare, split_lines, usual_models
-    from gapgram.textfile import Block
+    from gapgram.text.files import Block
 
     block = Block("demo", 1, "\n".join([*text, ""]).encode())
     training, test = split_lines([block], 0.8, 1)
@@ -62,7 +62,7 @@ def _train(text: list[str], folder: Path) -> Model:
 
 
 def _as_dict(rows: list[Comparison], model: Model) -> dict[str, Any]:
-    from gapgram.explain import explain
+    from gapgram.queries.explain import explain
 
     scores = zip([*SENTENCE.split(), "</s>"], model.scores(SENTENCE).tolist(), strict=True)
     return {
@@ -74,8 +74,8 @@ def _as_dict(rows: list[Comparison], model: Model) -> dict[str, Any]:
 
 def _print(rows: list[Comparison], model: Model) -> None:
     from gapgram.experiments.compare import comparison_table
-    from gapgram.explain import explain
-    from gapgram.report import explanation_table, table
+    from gapgram.queries.explain import explain
+    from gapgram.reporting.tables import explanation_table, table
 
     print("Perplexity of a fifth of it, held out (lower is better):\n")
     print(comparison_table(rows), end="\n\n")

@@ -31,9 +31,9 @@ def command(
     """
     announce_compilation(quiet)
     from gapgram import load
-    from gapgram.drawing import as_dot, as_svg
-    from gapgram.explain import explain
-    from gapgram.report import explanation_table
+    from gapgram.queries.explain import explain
+    from gapgram.reporting.lattice_picture import as_dot, as_svg
+    from gapgram.reporting.tables import explanation_table
 
     opened = load(model)
     words = [*(["<s>"] if start else []), *context.split()]

@@ -23,8 +23,8 @@ def command(
 ) -> None:  # fmt: skip
     """Draw sentences from a model, each beginning with the words BEGIN if there are any."""
     announce_compilation(quiet)
-    from gapgram.generate import generate
-    from gapgram.opening import open_model
+    from gapgram.models.open import open_model
+    from gapgram.queries.generate import generate
 
     opened = open_model(model)
     drawn = generate(

@@ -9,7 +9,7 @@ import click
 from gapgram.cli.options import json_option, model_argument, print_json
 
 if TYPE_CHECKING:
-    from gapgram.model import Model
+    from gapgram.models.model import Model
 
 
 @click.command()
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def command(model: str, pattern: str | None, top: int, classes: bool, as_json: bool) -> None:
     """Show what is in a model: order, patterns, counts of counts, discounts, sizes."""
     from gapgram import Pattern, load
-    from gapgram.model_info import model_info
-    from gapgram.report import table
+    from gapgram.reporting.model_info import model_info
+    from gapgram.reporting.tables import table
 
     opened = load(model)
     info = model_info(opened)
@@ -60,8 +60,8 @@ def command(model: str, pattern: str | None, top: int, classes: bool, as_json: b
 
 def _show_classes(model: Model, top: int, as_json: bool) -> None:
     from gapgram.errors import UsageError
-    from gapgram.model_info import class_info
-    from gapgram.report import table
+    from gapgram.reporting.model_info import class_info
+    from gapgram.reporting.tables import table
 
     if not model.counts.class_names:
         raise UsageError("the model has no word classes: train a glm on a larger text, or name them (--classes)")
@@ -81,7 +81,7 @@ def _print_learned(learned: dict[str, Any]) -> None:
 
 
 def _pattern_table(patterns: list[dict[str, Any]]) -> str:
-    from gapgram.report import table
+    from gapgram.reporting.tables import table
 
     header = ["pattern", "words", "grams", "bytes a gram", "n1", "n2", "n3", "n4", "D1", "D2", "D3+"]
     rows = [

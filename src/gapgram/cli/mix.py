@@ -36,10 +36,10 @@ def command(
     """
     announce_compilation(quiet)
     from gapgram import TextRules
-    from gapgram.aside import check_place
     from gapgram.errors import UsageError
-    from gapgram.mixture import Mixture, tune
-    from gapgram.opening import open_model
+    from gapgram.models.mixture import Mixture, tune
+    from gapgram.models.open import open_model
+    from gapgram.system.atomic_file import check_place
 
     if (tuning is None) == (weights is None):
         raise UsageError("mix: give --tune TEXT or --weights, one of the two")

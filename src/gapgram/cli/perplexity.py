@@ -29,7 +29,7 @@ def command(
     announce_compilation(quiet)
     from gapgram import TextRules
     from gapgram.errors import TextError
-    from gapgram.opening import open_model
+    from gapgram.models.open import open_model
 
     rules = TextRules(special=special, invalid=invalid)
     result = open_model(model, shown=not quiet).perplexity(list(texts), rules=rules, threads=threads, shown=not quiet)

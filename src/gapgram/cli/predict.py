@@ -18,10 +18,10 @@ from gapgram.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from gapgram.opening import AnyModel
-    from gapgram.predict import Prediction, Predictor
-    from gapgram.prediction_quality import PredictionQuality
-    from gapgram.queries import Queries
+    from gapgram.models.open import AnyModel
+    from gapgram.queries.language_model import Queries
+    from gapgram.queries.predict import Prediction, Predictor
+    from gapgram.reporting.prediction_quality import PredictionQuality
 
 
 @click.command()
@@ -59,8 +59,8 @@ def command(
         _evaluate([model, *context], evaluate, limit, rules, threads, as_json, quiet)
         return
     from gapgram import Model
-    from gapgram.opening import open_model
-    from gapgram.predict import Predictor
+    from gapgram.models.open import open_model
+    from gapgram.queries.predict import Predictor
 
     opened = open_model(model, shown=not quiet)
     predictor = Predictor(opened) if isinstance(opened, Model) else opened
@@ -84,7 +84,7 @@ def _as_dict(model: AnyModel, words: Sequence[str], prefix: str, found: Sequence
 
 
 def _print_predictions(found: Sequence[Prediction]) -> None:
-    from gapgram.report import table
+    from gapgram.reporting.tables import table
 
     if found:
         print(table(["word", "probability"], [[p.word, f"{p.probability:.6f}"] for p in found]))
@@ -138,7 +138,7 @@ def _evaluate(
     models: Sequence[str], text: str, limit: int | None, rules: Any, threads: int | None, as_json: bool, quiet: bool
 ) -> None:
     from gapgram import load
-    from gapgram.prediction_quality import judge
+    from gapgram.reporting.prediction_quality import judge
 
     opened = [load(path) for path in models]
     results = [judge(m, text, limit=limit, rules=rules, threads=threads, shown=not quiet) for m in opened]
@@ -153,7 +153,7 @@ def _evaluate(
 
 def _quality_table(names: Sequence[str], results: Sequence[PredictionQuality]) -> str:
     """The models beside each other, a column each."""
-    from gapgram.report import table
+    from gapgram.reporting.tables import table
 
     rows = [
         ["words", *[f"{r.words:,}" for r in results]],

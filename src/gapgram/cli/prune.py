@@ -45,9 +45,9 @@ def command(
     """
     announce_compilation(quiet)
     from gapgram import load
-    from gapgram.aside import check_place
-    from gapgram.memory import default_memory
-    from gapgram.model_info import model_info
+    from gapgram.reporting.model_info import model_info
+    from gapgram.system.atomic_file import check_place
+    from gapgram.system.memory import default_memory
 
     check_place(output, [model])
     limit = memory or default_memory()

@@ -18,7 +18,7 @@ from gapgram.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from gapgram.scoring import LineScore
+    from gapgram.queries.line_scores import LineScore
 
 
 @click.command()
@@ -43,8 +43,8 @@ def command(
     announce_compilation(quiet)
     from gapgram import TextRules
     from gapgram.errors import UsageError
-    from gapgram.opening import open_model
-    from gapgram.scoring import score_blocks
+    from gapgram.models.open import open_model
+    from gapgram.queries.line_scores import score_blocks
 
     if words and per_line:
         raise UsageError("score: --words or --per-line, one of the two")

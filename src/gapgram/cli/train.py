@@ -100,7 +100,7 @@ def command(
 
     announce_compilation(quiet)
     from gapgram import TextRules, train
-    from gapgram.model_info import model_info
+    from gapgram.reporting.model_info import model_info
 
     began = time.perf_counter()
     rules = TextRules(special=special, invalid=invalid)

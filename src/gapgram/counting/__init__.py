@@ -1,5 +1,9 @@
-"""Corpus to counts. Every engine gives the same counts, bit for bit."""
+"""Word ids to counts: three engines, one result, bit for bit.
 
-from gapgram.counting.local import checked_threads, count
-
-__all__ = ["checked_threads", "count"]
+    in_memory       all at once, in threads
+    on_disk         through files, where memory is limited (`train --memory`)
+    spark           on a cluster
+    windows         a text cut into bands of windows
+    band            the windows of a band to grams, counts and continuation counts
+    size_estimates  memory and disk that counting takes
+"""

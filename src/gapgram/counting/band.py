@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gapgram.counts import Piece
+from gapgram.counts.counts import Piece
 from gapgram.kernels import sorting, tables
 from gapgram.kernels.words import START
 from gapgram.lattice import Lattice

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from gapgram.classing import LEAST
-from gapgram.corpus import TextRules
 from gapgram.errors import DiscountWarning, TextError, UsageError
-from gapgram.report import change, table
-from gapgram.score import Perplexity
-from gapgram.textfile import Block
-from gapgram.training import WEIGHTS, train
+from gapgram.queries.perplexity import Perplexity
+from gapgram.reporting.tables import change, table
+from gapgram.text.corpus import TextRules
+from gapgram.text.files import Block
+from gapgram.training.choose_classes import LEAST
+from gapgram.training.train import WEIGHTS, train
 
 
 @dataclass(frozen=True)

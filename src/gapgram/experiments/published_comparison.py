@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from gapgram.corpus import blocks_of_sentences, read_corpus
 from gapgram.errors import DiscountWarning, TextError, UsageError
 from gapgram.experiments.published import (
     LONGEST,
@@ -24,9 +23,10 @@ from gapgram.experiments.published import (
 from gapgram.experiments.study.config import MODELS
 from gapgram.experiments.study.protocols import Flags, Ids, Sequences, Tally, observed, place_tallies
 from gapgram.experiments.study.texts import read_lines
-from gapgram.report import table
+from gapgram.reporting.tables import table
 from gapgram.signature import __version__
-from gapgram.training import train
+from gapgram.text.corpus import blocks_of_sentences, read_corpus
+from gapgram.training.train import train
 
 ORDERS = (3, 4, 5)
 PRINTED = {"MKN": (1212.1, 1120.5, 1009.6), "GLM": (1025.6, 875.5, 750.3)}

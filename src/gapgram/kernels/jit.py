@@ -15,7 +15,7 @@ from numba.core import event
 def _cache_folder() -> str:
     """A folder beside the sources that changes with them: a cached kernel does not notice changes of what it calls."""
     folder = Path(__file__).parent
-    sources = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(folder.glob("*.py"))))
+    sources = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(folder.rglob("*.py"))))
     return str(folder / "__pycache__" / sources.hexdigest()[:12])
 
 

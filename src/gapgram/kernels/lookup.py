@@ -11,7 +11,7 @@ import sys
 import numpy as np
 
 from gapgram.kernels.bits import read_bits
-from gapgram.kernels.compact import packed_contexts, packed_count
+from gapgram.kernels.compact_read import packed_contexts, packed_count
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.prefetch import prefetch
 from gapgram.kernels.tables import (

@@ -1,7 +1,7 @@
 """Dropping grams: the tables that are left, how grams of patterns belong together, what a gram is worth.
 
-Tables of one pattern are arrays as `gapgram.counts.Piece` has them, or taken apart: context c is followed by grams
-begins[c] to begins[c+1], sorted by key.
+Tables of one pattern are arrays as `gapgram.counts.counts.Piece` has them, or taken apart: context c is followed by
+grams begins[c] to begins[c+1], sorted by key.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ A state is a row of whole numbers, its *key*: everything that the probabilities 
     words               where there is a gate, a word of the same bucket for each of the n-1 last words, nearest first
     slots               the places found: slot (q, d) holds the gram of pattern q that ends at the d-th last word, or -1
 
-Which slots there are, and who reads them, is the *plan* (`gapgram.stepping`). A place that no context reads any more,
-or that only leads to contexts never seen, becomes -1: states that differ in nothing else are equal, and looked up to
-the same bits.
+Which slots there are, and who reads them, is the *plan* (`gapgram.queries.states`). A place that no context reads any
+more, or that only leads to contexts never seen, becomes -1: states that differ in nothing else are equal, and looked
+up to the same bits.
 """
 
 from __future__ import annotations

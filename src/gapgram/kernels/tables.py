@@ -23,9 +23,9 @@ contexts of all patterns with one tail lie side by side, a record for each gram 
 is there for the next.
 
 In the compact layout there are no `contexts`, grams are as narrow as their pattern allows, and codes stand for the
-counts of a book (`kernels.compact`); `packed` and `packed_places` are empty in the fast one.
+counts of a book (`kernels.compact_read`); `packed` and `packed_places` are empty in the fast one.
 
-Tables are put together from pieces (`gapgram.counting.assemble`), whose grams are `word << COUNT_BITS | count`.
+Tables are put together from pieces (`gapgram.counts.assemble`), whose grams are `word << COUNT_BITS | count`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.kernels.bits import read_bits
-from gapgram.kernels.compact import N_PACKED_COLUMNS, packed_count, packed_row, span_of
+from gapgram.kernels.compact_read import N_PACKED_COLUMNS, packed_count, packed_row, span_of
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.prefetch import prefetch
 

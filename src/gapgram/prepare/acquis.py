@@ -13,7 +13,7 @@ from gapgram.prepare.conversion import Options, Outcome, Prepared, converted, pr
 from gapgram.prepare.languages import Language, language_of
 from gapgram.prepare.records import CHUNK_BYTES, Head, Malformed, Record, split_records
 from gapgram.prepare.xml import Element, XmlError, elements_of
-from gapgram.textfile import display_name, read_chunks
+from gapgram.text.files import display_name, read_chunks
 
 _SUFFIXES = (".xml", ".xml.gz", ".xml.bz2", ".xml.xz", ".xml.zst")
 _PARAGRAPHS = ("p", "head")

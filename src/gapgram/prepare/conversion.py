@@ -16,8 +16,8 @@ from gapgram.prepare.output import text_outputs
 from gapgram.prepare.pool import in_order
 from gapgram.prepare.records import Malformed, Record
 from gapgram.prepare.sentences import lines_of, need_sentencex
-from gapgram.progress import Progress
-from gapgram.textfile import open_raw
+from gapgram.system.progress import Progress
+from gapgram.text.files import open_raw
 
 _BATCH_BYTES = 1 << 19
 _BATCH_DOCUMENTS = 256

@@ -9,7 +9,7 @@ from pathlib import Path
 from gapgram.prepare.conversion import Options, Outcome, Prepared, converted, prepare
 from gapgram.prepare.languages import Language, language_of
 from gapgram.prepare.records import Malformed, Record, as_utf8
-from gapgram.textfile import display_name, read_chunks
+from gapgram.text.files import display_name, read_chunks
 
 _LONGEST_PARAGRAPH_BYTES = 1 << 20
 

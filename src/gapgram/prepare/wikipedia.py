@@ -12,7 +12,7 @@ from gapgram.prepare.conversion import NOT_AN_ARTICLE, Options, Outcome, Prepare
 from gapgram.prepare.dump import Article, Page, Site, article_of, site_of
 from gapgram.prepare.languages import Language, language_of
 from gapgram.prepare.records import CHUNK_BYTES, Head, Malformed, Record, split_records
-from gapgram.textfile import display_name, read_chunks
+from gapgram.text.files import display_name, read_chunks
 
 
 def prepare_wikipedia(

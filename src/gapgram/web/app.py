@@ -14,17 +14,17 @@ from starlette.exceptions import HTTPException
 
 from gapgram.errors import GapgramError
 from gapgram.signature import __version__
-from gapgram.web import answers, limits, questions
+from gapgram.web import limits, requests, responses
 from gapgram.web.examples import make_examples
 from gapgram.web.guard import Application, Guard
 from gapgram.web.page import PageFile, read_page
+from gapgram.web.pool import Deadline, Overloaded, TooSlow, Workshop
 from gapgram.web.served import ServedModel
-from gapgram.web.work import Deadline, Overloaded, TooSlow, Workshop
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 _MISTAKES: dict[int | str, dict[str, Any]] = {
-    status: {"model": answers.Mistake, "description": said}
+    status: {"model": responses.Mistake, "description": said}
     for status, said in {
         400: "The body is not JSON.",
         404: "There is no such model.",
@@ -65,10 +65,10 @@ def make_app(
 
 
 def _add_information(app: FastAPI, served: Sequence[ServedModel]) -> None:
-    overview = answers.Models(
+    overview = responses.Models(
         models=[model.description for model in served],
         examples=make_examples(served[0]),
-        limits=answers.Limits(
+        limits=responses.Limits(
             body_bytes=limits.BODY_BYTES,
             text_characters=limits.TEXT_CHARACTERS,
             word_characters=limits.WORD_CHARACTERS,
@@ -78,19 +78,19 @@ def _add_information(app: FastAPI, served: Sequence[ServedModel]) -> None:
             seconds=limits.SECONDS,
         ),
     )
-    models, health = _encoded(overview), answers.Health(status="ok", version=__version__, models=len(served))
+    models, health = _encoded(overview), responses.Health(status="ok", version=__version__, models=len(served))
 
-    @app.get("/api/health", response_model=answers.Health, summary="Whether the service answers")
+    @app.get("/api/health", response_model=responses.Health, summary="Whether the service answers")
     async def _health() -> Response:
         return _json(_encoded(health))
 
-    @app.get("/api/models", response_model=answers.Models, summary="The models, texts to begin with, the limits")
+    @app.get("/api/models", response_model=responses.Models, summary="The models, texts to begin with, the limits")
     async def _models() -> Response:
         return _json(models)
 
 
 def _add_queries(app: FastAPI, served: dict[str, ServedModel], workshop: Workshop) -> None:
-    async def run(question: questions.Question, ask: Callable[[ServedModel, Deadline], BaseModel]) -> Response:
+    async def run(question: requests.Question, ask: Callable[[ServedModel, Deadline], BaseModel]) -> Response:
         model = served.get(question.model)
         if model is None:
             known = ", ".join(served)
@@ -100,20 +100,20 @@ def _add_queries(app: FastAPI, served: dict[str, ServedModel], workshop: Worksho
     def query(name: str, answer: type[BaseModel], summary: str) -> Callable[[Any], Any]:
         return app.post(f"/api/{name}", response_model=answer, responses=_MISTAKES, summary=summary)
 
-    @query("predict", answers.Predictions, "The most probable next words")
-    async def _predict(question: Annotated[questions.PredictQuestion, Body()]) -> Response:
+    @query("predict", responses.Predictions, "The most probable next words")
+    async def _predict(question: Annotated[requests.PredictQuestion, Body()]) -> Response:
         return await run(question, lambda model, _: model.predict(question))
 
-    @query("score", answers.Scores, "The probability of every word of a text, and its perplexity")
-    async def _score(question: Annotated[questions.ScoreQuestion, Body()]) -> Response:
+    @query("score", responses.Scores, "The probability of every word of a text, and its perplexity")
+    async def _score(question: Annotated[requests.ScoreQuestion, Body()]) -> Response:
         return await run(question, lambda model, deadline: model.score(question, deadline))
 
-    @query("explain", answers.Explanation, "The lattice behind a probability")
-    async def _explain(question: Annotated[questions.ExplainQuestion, Body()]) -> Response:
+    @query("explain", responses.Explanation, "The lattice behind a probability")
+    async def _explain(question: Annotated[requests.ExplainQuestion, Body()]) -> Response:
         return await run(question, lambda model, _: model.explain(question))
 
-    @query("generate", answers.Generated, "Sentences drawn from a model")
-    async def _generate(question: Annotated[questions.GenerateQuestion, Body()]) -> Response:
+    @query("generate", responses.Generated, "Sentences drawn from a model")
+    async def _generate(question: Annotated[requests.GenerateQuestion, Body()]) -> Response:
         return await run(question, lambda model, deadline: model.generate(question, deadline))
 
 

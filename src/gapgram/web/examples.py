@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gapgram.web import limits
-from gapgram.web.answers import Examples
-from gapgram.web.questions import GenerateQuestion, PredictQuestion
+from gapgram.web.pool import Deadline
+from gapgram.web.requests import GenerateQuestion, PredictQuestion
+from gapgram.web.responses import Examples
 from gapgram.web.served import ServedModel
-from gapgram.web.work import Deadline
 
 _SECONDS = 20.0
 _TRIES = limits.SENTENCES

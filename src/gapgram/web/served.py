@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from gapgram.corpus import blocks_of_sentences, encode
-from gapgram.explain import PatternShare as Share
-from gapgram.explain import explain
-from gapgram.generate import generate
-from gapgram.model import Model
-from gapgram.model_info import model_info
+from gapgram.models.model import Model
 from gapgram.pattern import Pattern
-from gapgram.predict import Predictor
-from gapgram.queries import Floats, sentence_begins
-from gapgram.score import Perplexity
-from gapgram.vocabulary import END, START, UNKNOWN, Vocabulary
-from gapgram.web import answers, questions
-from gapgram.web.work import Deadline
+from gapgram.queries.explain import PatternShare as Share
+from gapgram.queries.explain import explain
+from gapgram.queries.generate import generate
+from gapgram.queries.language_model import Floats, sentence_begins
+from gapgram.queries.perplexity import Perplexity
+from gapgram.queries.predict import Predictor
+from gapgram.reporting.model_info import model_info
+from gapgram.text.corpus import blocks_of_sentences, encode
+from gapgram.text.vocabulary import END, START, UNKNOWN, Vocabulary
+from gapgram.web import requests, responses
+from gapgram.web.pool import Deadline
 
 _BLOCK_LINES = 2_000  # lines scored between two looks at the clock
 
@@ -47,18 +47,18 @@ class ServedModel:
     def warm_up(self) -> None:
         """Compile or load every kernel and sort what is sorted once, before anybody waits for it."""
         later = Deadline.after(3600)
-        self.predict(questions.PredictQuestion(model="", context="a"))
-        self.predict(questions.PredictQuestion(model="", prefix="a"))
-        self.score(questions.ScoreQuestion(model="", text="a"), later)
-        self.explain(questions.ExplainQuestion(model="", word="a"))
-        self.generate(questions.GenerateQuestion(model="", max_words=1), later)
+        self.predict(requests.PredictQuestion(model="", context="a"))
+        self.predict(requests.PredictQuestion(model="", prefix="a"))
+        self.score(requests.ScoreQuestion(model="", text="a"), later)
+        self.explain(requests.ExplainQuestion(model="", word="a"))
+        self.generate(requests.GenerateQuestion(model="", max_words=1), later)
 
     @cached_property
-    def description(self) -> answers.ModelDescription:
+    def description(self) -> responses.ModelDescription:
         """The model's figures."""
         info = model_info(self.model)
-        patterns = [answers.PatternFigures(**_only(answers.PatternFigures, p)) for p in info["patterns"]]
-        return answers.ModelDescription(
+        patterns = [responses.PatternFigures(**_only(responses.PatternFigures, p)) for p in info["patterns"]]
+        return responses.ModelDescription(
             name=self.name,
             estimator=info["model"],
             order=info["order"],
@@ -72,22 +72,22 @@ class ServedModel:
             signature=self._signature,
         )
 
-    def predict(self, question: questions.PredictQuestion) -> answers.Predictions:
+    def predict(self, question: requests.PredictQuestion) -> responses.Predictions:
         """The most probable next words."""
         context = self._context(question)
         found = self._predictor.predict(context, question.k, prefix=question.prefix)
-        return answers.Predictions(
+        return responses.Predictions(
             model=self.name,
-            predictions=[answers.Predicted(word=p.word, probability=p.probability) for p in found],
+            predictions=[responses.Predicted(word=p.word, probability=p.probability) for p in found],
             unknown=self._unknown(context),
             signature=self._signature,
         )
 
-    def explain(self, question: questions.ExplainQuestion) -> answers.Explanation:
+    def explain(self, question: requests.ExplainQuestion) -> responses.Explanation:
         """A probability taken apart."""
         context = self._context(question)
         found = explain(self.model, question.word, context)
-        return answers.Explanation(
+        return responses.Explanation(
             model=self.name,
             word=question.word,
             known=question.word in self.model.vocabulary,
@@ -101,16 +101,16 @@ class ServedModel:
             signature=self._signature,
         )
 
-    def score(self, question: questions.ScoreQuestion, deadline: Deadline) -> answers.Scores:
+    def score(self, question: requests.ScoreQuestion, deadline: Deadline) -> responses.Scores:
         """A text word by word; lines without words are left out."""
         lines = [words for words in map(words_of, question.text.split("\n")) if words]
-        sentences: list[answers.ScoredSentence] = []
+        sentences: list[responses.ScoredSentence] = []
         for begin in range(0, len(lines), _BLOCK_LINES):
             deadline.check()
             sentences += self._score(lines[begin : begin + _BLOCK_LINES])
         return self._totals(sentences)
 
-    def generate(self, question: questions.GenerateQuestion, deadline: Deadline) -> answers.Generated:
+    def generate(self, question: requests.GenerateQuestion, deadline: Deadline) -> responses.Generated:
         """Sentences drawn from the model."""
         drawn = generate(
             _Watched(self.model, deadline),
@@ -121,9 +121,9 @@ class ServedModel:
             max_words=question.max_words,
             seed=question.seed,
         )
-        return answers.Generated(model=self.name, sentences=list(map(" ".join, drawn)), signature=self._signature)
+        return responses.Generated(model=self.name, sentences=list(map(" ".join, drawn)), signature=self._signature)
 
-    def _context(self, question: questions.InContext) -> list[str]:
+    def _context(self, question: requests.InContext) -> list[str]:
         """The words that a prediction can see, `<s>` among them where it is near enough."""
         words = [*([START] if question.start else []), *words_of(question.context)]
         return words[max(0, len(words) - self.model.order + 1) :]
@@ -131,9 +131,9 @@ class ServedModel:
     def _unknown(self, words: Iterable[str]) -> list[str]:
         return [word for word in words if word not in self.model.vocabulary]
 
-    def _pattern(self, share: Share, probability: float) -> answers.PatternShare:
+    def _pattern(self, share: Share, probability: float) -> responses.PatternShare:
         discounts = self._discounts[share.pattern]
-        return answers.PatternShare(
+        return responses.PatternShare(
             pattern=share.pattern,
             kept=_kept(share),
             chain=Pattern.parse(share.pattern).is_contiguous and not share.classes,
@@ -155,25 +155,25 @@ class ServedModel:
     def _discounts(self) -> dict[str, list[float]]:
         return {figures.pattern: figures.discounts for figures in self.description.patterns}
 
-    def _score(self, lines: list[list[str]]) -> list[answers.ScoredSentence]:
+    def _score(self, lines: list[list[str]]) -> list[responses.ScoredSentence]:
         parts = [part.ids for part in encode(blocks_of_sentences(lines), self.model.vocabulary)]
         ids = np.concatenate(parts)
         begins = sentence_begins(ids)
         scores, known = self.model.score_ids(ids, begins, threads=1).tolist(), (ids != 0).tolist()
         return [
-            answers.ScoredSentence.model_construct(
+            responses.ScoredSentence.model_construct(
                 words=[*words, END], log10_probs=scores[a + 1 : b], known=known[a + 1 : b]
             )
             for words, a, b in zip(lines, begins.tolist(), begins[1:].tolist(), strict=False)
         ]
 
-    def _totals(self, sentences: list[answers.ScoredSentence]) -> answers.Scores:
+    def _totals(self, sentences: list[responses.ScoredSentence]) -> responses.Scores:
         pairs = [pair for s in sentences for pair in zip(s.log10_probs, s.known, strict=True)]
         words, unknown = len(pairs) - len(sentences), sum(not known for _, known in pairs)
         total = math.fsum(score for score, _ in pairs)
         of_known = math.fsum(score for score, known in pairs if known)
         found = Perplexity(words, unknown, len(sentences), total, of_known, self._signature)
-        return answers.Scores.model_construct(
+        return responses.Scores.model_construct(
             model=self.name,
             sentences=sentences,
             words=words,
@@ -209,7 +209,7 @@ def _kept(share: Share) -> list[str | None]:
     return [word if keep else None for word, keep in zip(words, kept, strict=True)]
 
 
-def _only(answer: type[answers.PatternFigures], values: dict[str, Any]) -> dict[str, Any]:
+def _only(answer: type[responses.PatternFigures], values: dict[str, Any]) -> dict[str, Any]:
     return {name: values[name] for name in answer.model_fields}
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import uvicorn
 
 from gapgram.errors import UsageError
-from gapgram.training import load
+from gapgram.models.open import load
 from gapgram.web import limits
 from gapgram.web.app import LOOPBACK, make_app
 from gapgram.web.guard import Application

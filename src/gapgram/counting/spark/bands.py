@@ -18,19 +18,19 @@ from pyspark import Broadcast
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
-from gapgram.corpus import TextRules, encode
 from gapgram.counting.band import Band
 from gapgram.counting.spark.batches import batch_of, blocks_of, runs, values_of
 from gapgram.counting.spark.plan import LEFT, Plan
 from gapgram.counting.spark.shards import SHARDS, shard_rows
-from gapgram.counts import Piece
+from gapgram.counts.counts import Piece
 from gapgram.errors import EngineError
-from gapgram.kernels import packing, sorting
+from gapgram.kernels import sorting, window_codec
 from gapgram.kernels.tables import COUNT_BITS, STATISTICS, words_by_key
 from gapgram.kernels.words import END, START
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
-from gapgram.vocabulary import Vocabulary
+from gapgram.text.corpus import TextRules, encode
+from gapgram.text.vocabulary import Vocabulary
 
 Ids = npt.NDArray[np.int32]
 Array = npt.NDArray[np.int64]
@@ -97,8 +97,8 @@ class Windowing:
 
 
 def _packed(ids: Ids, positions: Ids, first_word: int, order: int) -> bytes:
-    out = np.empty(positions.size * (order + 1) * packing.NUMBER_BYTES, np.uint8)
-    used = packing.pack_windows(ids, positions, 0, positions.size, first_word, order, out)
+    out = np.empty(positions.size * (order + 1) * window_codec.NUMBER_BYTES, np.uint8)
+    used = window_codec.pack_windows(ids, positions, 0, positions.size, first_word, order, out)
     return out[:used].tobytes()
 
 
@@ -204,7 +204,7 @@ def unpacked(blobs: list[Bytes], first_word: int, last_word: int, order: int) ->
     """All windows of the blobs, sorted by word: [window, order + 1]."""
     counts = np.zeros(last_word - first_word, np.int64)
     for blob in blobs:
-        packing.count_packed(blob, first_word, order, counts)
+        window_codec.count_packed(blob, first_word, order, counts)
     n = int(counts.sum())
     if n * (order + 1) >= PLACES:
         raise EngineError(
@@ -214,5 +214,5 @@ def unpacked(blobs: list[Bytes], first_word: int, last_word: int, order: int) ->
     windows = np.full((n, order + 1), -1, np.int32)
     places = np.cumsum(counts) - counts
     for blob in blobs:
-        packing.unpack_windows(blob, first_word, order, places, windows)
+        window_codec.unpack_windows(blob, first_word, order, places, windows)
     return windows

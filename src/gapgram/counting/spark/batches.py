@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gapgram.textfile import Block
+from gapgram.text.files import Block
 
 Bytes = npt.NDArray[np.uint8]
 Array = npt.NDArray[np.int64]

@@ -12,18 +12,18 @@ import numpy as np
 import numpy.typing as npt
 from pyspark.sql import DataFrame, SparkSession
 
-from gapgram.classes import Classes
-from gapgram.corpus import Reader, TextRules
-from gapgram.counting.local import BAND_POSITIONS, check_length
+from gapgram.classes.classes import Classes
+from gapgram.counting.in_memory import BAND_POSITIONS, check_length
 from gapgram.counting.spark import sample
 from gapgram.counting.spark.bands import Stream, count_bands
 from gapgram.counting.spark.plan import MOST_WINDOWS, Plan
 from gapgram.counting.spark.refusal import first_refused
 from gapgram.counting.spark.shards import Shards, check_new, write_shards
 from gapgram.counting.spark.text import Learned, RefusedError, checked_paths, learn, read_lines
-from gapgram.counts import TextInfo
+from gapgram.counts.counts import TextInfo
 from gapgram.lattice import Lattice
-from gapgram.vocabulary import Vocabulary
+from gapgram.text.corpus import Reader, TextRules
+from gapgram.text.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """What is counted together: bands of words, and parts of the words that are too frequent to be counted at once.
 
-A word with very many windows is cut, much as `counting.spilled` does it: its patterns fall into families by how far
-their second word stands from the oldest, and for each family its windows are cut by that word. They are sent once for
-each family. One more job counts the different words to the left of the word itself.
+A word with very many windows is cut, much as `counting.on_disk.count` does it: its patterns fall into families by how
+far their second word stands from the oldest, and for each family its windows are cut by that word. They are sent once
+for each family. One more job counts the different words to the left of the word itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from gapgram.counting.local import BAND_POSITIONS
+from gapgram.counting.in_memory import BAND_POSITIONS
 from gapgram.kernels.tables import words_by_key
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern

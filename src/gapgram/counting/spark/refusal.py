@@ -10,13 +10,13 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sql
 
-from gapgram.corpus import TextRules, encode
 from gapgram.counting.spark.batches import batch_of, bytes_of, runs
 from gapgram.counting.spark.session import shown_path
 from gapgram.counting.spark.text import read_lines
 from gapgram.errors import TextError
-from gapgram.textfile import Block, decompressed
-from gapgram.vocabulary import Vocabulary
+from gapgram.text.corpus import TextRules, encode
+from gapgram.text.files import Block, decompressed
+from gapgram.text.vocabulary import Vocabulary
 
 _NONE = 1 << 62  # the line of nothing, past all others
 _SPLIT = pa.schema(

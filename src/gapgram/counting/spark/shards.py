@@ -19,11 +19,11 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from gapgram.counting.band import Band
-from gapgram.counting.piece_files import merged
+from gapgram.counting.on_disk.piece_files import merged
 from gapgram.counting.spark.batches import batch_of, bytes_of
 from gapgram.counting.spark.plan import Job, Plan
-from gapgram.counting.streaming import StoredPiece
-from gapgram.counts import Piece
+from gapgram.counts.counts import Piece
+from gapgram.counts.streaming import StoredPiece
 from gapgram.errors import EngineError, UsageError
 from gapgram.kernels.tables import STATISTICS
 from gapgram.lattice import Lattice
@@ -71,7 +71,7 @@ def write_shards(tables: DataFrame, folder: str) -> None:
 
 
 class Shards:
-    """The pieces of all jobs of a plan, for `counting.streaming`; closed when done with."""
+    """The pieces of all jobs of a plan, for `counts.streaming`; closed when done with."""
 
     def __init__(
         self, spark: SparkSession, folder: str, plan: Plan, lattice: Lattice, copies: str | Path | None = None

@@ -13,12 +13,12 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
-from gapgram.corpus import PartOfText, Reader, TextRules
 from gapgram.counting.spark.batches import batch_of, blocks_of, bytes_of
-from gapgram.counts import TextInfo
+from gapgram.counts.counts import TextInfo
 from gapgram.errors import TextError, UsageError
 from gapgram.kernels import words as kernels
-from gapgram.vocabulary import Vocabulary, slots_for
+from gapgram.text.corpus import PartOfText, Reader, TextRules
+from gapgram.text.vocabulary import Vocabulary, slots_for
 
 Array = npt.NDArray[np.int64]
 

@@ -18,8 +18,12 @@ Values = dict[str, Any]
 def program_digest() -> str:
     """Of the source that results are computed with, so that a changed program does not find its old results."""
     study, package = Path(__file__).parent, Path(__file__).parents[2]
-    folders = (package, package / "counting", package / "kernels", package / "weights")
-    sources = sorted(path for folder in folders for path in folder.glob("*.py"))
+    folders = (
+        "classes", "compression", "counting", "counts", "estimation", "kernels", "models", "queries", "system", "text",
+        "training",
+    )  # fmt: skip
+    sources = sorted(path for folder in folders for path in (package / folder).rglob("*.py"))
+    sources += sorted(package.glob("*.py"))
     sources += [study / name for name in ("protocols.py", "statistics.py", "texts.py")]
     return sha256(b"\0".join(path.read_bytes() for path in sources if path.is_file())).hexdigest()[:16]
 

@@ -27,10 +27,10 @@ from gapgram.experiments.study.protocols import (
 )
 from gapgram.experiments.study.statistics import once_by_pattern, word_statistics
 from gapgram.experiments.study.texts import TestText, TrainingText, corpus_texts
-from gapgram.model import Model
-from gapgram.model_info import model_info
+from gapgram.models.model import Model
+from gapgram.reporting.model_info import model_info
 from gapgram.signature import __version__
-from gapgram.training import train
+from gapgram.training.train import train
 
 Say = Callable[[str], None]
 

@@ -22,8 +22,8 @@ import numpy.typing as npt
 import xxhash
 
 from gapgram.errors import TextError
-from gapgram.model import Model
-from gapgram.vocabulary import SPECIAL, START, UNKNOWN, Vocabulary
+from gapgram.models.model import Model
+from gapgram.text.vocabulary import SPECIAL, START, UNKNOWN, Vocabulary
 
 Ids = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]

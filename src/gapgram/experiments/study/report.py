@@ -11,7 +11,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from gapgram.counting import checked_threads
 from gapgram.errors import TextError, UsageError
 from gapgram.experiments.study.cache import Cache, program_digest, write_aside
 from gapgram.experiments.study.config import StudyConfig
@@ -21,6 +20,7 @@ from gapgram.experiments.study.findings import Findings
 from gapgram.experiments.study.formats import Table
 from gapgram.experiments.study.tables import all_tables
 from gapgram.signature import __version__
+from gapgram.system.parallel import checked_threads
 
 PROTOCOLS = {
     "sequences": (

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gapgram.experiments.study.texts import TestText, TrainingText
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
-from gapgram.vocabulary import SPECIAL, START
+from gapgram.text.vocabulary import SPECIAL, START
 
 _START = SPECIAL.index(START)
 Keys = npt.NDArray[np.int64]

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 import xxhash
 
-from gapgram.corpus import Corpus, blocks_of_sentences, read_corpus
 from gapgram.errors import TextError, UsageError
 from gapgram.experiments.study.config import CorpusConfig, SizesConfig
-from gapgram.splitting import sentences_of_file
+from gapgram.prepare.split import sentences_of_file
+from gapgram.text.corpus import Corpus, blocks_of_sentences, read_corpus
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,179 @@
+"""KenLM's Python module, with any gapgram model behind it: `from gapgram import kenlm`.
+
+The same names, the same units (log10) and, for `mkn` models, the same figures as KenLM has for the ARPA file
+that lmplz makes of the same text. What differs: a model file is gapgram's own, a mixture or ARPA, not
+KenLM's binary. States are those of `gapgram.Model.extend`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from os import PathLike, fspath
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.kernels.shares import locate_one
+from gapgram.models.backoff import BackoffModel
+from gapgram.models.mixture import Mixture, Part
+from gapgram.models.model import Model as GapgramModel
+from gapgram.models.open import AnyModel, open_model
+from gapgram.queries.states import State as NativeState
+from gapgram.text.vocabulary import END, SPECIAL, START, Vocabulary
+
+Ids = npt.NDArray[np.int32]
+
+_START, _END = SPECIAL.index(START), SPECIAL.index(END)
+
+
+class FullScoreReturn(NamedTuple):
+    """A score with the length of the longest gram that was found, and whether the word is unknown."""
+
+    log_prob: float
+    ngram_length: int
+    oov: bool
+
+
+class State:
+    """What the next score depends on. Filled by a model; compared, copied and hashed by what it was filled with.
+
+    One that was never filled stands for nothing known.
+    """
+
+    __slots__ = ("filled",)
+
+    def __init__(self) -> None:
+        self.filled: NativeState | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, State) and self.filled == other.filled
+
+    def __hash__(self) -> int:
+        return hash(self.filled)
+
+    def __copy__(self) -> State:
+        copied = State()
+        copied.filled = self.filled
+        return copied
+
+    def __deepcopy__(self, memo: object) -> State:
+        return self.__copy__()
+
+
+class Model:
+    """A language model that is asked as KenLM's is.
+
+    >>> import gapgram, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = f"{folder}/a.model"
+    ...     _ = gapgram.train(sentences=["the cat sat", "the dog sat"] * 9, order=3, model="mkn", output=path)
+    ...     model = Model(path)
+    >>> model.order, "cat" in model, "cow" in model
+    (3, True, False)
+    >>> before, after = State(), State()
+    >>> model.BeginSentenceWrite(before)
+    >>> model.BaseScore(before, "the", after) == next(model.full_scores("the"))[0]
+    True
+    """
+
+    def __init__(self, path: str | bytes | PathLike[str] | AnyModel, config: object = None) -> None:
+        """Open a model file, or take a model that is open; `config` is accepted and makes no difference."""
+        if isinstance(path, str | bytes | PathLike):
+            name = fspath(path)
+            self._model: AnyModel = open_model(name.decode() if isinstance(name, bytes) else name)
+        else:
+            self._model = path
+
+    @property
+    def path(self) -> bytes:
+        """The path of the file, as bytes, as KenLM gives it."""
+        return b"" if self._model.path is None else str(self._model.path).encode()
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words of the model; KenLM has no such list."""
+        return self._model.vocabulary
+
+    @property
+    def order(self) -> int:
+        """The length of the longest grams."""
+        return self._model.order
+
+    def __contains__(self, word: str | bytes) -> bool:
+        return self._model.vocabulary.id(_text(word)) != 0
+
+    def score(self, sentence: str | bytes, bos: bool = True, eos: bool = True) -> float:
+        """log10 of the probability of a sentence."""
+        return sum(score for score, _, _ in self._full_scores(sentence, bos, eos))
+
+    def perplexity(self, sentence: str | bytes) -> float:
+        """The perplexity of a sentence, its end counted as a word."""
+        words = len(_text(sentence).split()) + 1
+        return float(10.0 ** (-self.score(sentence) / words))
+
+    def full_scores(
+        self, sentence: str | bytes, bos: bool = True, eos: bool = True
+    ) -> Iterator[tuple[float, int, bool]]:
+        """For each word (log10 of its probability, length of the longest gram found, whether it is unknown)."""
+        yield from self._full_scores(sentence, bos, eos)
+
+    def BeginSentenceWrite(self, state: State) -> None:
+        """Make a state that of the beginning of a sentence."""
+        state.filled = self._model.begin()
+
+    def NullContextWrite(self, state: State) -> None:
+        """Make a state that of nothing known."""
+        state.filled = None
+
+    def BaseScore(self, in_state: State, word: str | bytes, out_state: State) -> float:
+        """log10 P(word | in_state); writes the state after the word."""
+        known = self._model.nothing() if in_state.filled is None else in_state.filled
+        score, out_state.filled = self._model.extend(known, word if isinstance(word, str) else _text(word))
+        return score
+
+    def BaseFullScore(self, in_state: State, word: str | bytes, out_state: State) -> FullScoreReturn:
+        """As `BaseScore`, with the length of the longest gram and whether the word is unknown."""
+        model, text = self._model, _text(word)
+        known = model.nothing() if in_state.filled is None else in_state.filled
+        if isinstance(model, GapgramModel):
+            score, length, out_state.filled = model.stepper.extend_with_length(known, text)
+        else:
+            score, out_state.filled = model.extend(known, text)
+            ids = np.append(np.frombuffer(known.key, np.int32), np.int32(model.vocabulary.id(text)))
+            length = int(gram_lengths(model, ids)[-1])
+        return FullScoreReturn(score, length, model.vocabulary.id(text) == 0)
+
+    def _full_scores(self, sentence: str | bytes, bos: bool, eos: bool) -> list[tuple[float, int, bool]]:
+        words = self._model.vocabulary.ids(_text(sentence).split())
+        ids = np.concatenate([np.array([_START] * bos, np.int32), words, np.array([_END] * eos, np.int32)])
+        if not ids.size:
+            return []
+        scores = self._model.score_ids(ids, np.array([0, ids.size]), threads=1)[int(bos) :]
+        lengths = gram_lengths(self._model, ids)[int(bos) :]
+        return list(zip(scores.tolist(), lengths.tolist(), (ids[int(bos) :] == 0).tolist(), strict=True))
+
+    def __repr__(self) -> str:
+        return f"<Model from {self.path!r}>"
+
+
+LanguageModel = Model
+
+
+def gram_lengths(model: Part, ids: Ids) -> npt.NDArray[np.int64]:
+    """For each word of a sequence the length of the longest contiguous gram that the model holds; 1 at least."""
+    if isinstance(model, BackoffModel):
+        return model.located(ids, np.array([0, ids.size]))[1]
+    if isinstance(model, GapgramModel):
+        entries = locate_one(ids, model.order, model.arrays)[0]
+        spans = np.maximum(model.stepper.plan.spans, 1)
+        longest: npt.NDArray[np.int64] = np.where(entries >= 0, spans[:, None], 1).max(axis=0)
+        return longest
+    if isinstance(model, Mixture):
+        lengths: npt.NDArray[np.int64] = np.max([gram_lengths(m, own) for m, own in model.translated(ids)], axis=0)
+        return lengths
+    return np.ones(ids.size, np.int64)
+
+
+def _text(text: str | bytes) -> str:
+    return text.decode("utf-8", "replace") if isinstance(text, bytes) else text

@@ -1,0 +1,69 @@
+"""A gapgram model with the interface of nltk.lm."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from random import Random
+from typing import Any, NoReturn
+
+from gapgram.errors import UsageError
+from gapgram.models.open import AnyModel, open_model
+from gapgram.queries.generate import pick
+from gapgram.text.vocabulary import END, START, UNKNOWN
+
+try:
+    from nltk.lm import Vocabulary
+    from nltk.lm.api import LanguageModel
+except ImportError as error:
+    raise ImportError("this adapter needs NLTK: pip install 'gapgram[nltk]'") from error
+
+
+class NltkModel(LanguageModel):  # type: ignore[misc]
+    """nltk.lm's `LanguageModel` with a gapgram model or a path to one: score, logscore, entropy, perplexity.
+
+    Text is padded as NLTK does it; several `<s>` in a row count as one, and a new sentence begins after
+    `</s>`. `<s>` itself has the score 0, so leave it out of what is to be predicted.
+    """
+
+    def __init__(self, model: AnyModel | str | os.PathLike[str]) -> None:
+        self.model = open_model(model) if isinstance(model, str | os.PathLike) else model
+        super().__init__(self.model.order, Vocabulary(list(self.model.vocabulary), unk_cutoff=1, unk_label=UNKNOWN))
+
+    def fit(self, text: Iterable[Any], vocabulary_text: Iterable[str] | None = None) -> NoReturn:
+        """Refused: a model of gapgram is trained by `gapgram.train` and never changed."""
+        raise UsageError("a gapgram model is never changed: train another with gapgram.train")
+
+    def context_counts(self, context: Sequence[str]) -> NoReturn:
+        """Refused: the counts of a gapgram model are in `model.counts`, by pattern."""
+        raise UsageError("the counts of a gapgram model are in model.counts, by pattern")
+
+    def unmasked_score(self, word: str, context: Sequence[str] | None = None) -> float:
+        """P(word | context)."""
+        if word == START:
+            return 0.0
+        return float(10.0 ** self.model.log10_prob(word, _sentence_so_far(context or ())))
+
+    def generate(
+        self, num_words: int = 1, text_seed: Sequence[str] | None = None, random_seed: Any = None
+    ) -> str | list[str]:
+        """One word, or a list of them, drawn from the model's distribution."""
+        draw = random_seed if isinstance(random_seed, Random) else Random(random_seed)
+        words = list(text_seed or ())
+        for _ in range(num_words):
+            chances = self.model.distribution(_sentence_so_far(words))
+            words.append(self.model.vocabulary[pick(chances, draw.random())])
+        drawn = words[len(words) - num_words :]
+        return drawn[0] if num_words == 1 else drawn
+
+
+def _sentence_so_far(words: Sequence[str]) -> list[str]:
+    """The words of a context from the last `<s>` on, or from the last `</s>`, after which a sentence begins.
+
+    >>> _sentence_so_far(["<s>", "<s>", "a"]), _sentence_so_far(["a", "</s>", "b"]), _sentence_so_far(["a"])
+    (['<s>', 'a'], ['<s>', 'b'], ['a'])
+    """
+    for i in reversed(range(len(words))):
+        if words[i] in (START, END):
+            return [START, *words[i + 1 :]]
+    return list(words)

@@ -1,0 +1,82 @@
+"""A gapgram model in pyctcdecode's beam search."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from gapgram.adapters import kenlm
+from gapgram.models.open import AnyModel
+from gapgram.text.vocabulary import SPECIAL
+
+try:
+    from pyctcdecode import Alphabet, BeamSearchDecoderCTC
+    from pyctcdecode import LanguageModel as _LanguageModel
+    from pyctcdecode.constants import LOG_BASE_CHANGE_FACTOR
+except ImportError as error:
+    raise ImportError("this adapter needs pyctcdecode: pip install 'gapgram[pyctcdecode]'") from error
+
+
+class LanguageModel(_LanguageModel):  # type: ignore[misc]
+    """pyctcdecode's `LanguageModel` with a gapgram model, a path to one, or a `gapgram.adapters.kenlm.Model`.
+
+    Takes the same parameters (alpha, beta, unk_score_offset, score_boundary); `unigrams` are by default the
+    words of the model.
+    """
+
+    def __init__(
+        self,
+        model: AnyModel | kenlm.Model | str | os.PathLike[str],
+        unigrams: Collection[str] | None = None,
+        **parameters: Any,
+    ) -> None:
+        wrapped = model if isinstance(model, kenlm.Model) else kenlm.Model(model)
+        words = list(wrapped.vocabulary)[len(SPECIAL) :] if unigrams is None else unigrams
+        super().__init__(wrapped, words, **parameters)
+
+    def get_start_state(self) -> kenlm.State:
+        """The state before the first word."""
+        state = kenlm.State()
+        if self.score_boundary:
+            self._kenlm_model.BeginSentenceWrite(state)
+        return state
+
+    def _get_raw_end_score(self, start_state: kenlm.State) -> float:
+        if not self.score_boundary:
+            return 0.0
+        return float(self._kenlm_model.BaseScore(start_state, "</s>", kenlm.State()))
+
+    def score(self, prev_state: kenlm.State, word: str, is_last_word: bool = False) -> tuple[float, kenlm.State]:
+        """The weighted score of a word, in natural logarithms, and the state after it."""
+        state = kenlm.State()
+        score = self._kenlm_model.BaseScore(prev_state, word, state)
+        if (self._unigram_set and word not in self._unigram_set) or word not in self._kenlm_model:
+            score += self.unk_score_offset
+        if is_last_word:
+            score += self._get_raw_end_score(state)
+        return self.alpha * score * LOG_BASE_CHANGE_FACTOR + self.beta, state
+
+    def save_to_dir(self, filepath: str, unigram_encoding: str | None = None) -> None:
+        """Save as pyctcdecode does; it wants the file of the model to end in `.bin`."""
+        super().save_to_dir(filepath, unigram_encoding)
+        copied = Path(filepath) / Path(os.fsdecode(self._kenlm_model.path)).name
+        copied.rename(copied.with_suffix(".bin"))
+
+    @classmethod
+    def load_from_dir(cls, filepath: str, unigram_encoding: str | None = None) -> LanguageModel:
+        """Load what `save_to_dir` saved."""
+        import json
+
+        names = cls.parse_directory_contents(filepath)
+        attributes = json.loads(Path(names["json_attrs"]).read_text("utf-8"))
+        unigrams = Path(names["unigrams"]).read_text(unigram_encoding or "utf-8").splitlines()
+        return cls(names["kenlm"], unigrams, **attributes)
+
+
+def build_ctcdecoder(
+    labels: Sequence[str], model: AnyModel | str | os.PathLike[str], **parameters: Any
+) -> BeamSearchDecoderCTC:
+    """pyctcdecode's decoder for these labels with a gapgram model; parameters as for `LanguageModel`."""
+    return BeamSearchDecoderCTC(Alphabet.build_alphabet(list(labels)), LanguageModel(model, **parameters))

@@ -1,0 +1,5 @@
+"""Smaller models.
+
+    pruning         fewer grams
+    quantise        fewer different counts
+"""

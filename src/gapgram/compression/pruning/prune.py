@@ -1,0 +1,59 @@
+"""A model with fewer grams.
+
+What a gram that goes has counted is missing from its context and goes to the patterns below (`kernels.tables`), so
+that every distribution still sums to one. A gram that is the context of others stays while any of them does, and
+words always stay. Discounts and weights are those of the whole counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from gapgram.compression.pruning.by_count import Thresholds
+from gapgram.compression.pruning.scratch import place_for
+from gapgram.compression.pruning.subgrams import Relations
+from gapgram.compression.pruning.tables import Mask, Unpacked, keep_needed, unpack, without
+from gapgram.compression.pruning.to_size import BySize, bytes_of
+from gapgram.errors import UsageError
+from gapgram.estimation.parts import ModelParts
+from gapgram.estimation.weights import with_rows_of
+from gapgram.pattern import Pattern
+
+
+def prune(
+    parts: ModelParts,
+    *,
+    counts: str | None = None,
+    size: str | int | None = None,
+    keep: float | None = None,
+    folder: Path | None = None,
+) -> ModelParts:
+    """A model with fewer grams; see `gapgram.Model.pruned`. First by counts, then, where both are given, to a size.
+
+    folder: for files, in which the model is made and all kept that is worked out of grams, if memory is limited and
+        would not do.
+    """
+    if size is not None and keep is not None:
+        raise UsageError("prune: give a size or the part to keep, one of the two")
+    if counts is None and size is None and keep is None:
+        raise UsageError("prune: say how: by counts, to a size, or the part to keep")
+    goal, place = BySize.of(parts, size, keep), place_for(parts.counts, folder)
+    if counts is not None:
+        thresholds = Thresholds.parse(counts, parts.counts.lattice)
+        tables = unpack(parts.counts, place)
+        kept = thresholds.kept(Relations(tables).occurrences(), place)
+        keep_needed(tables, kept)
+        parts = _rest(parts, tables, kept, f"counts={thresholds}")
+    if goal is not None and goal.n_bytes < bytes_of(parts):
+        tables = unpack(parts.counts, place)
+        parts = goal.best(parts, tables, lambda kept: _rest(parts, tables, kept, goal.name))
+    return parts
+
+
+def _rest(parts: ModelParts, tables: dict[Pattern, Unpacked], kept: dict[Pattern, Mask], how: str) -> ModelParts:
+    """The model with the grams that are kept."""
+    pruned = "+".join(filter(None, [parts.counts.pruned, how]))
+    counts = replace(parts.counts, tables=without(parts.counts.tables, tables, kept), pruned=pruned)
+    weights = with_rows_of(counts, parts.discounts, parts.weights)
+    return ModelParts.of(parts.name, counts, parts.discounts, weights)

@@ -1,0 +1,78 @@
+"""How the grams of one pattern belong to those of another, and how often grams occur in the text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.compression.pruning.scratch import filled, spans
+from gapgram.compression.pruning.tables import Integers, Unpacked
+from gapgram.kernels import pruning as kernels
+from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK
+from gapgram.pattern import Pattern
+
+Numbers = npt.NDArray[np.int64]
+
+
+class Relations:
+    """Numbers of grams within grams.
+
+    A gram of a pattern holds one gram of every smaller pattern: the same words, fewer of them.
+    """
+
+    def __init__(self, tables: Mapping[Pattern, Unpacked]) -> None:
+        self.tables = tables
+
+    def parts(self, whole: Pattern, part: Pattern, begin: int, end: int) -> Numbers:
+        """For some grams of `whole` the numbers of the grams of `part`, which keeps fewer offsets; -1 for one gone."""
+        table = self.tables[whole]
+        if whole == part:
+            return np.arange(begin, end)
+        if not part.mask:
+            return table.grams(begin, end) >> COUNT_BITS
+        contexts, smaller = self.part_contexts(whole, part, begin, end), self.tables[part]
+        found: Numbers = kernels.find_grams(contexts, table.keys[begin:end], smaller.begins, smaller.keys)
+        return found
+
+    def part_contexts(self, whole: Pattern, part: Pattern, begin: int, end: int) -> Numbers:
+        """For some grams of `whole` the numbers of their contexts under `part`; -1 for one gone."""
+        numbers, above = self.tables[whole].contexts[begin:end].astype(np.int64), whole.tail
+        passed = whole.nearest
+        while passed < part.nearest:  # words that `part` skips
+            numbers = self.tables[above].contexts[numbers].astype(np.int64)
+            passed += above.nearest
+            above = above.tail
+        first, last = (int(numbers[0]), int(numbers[-1]) + 1) if numbers.size else (0, 0)  # the order stays
+        return self.parts(above, part.tail, first, last)[numbers - first]
+
+    def occurrences(self) -> dict[Pattern, Integers]:
+        """How often each gram occurs in the text; after pruning, how often at least.
+
+        A count is a number of different words to the left or fillings of gaps, and each of them is a longer
+        or fuller gram: what that one occurs more than once is added.
+        """
+        out = {p: filled(t.place, np.int64, len(t), partial(_counts, t)) for p, t in self.tables.items()}
+        for classes in {pattern.classes for pattern in self.tables}:
+            patterns = [p for p in self.tables if p.classes == classes]
+            for reach in range(max(p.reach for p in patterns), -1, -1):
+                chain = Pattern.contiguous(reach, classes)
+                longer = Pattern.contiguous(reach + 1, classes)
+                if longer in out:
+                    self._add(longer, longer.without(longer.reach), out)
+                for pattern in patterns:
+                    if pattern.reach == reach and pattern != chain:
+                        self._add(chain, pattern, out)
+        return out
+
+    def _add(self, whole: Pattern, part: Pattern, occurrences: Mapping[Pattern, Integers]) -> None:
+        """Add what the grams of `whole` occur more often than once to those of `part` that they hold."""
+        for begin, end in spans(self.tables[whole].place, len(self.tables[whole])):
+            numbers = self.parts(whole, part, begin, end)
+            kernels.add_occurrences(numbers, occurrences[whole][begin:end], occurrences[part])
+
+
+def _counts(table: Unpacked, begin: int, end: int) -> Integers:
+    return table.grams(begin, end) & COUNT_MASK

@@ -1,0 +1,125 @@
+"""Pruning by loss: of all models of a size, one that loses little."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.compression.pruning.by_loss import losses_of
+from gapgram.compression.pruning.scratch import filled, spans
+from gapgram.compression.pruning.tables import Mask, Unpacked, keep_needed
+from gapgram.errors import UsageError
+from gapgram.estimation.parts import ModelParts
+from gapgram.pattern import Pattern
+from gapgram.system.memory import parse_size, show_size
+
+Floats = npt.NDArray[np.float32]
+
+_NEAR = 0.99  # of the size that is asked for
+_TRIES = 12
+_HALVINGS = 40
+_GRAM, _CONTEXT = 4, 8  # bytes of a gram, and of it as a context of one pattern
+
+
+def bytes_of(parts: ModelParts) -> int:
+    """The size of the file of a model, but for a few bytes."""
+    arrays = parts.arrays().values()
+    return sum(array.nbytes + -array.nbytes % 64 for array in arrays) + 128 * len(arrays) + len(
+        json.dumps(parts.metadata)
+    )
+
+
+@dataclass(frozen=True)
+class BySize:
+    """The size to prune to, and what it is called."""
+
+    n_bytes: int
+    name: str
+
+    @classmethod
+    def of(cls, parts: ModelParts, size: str | int | None, keep: float | None) -> BySize | None:
+        """What was asked for: a size in bytes, or the part of the model to keep."""
+        if size is not None:
+            return cls(parse_size(size, "size"), f"size={size}".replace(" ", ""))
+        if keep is None:
+            return None
+        if not 0 < keep <= 1:
+            raise UsageError(f"keep {keep}: expected the part of the model to keep, above 0 and at most 1, such as 0.3")
+        return cls(int(keep * bytes_of(parts)), f"keep={keep:g}")
+
+    def best(
+        self,
+        parts: ModelParts,
+        tables: Mapping[Pattern, Unpacked],
+        made: Callable[[dict[Pattern, Mask]], ModelParts],
+    ) -> ModelParts:
+        """The model of this size, or a little less. How much room rows take is only known once one is made."""
+        smallest = made({p: np.full(len(t), not p.mask) for p, t in tables.items()})
+        least = bytes_of(smallest)
+        if least > self.n_bytes:
+            raise UsageError(
+                f"{self.name} is {self.n_bytes:,} bytes: the words alone, without a gram of two, take {least:,} "
+                f"({show_size(least)}): ask for more, or train with a smaller vocabulary (--vocab-limit)"
+            )
+        choice = _Choice(parts, tables)
+        room, found, found_bytes = float(self.n_bytes - least), smallest, least
+        low, high = 0.0, room
+        for tried_before in range(_TRIES):
+            kept, used = choice.within(room)
+            tried = made(kept)
+            n_bytes = bytes_of(tried)
+            if found_bytes < n_bytes <= self.n_bytes:
+                found, found_bytes = tried, n_bytes
+            if _NEAR * self.n_bytes <= n_bytes <= self.n_bytes:
+                break
+            low, high = (low, room) if n_bytes > self.n_bytes else (room, high)
+            room = used * (0.998 * self.n_bytes - least) / max(n_bytes - least, 1)
+            if tried_before > 1 or not low < room < high:
+                room = (low + high) / 2
+        return found
+
+
+class _Choice:
+    """Which grams stay when there is room for some."""
+
+    def __init__(self, parts: ModelParts, tables: Mapping[Pattern, Unpacked]) -> None:
+        self.tables = tables
+        self.cost = {p: _GRAM + _CONTEXT * sum(q.tail == p for q in tables if q.mask) for p in tables}
+        self.kept = {p: table.place.empty(len(table), np.bool_) for p, table in tables.items()}
+        self.worth = {p: self._worth(p, loss) for p, loss in losses_of(parts, tables) if p.mask}
+
+    def _worth(self, pattern: Pattern, losses: npt.NDArray[np.float64]) -> Floats:
+        """What a byte of each gram is worth."""
+        place = self.tables[pattern].place
+        return filled(place, np.float32, losses.size, lambda a, b: losses[a:b] / self.cost[pattern])
+
+    def within(self, room: float) -> tuple[dict[Pattern, Mask], float]:
+        """The grams worth most a byte that, with those they need, take no more room; and the room they take."""
+        low, high = -90.0, 90.0  # logarithms of what a byte must be worth
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            if self._used(self._kept(middle)) > room:
+                low = middle
+            else:
+                high = middle
+        kept = self._kept(high)
+        return kept, self._used(kept)
+
+    def _kept(self, log_worth: float) -> dict[Pattern, Mask]:
+        least = np.float32(np.exp(log_worth))
+        for pattern, kept in self.kept.items():
+            for begin, end in spans(self.tables[pattern].place, kept.size):
+                kept[begin:end] = self.worth[pattern][begin:end] > least if pattern.mask else True
+        keep_needed(self.tables, self.kept)
+        return self.kept
+
+    def _used(self, kept: Mapping[Pattern, Mask]) -> float:
+        used = 0
+        for pattern, mask in kept.items():
+            for begin, end in spans(self.tables[pattern].place, mask.size if pattern.mask else 0):
+                used += self.cost[pattern] * int(np.count_nonzero(mask[begin:end]))
+        return float(used)

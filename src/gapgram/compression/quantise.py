@@ -1,0 +1,94 @@
+"""Counts replaced by a few: a model that takes less room and is nearly the same.
+
+The counts of a pattern fall into at most 2**bits runs, and each becomes the mean of its run. The runs are those
+for which the relative frequencies lose least: the sum of c ln(c / mean) over all grams is the smallest that there is.
+The empty pattern keeps its counts. Contexts get the statistics of the new counts, so that distributions sum to one;
+discounts and what was learned of weights stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.counts.compact import CHUNK, Room, compacted
+from gapgram.counts.counts import Counts
+from gapgram.errors import UsageError
+from gapgram.estimation.parts import ModelParts
+from gapgram.estimation.weights.for_other_counts import with_rows_of
+from gapgram.kernels.read_tables import unpack_grams
+from gapgram.kernels.tables import COUNT_MASK, N_GRAMS
+
+Array = npt.NDArray[np.int64]
+
+MOST_BITS = 8
+_EXACT = 256  # larger counts are first put together with their neighbours
+_STEPS = 32  # groups of those for each doubling
+
+
+def quantised(parts: ModelParts, bits: int, room: Room | None = None) -> ModelParts:
+    """A model in the compact layout with at most 2**bits different counts in each pattern."""
+    if not 1 <= bits <= MOST_BITS:
+        raise UsageError(f"quantise to {bits} bits: expected 1 to {MOST_BITS}")
+    if parts.counts.quantised:
+        raise UsageError(f"the model is quantised already, to {parts.counts.quantised} bits: start from the exact one")
+    counts = parts.counts
+    replaced = {
+        p: means_of_runs(_numbers(counts, p), 1 << bits)
+        for p, pattern in enumerate(counts.patterns)
+        if pattern.mask
+    }
+    new = replace(counts, tables=compacted(counts, replaced, room), quantised=bits)
+    return ModelParts.of(parts.name, new, parts.discounts, with_rows_of(new, parts.discounts, parts.weights))
+
+
+def _numbers(counts: Counts, p: int) -> Array:
+    """How many grams of a pattern have each count."""
+    size, numbers = int(counts.tables.places[p, N_GRAMS]), np.zeros(1, np.int64)
+    for begin in range(0, size, CHUNK):
+        grams = unpack_grams(counts.tables, p, begin, min(begin + CHUNK, size))
+        found = np.bincount(grams & COUNT_MASK, minlength=numbers.size)
+        found[: numbers.size] += numbers
+        numbers = found
+        if counts.pages is not None:
+            counts.pages.give_back()
+    return numbers
+
+
+def means_of_runs(numbers: Array, n_runs: int) -> Array:
+    """For each count what it becomes, numbers[count] being how many grams have it; 0 stays 0."""
+    counts = np.flatnonzero(numbers[1:]) + 1
+    out = np.zeros(numbers.size, np.int64)
+    if not counts.size:
+        return out
+    group = np.where(counts <= _EXACT, counts, _EXACT + np.log2(np.maximum(counts, _EXACT) / _EXACT) * _STEPS)
+    first = np.flatnonzero(np.diff(group.astype(np.int64), prepend=-1))  # of each group
+    n = np.add.reduceat(numbers[counts], first)
+    total = np.add.reduceat(numbers[counts] * counts, first)
+    for begin, end in _runs(n, total, n_runs):
+        low = counts[first[begin]]
+        high = counts[first[end]] if end < first.size else numbers.size
+        out[low:high] = max(1, round(total[begin:end].sum() / n[begin:end].sum()))
+    return out
+
+
+def _runs(n: Array, total: Array, n_runs: int) -> list[tuple[int, int]]:
+    """Bounds of at most so many runs of groups, each group of n[i] counts that sum to total[i]; the best there are."""
+    size = n.size
+    before_n, before = np.append(0, np.cumsum(n)), np.append(0, np.cumsum(total))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mass, grams = before[None, :] - before[:, None], before_n[None, :] - before_n[:, None]
+        cost = np.where(grams > 0, -mass * np.log(mass / grams), np.inf)  # of the run from row to column
+    best, came_from = cost[0], []
+    for _ in range(min(n_runs, size) - 1):
+        through = best[:, None] + cost
+        came_from.append(through.argmin(axis=0))
+        best = through.min(axis=0)
+    ends = [size]
+    for step in reversed(came_from):
+        ends.append(int(step[ends[-1]]))
+    ends.append(0)
+    return [(begin, end) for end, begin in pairwise(ends) if begin < end]

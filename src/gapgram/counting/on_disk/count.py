@@ -1,0 +1,261 @@
+"""Counting in bounded memory: windows and tables go through the files of a work folder.
+
+The windows of the text are written to one file, those of each band of oldest words together; each band is then read,
+counted and its tables written to a file of its own, as many bands side by side as there are threads and as the memory
+allows.
+
+A word that alone is too frequent for the memory is cut further. The patterns fall into families by where their second
+word stands, and for each family the windows are written again, cut by that word: two windows with a gram of the
+family in common also share it, so that these parts know nothing of each other, as bands do. A part of one word that
+is still too large is cut by the third word, and so on. Only one gram goes across such a cut, that of the words which
+all its windows share: its count is found by reading the windows through, and what follows it in the parts is added
+up.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.counting.band import Band
+from gapgram.counting.in_memory import BAND_POSITIONS, check_length
+from gapgram.counting.on_disk.piece_files import Job, PieceFile, SpilledPieces, Split, jobs_of, word_places
+from gapgram.counting.on_disk.scatter import Scattered
+from gapgram.counting.on_disk.stored_text import StoredClasses, StoredText
+from gapgram.counts.counts import Piece
+from gapgram.kernels import sorting
+from gapgram.kernels.tables import COUNT_BITS, words_by_key
+from gapgram.kernels.words import START
+from gapgram.lattice import Lattice
+from gapgram.pattern import Pattern
+from gapgram.system.parallel import all_in_threads, checked_threads
+from gapgram.system.progress import Progress
+from gapgram.system.work_folder import WorkFolder
+
+Ids = npt.NDArray[np.int32]
+Integers = npt.NDArray[np.int64]
+
+_MIX = np.array([0x9E3779B97F4A7C1 | 1, 0xBF58476D1CE4E5B, 0x94D049BB133111E | 1, 0xD1B54A32D192ED0 | 1] * 4)
+
+
+def window_bytes(order: int) -> int:
+    """The memory that counting takes for each window at most.
+
+    The window itself and, for each of its words, a byte of reach and a mark for each length; positions, starts and
+    begins of a node for each level of the tree of patterns; and what sorting and the tables of one pattern take.
+    """
+    return (order + 1) * (order + 4) + 12 * order + 80
+
+
+def cut_words(counts: Integers, most: int) -> list[int]:
+    """Cut words into runs that occur at most so often together; a word more frequent than that is alone."""
+    ends = np.cumsum(counts)
+    cuts = [0]
+    while cuts[-1] < counts.size:
+        before = int(ends[cuts[-1] - 1]) if cuts[-1] else 0
+        cuts.append(max(int(np.searchsorted(ends, before + most, side="right")), cuts[-1] + 1))
+    return cuts
+
+
+class _Room:
+    """Memory that threads take a share of and give back; who does not find enough waits."""
+
+    def __init__(self, size: int) -> None:
+        self._free, self._size, self._changed = size, size, threading.Condition()
+
+    @contextmanager
+    def taken(self, n_bytes: int) -> Iterator[None]:
+        n_bytes = min(n_bytes, self._size)
+        with self._changed:
+            self._changed.wait_for(lambda: self._free >= n_bytes)
+            self._free -= n_bytes
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._free += n_bytes
+                self._changed.notify_all()
+
+
+class SpilledCount:
+    """One run of counting; `pieces` does it."""
+
+    def __init__(
+        self,
+        text: StoredText | StoredClasses,
+        lattice: Lattice,
+        folder: WorkFolder,
+        *,
+        memory: int,
+        threads: int | None = None,
+    ) -> None:
+        self.text, self.lattice, self.folder, self.memory = text, lattice, folder, memory
+        self.threads = checked_threads(threads)
+        self.order, self.width, self.n_words = lattice.order, lattice.order + 1, len(text.vocabulary)
+        check_length(text.facts.longest, lattice.order)
+
+    def pieces(self, *, shown: bool = False) -> SpilledPieces:
+        """Count all bands that are not counted yet."""
+        bands = self._cut(shown)
+        if not all(self._fits(job.windows) for job in jobs_of(bands)):  # an earlier run had more memory
+            self.folder.forget("windows")
+            self.folder.forget("split")
+            for path in self.folder.path.glob("pieces*"):
+                path.unlink()
+            bands = self._cut(shown)
+        room = _Room(self.memory)
+
+        def work(job: Job) -> None:
+            if not PieceFile.is_whole(self.folder.path / job.name):
+                with room.taken(job.windows * window_bytes(self.order)):
+                    PieceFile.write(self.folder, job.name, self._count(job))
+
+        jobs = list(jobs_of(bands))
+        with Progress("counting", total=len(jobs), unit="band", shown=shown) as bar:
+            all_in_threads(work, jobs, self.threads, bar)
+        for path in self.folder.path.glob("windows*"):
+            path.unlink()
+        return SpilledPieces(self.folder.path, bands)
+
+    def _cut(self, shown: bool) -> list[Job | Split]:
+        """The bands, those too large for the memory cut further."""
+        cuts = self.folder.done("windows") or self._scatter(shown)
+        begins = np.concatenate([[0], np.cumsum(self.text.word_counts)])[cuts].tolist()
+        bands: list[Job | Split] = []
+        for k, (first, last) in enumerate(pairwise(cuts)):
+            word = first if last - first == 1 else -1
+            band = Job(f"pieces-{k}", (), first, last, "windows", begins[k], begins[k + 1] - begins[k], word)
+            bands.append(self._cut_further(band))
+        return bands
+
+    @property
+    def _goal(self) -> int:
+        """Windows of an ordinary band."""
+        return max(1, min(BAND_POSITIONS, self.memory // self.threads // window_bytes(self.order)))
+
+    @property
+    def _chunk(self) -> int:
+        """Ids, or windows, that are moved at a time; each thread has some, and as many wait."""
+        return max(1 << 10, min(1 << 20, self.memory // (6 * (self.threads + 1) * self.width)))
+
+    def _fits(self, windows: int) -> bool:
+        return windows * window_bytes(self.order) <= self.memory and windows * self.width < 1 << 31
+
+    def _scatter(self, shown: bool) -> list[int]:
+        """Write the windows of the text, those of each band together, in the order of the text."""
+        cuts = cut_words(self.text.word_counts, self._goal)
+        ends = np.concatenate([[0], np.cumsum(self.text.word_counts)])
+        numbers = np.repeat(np.arange(len(cuts) - 1, dtype=np.int32), np.diff(cuts))
+        with (
+            Progress("sorting", total=self.text.facts.positions, unit="word", shown=shown) as bar,
+            Scattered(self.folder.path / "windows", ends[cuts[:-1]], self.width, self.threads) as target,
+        ):
+            for ids in self.text.chunks(self._chunk):
+                positions, starts = sorting.positions_by_word(numbers[ids], len(cuts) - 1)
+                target.add(partial(sorting.windows_at, ids, positions, self.order), starts)
+                bar.advance(ids.size)
+        self.folder.note("windows", cuts)
+        return cuts
+
+    def _read(self, name: str, begin: int, windows: int) -> Ids:
+        found = np.fromfile(self.folder.path / name, np.int32, windows * self.width, offset=4 * begin * self.width)
+        return found.reshape(-1, self.width)
+
+    def _count(self, job: Job) -> Iterator[tuple[Pattern, Piece]]:
+        windows = self._read(job.source, job.begin, job.windows)
+        if job.last - job.first > 1:
+            order, _ = sorting.positions_by_word(windows[:, 1] - np.int32(job.first), job.last - job.first)
+            windows = windows[order]
+        return Band(windows, job.first, job.last, self.n_words, self.lattice).each(job.places)
+
+    def _cut_further(self, job: Job) -> Job | Split:
+        """A job that fits into memory as it is; another is cut."""
+        stage = f"split-{job.name}"
+        noted = self.folder.done(stage)
+        if noted is None:
+            if job.word < 0 or self._fits(job.windows):
+                return job
+            n = len(job.places)
+            nexts = sorted({p[n] for p in map(word_places, self.lattice.stored) if p[:n] == job.places and len(p) > n})
+            noted = {"gram": self._gram(job), "parts": [[place, self._split(job, place)] for place in nexts]}
+            self.folder.note(stage, noted)
+        parts: dict[int, list[Job | Split]] = {}
+        for place, sizes in noted["parts"]:
+            begin, parts[place] = 0, []
+            for k, (windows, word) in enumerate(sizes):
+                name, source = f"{job.name}-{place}.{k}", _source(job, place)
+                part = Job(name, (*job.places, place), job.first, job.last, source, begin, windows, word)
+                parts[place].append(self._cut_further(part))
+                begin += windows
+        return Split(job, noted["gram"], parts)
+
+    def _split(self, job: Job, place: int) -> list[tuple[int, int]]:
+        """Write the windows with a word at a place, cut by it; the size of each part, and its word if it is one."""
+        counts = np.zeros(self.n_words, np.int64)
+        for windows in self._windows_of(job, place):
+            counts += np.bincount(windows[:, 1 + place], minlength=counts.size)
+        by_key = words_by_key(self.n_words)  # the order of grams, but for their oldest words
+        by_key = by_key[counts[by_key] > 0]
+        cuts = cut_words(counts[by_key], self._goal)
+        numbers = np.zeros(self.n_words, np.int32)
+        numbers[by_key] = np.repeat(np.arange(len(cuts) - 1, dtype=np.int32), np.diff(cuts))
+        sizes = np.diff(np.concatenate([[0], np.cumsum(counts[by_key])])[cuts])
+        begins = np.cumsum(sizes) - sizes
+        with Scattered(self.folder.path / _source(job, place), begins, self.width, 1) as target:
+            for windows in self._windows_of(job, place):
+                order, starts = sorting.positions_by_word(numbers[windows[:, 1 + place]], sizes.size)
+                target.add(partial(_rows, windows, order), starts)
+        words = [int(by_key[a]) if b - a == 1 else -1 for a, b in pairwise(cuts)]
+        return list(zip(sizes.tolist(), words, strict=True))
+
+    def _windows_of(self, job: Job, place: int = 0) -> Iterator[Ids]:
+        """The windows of a job that have a word at a place, some at a time."""
+        for begin in range(0, job.windows, self._chunk):
+            windows = self._read(job.source, job.begin + begin, min(self._chunk, job.windows - begin))
+            yield windows[windows[:, 1 + place] >= 0]
+
+    def _gram(self, job: Job) -> int:
+        """The gram of the words that all windows of a job share, and its count (DESIGN, section 2)."""
+        reach = job.places[-1] if job.places else 0
+        gaps = [1 + place for place in range(1, reach) if place not in job.places]
+        if not job.places and job.first == START:
+            count = 0
+        elif gaps:
+            count = self._different(job, gaps)
+        elif reach < self.order - 1 and job.first != START:
+            count = self._different(job, [0])
+        else:
+            count = job.windows
+        return job.word << COUNT_BITS | count
+
+    def _different(self, job: Job, columns: list[int]) -> int:
+        """How many different words the windows of a job have in these columns, taken together."""
+        if len(columns) == 1:
+            seen = np.zeros(self.n_words, np.bool_)
+            for windows in self._windows_of(job):
+                seen[windows[:, columns[0]]] = True
+            return int(seen.sum())
+        n_parts, total = 1 + 32 * len(columns) * job.windows // self.memory, 0
+        for part in range(n_parts):
+            found = np.empty((0, len(columns)), np.int32)
+            for windows in self._windows_of(job):
+                words = windows[:, columns]
+                mixed = (words.astype(np.int64) @ _MIX[: len(columns)]) >> 20
+                found = np.unique(np.concatenate([found, words[mixed % n_parts == part]]), axis=0)
+            total += len(found)
+        return total
+
+
+def _source(job: Job, place: int) -> str:
+    """The file of windows of a job that were cut by the word at a place."""
+    return f"windows-{job.name.removeprefix('pieces-')}-{place}"
+
+
+def _rows(windows: Ids, order: Ids) -> Ids:
+    return windows[order]

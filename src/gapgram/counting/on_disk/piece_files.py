@@ -1,0 +1,181 @@
+"""The tables of bands of a text in files: which windows each file is of, and its pieces.
+
+How windows are cut into jobs, and what becomes of the grams that a cut goes across, is told in
+`counting.on_disk.count`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.counts.counts import Piece
+from gapgram.counts.streaming import StoredPiece
+from gapgram.kernels.tables import COUNT_MASK, ROW_MASK, STATISTICS
+from gapgram.pattern import Pattern
+from gapgram.system.work_folder import WorkFolder
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Job:
+    """Windows that are counted at once: those of a band of oldest words, or a part of one.
+
+    name: of the file of its pieces. places: where the words stand, after the oldest, that the windows of a part share,
+    but for the last, which is one of several (or `word`, unless that is negative). begin: in its file of windows.
+    """
+
+    name: str
+    places: tuple[int, ...]
+    first: int
+    last: int
+    source: str
+    begin: int
+    windows: int
+    word: int
+
+
+@dataclass(frozen=True)
+class Split:
+    """A job that is too large, cut by the next word: its parts, by where that stands, and the gram that all share."""
+
+    job: Job
+    gram: int
+    parts: dict[int, list[Job | Split]]
+
+    def jobs(self) -> Iterator[Job]:
+        """The parts that are counted at once."""
+        yield from jobs_of(part for parts in self.parts.values() for part in parts)
+
+
+def jobs_of(bands: Iterable[Job | Split]) -> Iterator[Job]:
+    """The jobs of bands."""
+    for band in bands:
+        yield from [band] if isinstance(band, Job) else band.jobs()
+
+
+class SpilledPieces:
+    """The tables of all bands, in files."""
+
+    def __init__(self, folder: Path, bands: Sequence[Job | Split]) -> None:
+        self._bands = bands
+        self._files = {job.name: PieceFile(folder / job.name) for job in jobs_of(bands)}
+
+    def of(self, pattern: Pattern) -> Iterator[StoredPiece]:
+        """The pieces of a pattern, in the order of the bands."""
+        for band in self._bands:
+            yield from self._pieces(band, pattern, word_places(pattern))
+
+    def _pieces(self, band: Job | Split, pattern: Pattern, rest: tuple[int, ...]) -> Iterator[StoredPiece]:
+        """The pieces of a pattern in a band; `rest` are the places of its words that the band does not share."""
+        if isinstance(band, Job):
+            yield self._files[band.name].piece(pattern)
+        elif not rest:
+            yield _piece_of(band.gram)
+        else:
+            parts = (p for part in band.parts[rest[0]] for p in self._pieces(part, pattern, rest[1:]))
+            if len(rest) == 1:
+                yield merged(list(parts))
+            else:
+                yield from parts
+
+
+def word_places(pattern: Pattern) -> tuple[int, ...]:
+    """Where the words of a pattern's grams stand after the oldest.
+
+    >>> word_places(Pattern.parse("11011"))
+    (1, 3, 4)
+    """
+    return tuple(pattern.reach - offset for offset in (*reversed(pattern.offsets), 0))[1:] if pattern.mask else ()
+
+
+def _piece_of(gram: int) -> Piece:
+    """The piece of one gram."""
+    count = gram & COUNT_MASK
+    row = [count, int(count == 1), int(count == 2), int(count > 2), 0]
+    return Piece(np.array([gram]), np.array([int(count > 0)]), np.array([[0] * STATISTICS, row][: 2 if count else 1]))
+
+
+def merged(parts: Sequence[StoredPiece]) -> Piece:
+    """One piece of parts whose one context is the same."""
+    row = np.zeros(STATISTICS, np.int64)
+    for part in parts:
+        row += part.rows[part.contexts[0] & ROW_MASK]
+    grams = np.concatenate([np.empty(0, np.int64), *(part.grams for part in parts)])
+    rows = np.array([np.zeros(STATISTICS, np.int64), row])
+    return Piece(grams, np.array([int(row.any())]), rows if row.any() else rows[:1])
+
+
+class PieceFile:
+    """Pieces one after the other, then where each lies, as JSON, and the length of that."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with path.open("rb") as file:
+            file.seek(-8, 2)
+            length = int.from_bytes(file.read(8), "little")
+            file.seek(-8 - length, 2)
+            found: dict[str, list[int]] = json.loads(file.read(length))
+        self._rows = _rows_of(tuple(found))  # the same for many files
+        self._places = np.array(list(found.values()), np.int64)
+
+    @staticmethod
+    def is_whole(path: Path) -> bool:
+        """Whether a file is there and has its end: it is not synced, which would take long, so it might not."""
+        try:
+            PieceFile(path)
+        except (OSError, ValueError):
+            return False
+        return True
+
+    @staticmethod
+    def write(folder: WorkFolder, name: str, pieces: Iterator[tuple[Pattern, Piece]]) -> None:
+        places = {}
+        with folder.written(name, synced=False) as file:
+            for pattern, piece in pieces:
+                places[str(pattern)] = [file.tell(), piece.grams.size, piece.contexts.size, len(piece.rows)]
+                for array in (piece.grams, piece.contexts, piece.rows):
+                    file.write(np.ascontiguousarray(array, np.int64).reshape(-1).data)
+            index = json.dumps(places).encode()
+            file.write(index + len(index).to_bytes(8, "little"))
+
+    def piece(self, pattern: Pattern) -> _PieceInFile:
+        return _PieceInFile(self._path, *self._places[self._rows[str(pattern)]].tolist())
+
+
+@lru_cache
+def _rows_of(patterns: tuple[str, ...]) -> dict[str, int]:
+    return {pattern: row for row, pattern in enumerate(patterns)}
+
+
+@dataclass(frozen=True)
+class _PieceInFile:
+    """A piece whose arrays are read when they are asked for."""
+
+    path: Path
+    at: int
+    n_grams: int
+    n_contexts: int
+    n_rows: int
+
+    @property
+    def grams(self) -> Integers:
+        return self._read(0, self.n_grams)
+
+    @property
+    def contexts(self) -> Integers:
+        return self._read(self.n_grams, self.n_contexts)
+
+    @property
+    def rows(self) -> Integers:
+        return self._read(self.n_grams + self.n_contexts, STATISTICS * self.n_rows).reshape(-1, STATISTICS)
+
+    def _read(self, skipped: int, n: int) -> Integers:
+        return np.fromfile(self.path, np.int64, n, offset=self.at + 8 * skipped)

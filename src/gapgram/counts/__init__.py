@@ -1,0 +1,8 @@
+"""The tables of counts: what they are, how they are put together and laid out.
+
+    counts          the counts of all patterns of a lattice
+    assemble        tables from pieces in memory
+    streaming       tables from pieces one after the other, to a file
+    layouts         fast and compact
+    compact         tables in the compact layout
+"""

@@ -1,0 +1,143 @@
+"""Tables of bands of a text, put together into the tables of the whole."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.counts.counts import Piece
+from gapgram.errors import TextError
+from gapgram.kernels import tables as kernels
+from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, FAST_WIDTH, ROW_BITS, ROW_MASK, Tables
+from gapgram.pattern import Pattern
+from gapgram.system.parallel import parallel_map
+
+Array = npt.NDArray[np.int64]
+Ids = npt.NDArray[np.int32]
+
+NO_CLASSES, NO_COUNTS = np.empty(0, np.int32), np.empty(0, np.int64)
+
+
+def assemble(
+    patterns: tuple[Pattern, ...],
+    pieces: dict[Pattern, list[Piece]],
+    class_of: Ids = NO_CLASSES,
+    word_counts: Array = NO_COUNTS,
+    *,
+    threads: int = 1,
+) -> Tables:
+    """The tables of all patterns, the pieces of each in order; empties `pieces` as it goes."""
+    for empty in (p for p in patterns if not p.mask):
+        pieces[empty] = [all_words([part.grams for part in pieces[empty]])]
+    sizes = [sum(p.grams.size for p in pieces[q]) for q in patterns]
+    rows, numbers = zip(*[_distinct_rows([p.rows for p in pieces[q]]) for q in patterns], strict=True)
+    places = places_of(patterns, sizes, [len(r) for r in rows])
+    grams = np.zeros(-(-sum(sizes) * FAST_WIDTH // 64), np.uint64)
+    contexts = np.empty(n_contexts(places), np.int64)
+
+    def place(p: int) -> list[tuple[Array, Array]]:
+        at, done, large = places[p], 0, []
+        first, step = int(at[kernels.FIRST_CONTEXT]), int(at[kernels.STRIDE])
+        for piece, row_numbers in zip(pieces.pop(patterns[p]), numbers[p], strict=True):
+            bit = int(at[kernels.GRAM_BIT]) + done * FAST_WIDTH
+            code_bits, key_bits = int(at[kernels.CODE_BITS]), int(at[kernels.KEY_BITS])
+            found, counts = kernels.pack_grams(piece.grams, grams, bit, code_bits, key_bits)
+            large.append((found + at[kernels.FIRST_GRAM] + done, counts))
+            kernels.place_contexts(piece.contexts, done, row_numbers, contexts[first:], step)
+            done += piece.grams.size
+            first += piece.contexts.size * step
+        contexts[first] = done << ROW_BITS
+        return large
+
+    large = chain.from_iterable(parallel_map(place, range(len(patterns)), threads))
+    large_at, large_counts = (np.concatenate(part) for part in zip(*large, strict=True))
+    parts, all_rows = parts_of(patterns), np.concatenate(rows)
+    return frozen(Tables(grams, large_at, large_counts, contexts, places, parts, all_rows, class_of, word_counts))
+
+
+def frozen(tables: Tables) -> Tables:
+    """The same tables, never to be written to again."""
+    for array in tables:
+        array.flags.writeable = False
+    return tables
+
+
+def places_of(patterns: tuple[Pattern, ...], sizes: list[int], n_rows: list[int]) -> Array:
+    """Where the tables of patterns of these sizes lie (`kernels.tables`), the contexts of one tail side by side."""
+    number = {pattern: p for p, pattern in enumerate(patterns)}
+    places = np.zeros((len(patterns), kernels.N_COLUMNS), np.int64)
+    places[:, kernels.N_GRAMS] = sizes
+    places[:, kernels.FIRST_GRAM] = np.cumsum([0, *sizes[:-1]])
+    places[:, kernels.GRAM_BIT] = places[:, kernels.FIRST_GRAM] * FAST_WIDTH
+    places[:, kernels.WIDTH] = FAST_WIDTH
+    places[:, kernels.OF_CLASSES] = [p.classes for p in patterns]
+    places[:, kernels.KEY_BITS] = [checked_key_bits(sizes[number[Pattern(0, p.classes)]]) for p in patterns]
+    places[:, kernels.CODE_BITS] = FAST_WIDTH - places[:, kernels.KEY_BITS]
+    places[:, kernels.N_ROWS] = n_rows
+    places[:, kernels.FIRST_ROW] = np.cumsum([0, *n_rows[:-1]])
+    places[:, kernels.TAIL] = [number[p.tail] for p in patterns]
+    places[:, kernels.NEAREST] = [p.nearest for p in patterns]
+    places[:, kernels.REACH] = [p.reach for p in patterns]
+    used = 0
+    for group in side_by_side(patterns):
+        for i, p in enumerate(group):
+            places[p, kernels.FIRST_CONTEXT] = used + i
+            places[p, kernels.STRIDE] = len(group)
+            places[p, kernels.N_CONTEXTS] = sizes[places[p, kernels.TAIL]] if patterns[p].mask else 1
+        used += len(group) * int(places[group[0], kernels.N_CONTEXTS] + 1)
+    return places
+
+
+def side_by_side(patterns: tuple[Pattern, ...]) -> list[list[int]]:
+    """The numbers of the patterns whose contexts lie side by side, group by group as they follow each other."""
+    groups = []
+    for p, tail in enumerate(patterns):
+        groups += [[p]] if not tail.mask else []
+        groups.append([q for q, pattern in enumerate(patterns) if pattern.mask and pattern.tail == tail])
+    return [group for group in groups if group]
+
+
+def n_contexts(places: Array) -> int:
+    """How many contexts of all patterns there are, those that close a table included."""
+    return int((places[:, kernels.N_CONTEXTS] + 1).sum())
+
+
+def checked_key_bits(n_words: int) -> int:
+    """The bits that a word takes in a gram; at least two are left for the count."""
+    bits = int(kernels.key_bits_of(n_words))
+    if bits > FAST_WIDTH - 2:
+        raise TextError(f"{n_words:,} different words: at most {1 << (FAST_WIDTH - 2):,} can be told apart")
+    return bits
+
+
+def parts_of(patterns: tuple[Pattern, ...]) -> Array:
+    """[pattern, n-1]: the numbers of the stored patterns that skip one word more, 0 where there are none."""
+    number = {pattern: p for p, pattern in enumerate(patterns)}
+    parts = np.zeros((len(patterns), max(p.reach for p in patterns)), np.int64)
+    for p, pattern in enumerate(patterns):
+        for k, part in enumerate(pattern.smaller()):
+            parts[p, k] = number.get(part, 0)
+    return parts
+
+
+def all_words(parts: list[Array]) -> Piece:
+    """The tables of the empty pattern, from its grams in each band: all words follow its one context."""
+    grams = np.concatenate(parts)
+    return Piece(*kernels.build_tables(grams >> COUNT_BITS, grams & COUNT_MASK, np.array([0, grams.size], np.int32)))
+
+
+def _distinct_rows(tables: list[Array]) -> tuple[Array, list[Array]]:
+    """The sorted distinct rows of several tables, and for each table the new number of each row."""
+    distinct, inverse = np.unique(np.concatenate(tables), axis=0, return_inverse=True)
+    check_rows(distinct)
+    ends = np.cumsum([len(t) for t in tables])
+    return distinct, np.split(inverse.reshape(-1), ends[:-1])
+
+
+def check_rows(rows: Array) -> Array:
+    """The rows, unless there are more of them than a context can tell apart."""
+    if len(rows) > ROW_MASK:
+        raise TextError(f"{len(rows):,} different context statistics in one pattern: at most {ROW_MASK:,}")
+    return rows

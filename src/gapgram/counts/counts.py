@@ -1,0 +1,247 @@
+"""Counts of every pattern of a lattice, frozen: what discounts, weights and models are made from.
+
+The tables of all patterns lie in a handful of flat arrays, whatever the order: see `kernels.tables`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import xxhash
+
+from gapgram.errors import UsageError
+from gapgram.kernels.read_tables import unpack_contexts, unpack_grams
+from gapgram.kernels.tables import (
+    COUNT_BITS,
+    COUNT_MASK,
+    FIRST_CONTEXT,
+    FIRST_ROW,
+    N_CONTEXTS,
+    N_GRAMS,
+    N_ROWS,
+    REACH,
+    ROW_BITS,
+    STRIDE,
+    Tables,
+    counts_of_counts,
+)
+from gapgram.lattice import Lattice
+from gapgram.pattern import Pattern
+from gapgram.system import array_file as container
+from gapgram.system.mapped_pages import Pages
+from gapgram.text.vocabulary import SPECIAL, Vocabulary
+
+Array = npt.NDArray[np.int64]
+
+_CHUNK = 1 << 22  # grams read at a time
+
+
+@dataclass(frozen=True)
+class TextInfo:
+    """What the counts were made from."""
+
+    sentences: int
+    words: int
+    digest: str
+    rule: str
+
+
+@dataclass(frozen=True)
+class Piece:
+    """The tables of one pattern, of a whole text or of a band of it, as `kernels.tables.build_tables` returns them.
+
+    grams: `word << COUNT_BITS | count`; contexts: `begin << ROW_BITS | row`; rows: their distinct statistics.
+    """
+
+    grams: Array
+    contexts: Array
+    rows: Array
+
+    @property
+    def n_grams(self) -> int:
+        """How many grams there are."""
+        return self.grams.size
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The counts of the patterns `lattice.stored`, or, where `pruned` says how, what was left of them; immutable."""
+
+    lattice: Lattice
+    vocabulary: Vocabulary
+    text: TextInfo
+    tables: Tables
+    class_names: tuple[str, ...] = ()
+    quantised: int = 0  # bits: a pattern has at most 2**bits different counts; 0 where they are exact
+    pages: Pages | None = None  # of the file that the tables are mapped from, where memory is limited
+    pruned: str = ""
+
+    @cached_property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """The patterns whose tables are held, in their order."""
+        return self.lattice.stored
+
+    @cached_property
+    def classes_digest(self) -> str:
+        """How many classes there are and a checksum of which word has which; `none` without classes."""
+        if not self.class_names:
+            return "none"
+        checksum = xxhash.xxh3_64_intdigest(self.tables.class_of.data)
+        return f"{len(self.class_names) - len(SPECIAL)}@{checksum:016x}"
+
+    def index(self, pattern: Pattern) -> int:
+        """The number of a pattern's tables."""
+        try:
+            return self.patterns.index(pattern)
+        except ValueError:
+            held = " ".join(map(str, self.patterns))
+            raise UsageError(f"pattern {pattern} was not counted: there are {held}") from None
+
+    def grams(self, pattern: Pattern) -> Array:
+        """The grams of a pattern as `word << COUNT_BITS | count`; of the empty pattern also words with count 0."""
+        p = self.index(pattern)
+        grams: Array = unpack_grams(self.tables, p, 0, int(self.tables.places[p, N_GRAMS]))
+        return grams
+
+    def contexts(self, pattern: Pattern) -> Array:
+        """The contexts of a pattern as `begin << ROW_BITS | row`, and the one that closes them."""
+        p = self.index(pattern)
+        at = self.tables.places[p]
+        if not self.tables.contexts.size:
+            closing = np.array([at[N_GRAMS] << ROW_BITS])
+            return np.append(unpack_contexts(self.tables, p, 0, int(at[N_CONTEXTS])), closing)
+        first, step = int(at[FIRST_CONTEXT]), int(at[STRIDE])
+        return self.tables.contexts[first : first + (int(at[N_CONTEXTS]) + 1) * step : step]
+
+    def rows(self, pattern: Pattern) -> Array:
+        """The distinct statistics of a pattern's contexts."""
+        at = self.tables.places[self.index(pattern)]
+        return self.tables.rows[at[FIRST_ROW] : at[FIRST_ROW] + at[N_ROWS]]
+
+    def piece(self, pattern: Pattern) -> Piece:
+        """The tables of a pattern, unpacked."""
+        return Piece(self.grams(pattern), self.contexts(pattern)[:-1].copy(), self.rows(pattern))
+
+    def gram_counts(self, pattern: Pattern) -> Array:
+        """The counts of a pattern's grams, in their order."""
+        return self.grams(pattern) & COUNT_MASK
+
+    def size(self, pattern: Pattern) -> int:
+        """How many different grams the pattern has."""
+        if pattern.mask:
+            return int(self.tables.places[self.index(pattern), N_GRAMS])
+        return int(np.count_nonzero(self.gram_counts(pattern)))
+
+    def counts_of_counts(self, pattern: Pattern, upto: int = 4) -> tuple[int, ...]:
+        """How many grams have count 1 … `upto`."""
+        p, found = self.index(pattern), np.zeros(upto + 2, np.int64)
+        size = int(self.tables.places[p, N_GRAMS])
+        for begin in range(0, size, _CHUNK):
+            found += counts_of_counts(self.tables, p, begin, min(begin + _CHUNK, size), upto)
+            if self.pages is not None:
+                self.pages.give_back()
+        return tuple(found[1 : upto + 1].tolist())
+
+    def most_frequent(self, pattern: Pattern, k: int = 10) -> list[tuple[tuple[str | None, ...], int]]:
+        """The k grams with the largest counts, each as its words (None for a gap) and its count.
+
+        Ties are broken by the order of the table, which is that of the word ids, oldest word first.
+        """
+        counts = self.gram_counts(pattern)
+        k = min(k, self.size(pattern))
+        best = np.argsort(-counts, kind="stable")[:k]
+        return [(self.words_of(pattern, int(g)), int(counts[g])) for g in best]
+
+    def words_of(self, pattern: Pattern, gram: int) -> tuple[str | None, ...]:
+        """The words of the gram with this number, oldest first, None for each gap."""
+        number = int(self.grams(pattern)[gram] >> COUNT_BITS)
+        word = class_text(self.class_names[number]) if pattern.classes else self.vocabulary[number]
+        if not pattern.mask:
+            return (word,)
+        begins = self.contexts(pattern) >> ROW_BITS
+        context = int(np.searchsorted(begins, gram, side="right")) - 1
+        return (*self.words_of(pattern.tail, context), *[None] * (pattern.nearest - 1), word)
+
+    def all_grams(self, pattern: Pattern) -> Iterator[tuple[tuple[str | None, ...], int]]:
+        """Every gram of a pattern and its count, in the order of the table."""
+        for gram, count in enumerate(self.gram_counts(pattern)):
+            if count:
+                yield self.words_of(pattern, gram), int(count)
+
+    @property
+    def reaches(self) -> Array:
+        """The farthest offset of each pattern."""
+        return self.tables.places[:, REACH]
+
+    def save(self, path: str | Path) -> None:
+        """Write the counts to a file, aside and renamed."""
+        container.write(path, container.COUNTS, self.metadata(), self.arrays())
+
+    @classmethod
+    def open(cls, path: str | Path) -> Counts:
+        """Map the counts of a file."""
+        with container.reading(path, container.COUNTS) as file:
+            return cls.from_parts(file.metadata, file.arrays)
+
+    def metadata(self) -> dict[str, Any]:
+        """What the arrays do not say, as plain values."""
+        found = {"order": self.lattice.order, "lattice": str(self.lattice), "text": asdict(self.text)}
+        found["pruned"] = self.pruned
+        found |= {"classes": list(self.class_names)} if self.class_names else {}
+        return found | ({"quantised": self.quantised} if self.quantised else {})
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """All arrays by name, as they go into a file."""
+        tables, compact = self.tables._asdict(), not self.tables.contexts.size
+        if not compact:
+            del tables["packed"], tables["packed_places"]
+        return {**self.word_arrays(self.vocabulary, packed=compact), **tables}
+
+    @staticmethod
+    def word_arrays(words: Vocabulary, *, packed: bool = False) -> dict[str, npt.NDArray[Any]]:
+        """The arrays of a vocabulary by name, as they go into a file; packed in the compact layout."""
+        if packed:
+            return words.packed()
+        return {"words": words.pool, "word_offsets": words.offsets, "word_slots": words.slots}
+
+    @classmethod
+    def from_parts(
+        cls, metadata: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], pages: Pages | None = None
+    ) -> Counts:
+        """The counts that `metadata` and `arrays` came from."""
+        if "word_slots" in arrays:
+            vocabulary = Vocabulary(arrays["words"], arrays["word_offsets"], arrays["word_slots"])
+        else:
+            vocabulary = Vocabulary.unpacked(arrays["words"], arrays["word_lengths"])
+        lattice = Lattice.parse(metadata["lattice"], metadata["order"])
+        tables = Tables(**{name: arrays[name] for name in Tables._fields if name in arrays})
+        names, quantised = tuple(metadata.get("classes", ())), metadata.get("quantised", 0)
+        info = TextInfo(**metadata["text"])
+        return cls(lattice, vocabulary, info, tables, names, quantised, pages, metadata["pruned"])
+
+
+def class_text(name: str) -> str:
+    """How a class is shown among words: as one of them."""
+    return "{" + "_".join(name.split()) + "}"
+
+
+def given_class(tables: Tables) -> npt.NDArray[np.float64]:
+    """The probability of each word given its class, from how often it is met; 0 for a word never met."""
+    if not tables.class_of.size:
+        return np.empty(0)
+    totals = np.bincount(tables.class_of, tables.word_counts)
+    chances: npt.NDArray[np.float64] = tables.word_counts / np.maximum(totals[tables.class_of], 1)
+    return chances
+
+
+def members_of(tables: Tables) -> dict[str, npt.NDArray[Any]]:
+    """The words of each class, the most frequent first, and where those of each class begin."""
+    members = np.argsort(tables.class_of, kind="stable").astype(np.int32)
+    base = np.cumsum([0, *np.bincount(tables.class_of)]) if tables.class_of.size else np.zeros(0, np.int64)
+    return {"members": members, "member_base": base}

@@ -1,0 +1,104 @@
+"""The two layouts of the same tables: `fast` (`kernels.tables`) and `compact` (`kernels.compact_read`).
+
+Both hold the same grams, counts and statistics in the same order, so that every query gives the same bits, and
+either can be made from the other. One pattern is read at a time, its grams some at a time.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.counts.assemble import frozen
+from gapgram.counts.compact import CHUNK, LARGE_BITS, InMemory, Room, compacted, put_rest
+from gapgram.counts.counts import Counts
+from gapgram.errors import UsageError
+from gapgram.kernels import compact_read
+from gapgram.kernels import tables as kernels
+from gapgram.kernels.read_tables import unpack_contexts, unpack_grams
+from gapgram.kernels.tables import FAST_WIDTH, NO_PLACES, NO_WORDS, ROW_BITS, Tables
+
+Array = npt.NDArray[np.int64]
+
+FAST, COMPACT = "fast", "compact"
+LAYOUTS = (FAST, COMPACT)
+
+_ROW_BYTES = 8 * (kernels.STATISTICS + 4)  # of a row of distinct statistics, and of the numbers that follow from it
+
+
+class Parts(NamedTuple):
+    """The bits that the tables of a pattern take, by what they hold."""
+
+    keys: int
+    counts: int
+    contexts: int
+    rows: int
+
+
+def bits_of(tables: Tables, p: int) -> Parts:
+    """What the tables of a pattern take; its distinct statistics and what follows from them are among its rows."""
+    at, rows = tables.places[p], int(tables.places[p, kernels.N_ROWS]) * _ROW_BYTES * 8
+    n_grams, first = int(at[kernels.N_GRAMS]), int(at[kernels.FIRST_GRAM])
+    keys, codes = n_grams * int(at[kernels.KEY_BITS]), n_grams * int(at[kernels.WIDTH] - at[kernels.KEY_BITS])
+    large = LARGE_BITS * int(np.subtract(*np.searchsorted(tables.large_at, [first + n_grams, first])))
+    if tables.contexts.size:
+        entries = int(at[kernels.N_CONTEXTS]) + 1
+        return Parts(keys, codes + large, entries * (64 - ROW_BITS), entries * ROW_BITS + rows)
+    packed = tables.packed_places[p]
+    listed = int(packed[compact_read.VECTOR] - packed[compact_read.BOOK]) * 64
+    few = int(packed[compact_read.END] * 64 - packed[compact_read.LISTED])
+    contexts = int(packed[compact_read.LISTED] - packed[compact_read.VECTOR] * 64)
+    return Parts(keys, codes + large + listed, contexts, few + rows)
+
+
+def layout_of(tables: Tables) -> str:
+    """`fast` or `compact`."""
+    return FAST if tables.contexts.size else COMPACT
+
+
+def check_layout(layout: str) -> None:
+    """Refuse a layout that there is not."""
+    if layout not in LAYOUTS:
+        raise UsageError(f"layout {layout!r}: expected {' or '.join(LAYOUTS)}")
+
+
+def in_layout(counts: Counts, layout: str, room: Room | None = None) -> Tables:
+    """The tables of counts in a layout; new ones are written where there is `room` for them, by default in memory."""
+    check_layout(layout)
+    if layout == layout_of(counts.tables):
+        return counts.tables
+    return compacted(counts, room=room) if layout == COMPACT else _fast(counts, room or InMemory())
+
+
+def _fast(counts: Counts, room: Room) -> Tables:
+    """The tables in the fast layout."""
+    tables, places = counts.tables, counts.tables.places.copy()
+    places[:, kernels.GRAM_BIT] = places[:, kernels.FIRST_GRAM] * FAST_WIDTH
+    places[:, kernels.WIDTH] = FAST_WIDTH
+    places[:, kernels.CODE_BITS] = FAST_WIDTH - places[:, kernels.KEY_BITS]
+    grams = room.array("grams", np.uint64, (-(-int(places[:, kernels.N_GRAMS].sum()) * FAST_WIDTH // 64),))
+    large = []
+    for p, at in enumerate(places):
+        n_grams, code_bits, key_bits = map(int, at[[kernels.N_GRAMS, kernels.CODE_BITS, kernels.KEY_BITS]])
+        for first in range(0, n_grams, CHUNK):
+            some = unpack_grams(tables, p, first, min(first + CHUNK, n_grams))
+            bit = int(at[kernels.GRAM_BIT]) + first * FAST_WIDTH
+            found, found_counts = kernels.pack_grams(some, grams, bit, code_bits, key_bits)
+            large.append((found + at[kernels.FIRST_GRAM] + first, found_counts))
+            room.give_back()
+    large_at, large_counts = (np.concatenate(part) for part in zip(*large, strict=True))
+    made = tables._replace(grams=grams, large_at=large_at, large_counts=large_counts, places=places)
+    made = put_rest(room, made, first="large_at", last="large_counts")
+    contexts = room.array("contexts", np.int64, (int((places[:, kernels.N_CONTEXTS] + 1).sum()),))
+    for p, at in enumerate(places):
+        begin, step, n_contexts = map(int, at[[kernels.FIRST_CONTEXT, kernels.STRIDE, kernels.N_CONTEXTS]])
+        for first in range(0, n_contexts, CHUNK):
+            last = min(first + CHUNK, n_contexts)
+            some = unpack_contexts(tables, p, first, last)
+            contexts[begin + first * step : begin + last * step : step] = some
+            room.give_back()
+        contexts[begin + n_contexts * step] = at[kernels.N_GRAMS] << ROW_BITS
+    made = put_rest(room, made, first="places", last="word_counts")
+    return frozen(made._replace(contexts=contexts, packed=NO_WORDS, packed_places=NO_PLACES))

@@ -1,0 +1,7 @@
+"""Counts to the numbers that a model is asked with.
+
+    discounts       D1, D2, D3+ of each pattern
+    weights         how a prediction is shared out among patterns
+    row_values      what queries need for each row of statistics
+    parts           all that a model consists of
+"""

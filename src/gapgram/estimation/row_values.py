@@ -1,0 +1,44 @@
+"""Counts, discounts and weights to the numbers a model is queried with."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.counts.counts import Counts
+from gapgram.estimation.discounts import Discounts
+from gapgram.estimation.weights import Weights
+from gapgram.kernels.gate import context_buckets
+from gapgram.kernels.model_arrays import BACKOFF, BUCKET, SCALE, WEIGHT
+from gapgram.kernels.tables import FIRST_ROW, N_ROWS
+
+Floats = npt.NDArray[np.float64]
+
+
+def row_values(counts: Counts, discounts: Discounts, weights: Weights) -> Floats:
+    """[row, 4]: scale, backoff, weight and bucket of a context with the statistics of the row.
+
+    The discounted counts of a context sum to total - taken, taken = D1 N1 + D2 N2 + D3+ N3+ + missing. The usual
+    backoff probability is g = taken / total; a lift c makes its odds e^c times as large. The scale gives
+    the discounted counts what the backoff leaves; where discounts take everything, g is 1.
+    """
+    tables = counts.tables
+    values = np.empty((len(tables.rows), 4))
+    values[:, WEIGHT] = weights.row_weights
+    values[:, BUCKET] = buckets = context_buckets(tables.rows)
+    for p, (first, n) in enumerate(tables.places[:, [FIRST_ROW, N_ROWS]]):
+        last = first + n
+        rows = tables.rows[first:last]
+        total = np.maximum(rows[:, 0], 1)
+        taken = np.minimum(rows[:, 1:4] @ discounts.values[p] + rows[:, 4], total)
+        left = np.maximum(total - taken, 0.0)
+        odds = np.exp(weights.lift[p, buckets[first:last]]) if weights.lift.size else 1.0
+        values[first:last, SCALE] = 1 / (left + odds * taken)
+        values[first:last, BACKOFF] = odds * taken / (left + odds * taken)
+        values[first:last, BACKOFF][rows[:, 0] == 0] = 1.0
+    return values
+
+
+def discount_table(discounts: Discounts) -> Floats:
+    """[pattern, 4]: what is taken from a count of 0, 1, 2, 3 or more."""
+    return np.hstack([np.zeros((len(discounts.values), 1)), discounts.values])

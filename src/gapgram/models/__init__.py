@@ -1,0 +1,10 @@
+"""The kinds of models, and their files.
+
+    model           gapgram's own: counts, discounts, weights
+    file            its file
+    streamed_file   its file, written while the tables are put together
+    backoff         probabilities and backoff weights, as ARPA files have them
+    arpa            ARPA files, read and written
+    mixture         several models mixed
+    open            a model of any kind from its file
+"""

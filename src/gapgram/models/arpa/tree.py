@@ -1,0 +1,50 @@
+"""The contiguous grams of a model as the tree that backoff models are (`kernels.backoff`)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS
+from gapgram.models.model import Model
+from gapgram.pattern import Pattern
+
+Array = npt.NDArray[np.int64]
+
+
+class Tree(NamedTuple):
+    """Grams as `kernels.backoff` has them, their counts, and the place of each in its pattern's table."""
+
+    base: Array
+    words: Array
+    children: Array
+    counts: Array
+    places: list[Array]
+
+
+def contiguous_tree(model: Model) -> Tree:
+    """The tables of the contiguous patterns, sorted by word below each gram."""
+    words, counts, sizes, places = [], [], [], [np.arange(1)]
+    for pattern in map(Pattern.contiguous, range(model.order)):
+        grams, begins = model.counts.grams(pattern), model.counts.contexts(pattern) >> ROW_BITS
+        n = np.diff(begins)[places[-1]]
+        unsorted = np.arange(grams.size) + np.repeat(begins[:-1][places[-1]] - np.cumsum(n) + n, n)
+        places.append(unsorted[np.lexsort((grams[unsorted] >> COUNT_BITS, np.repeat(np.arange(n.size), n)))])
+        words.append(grams[places[-1]] >> COUNT_BITS)
+        counts.append(grams[places[-1]] & COUNT_MASK)
+        sizes.append(n)
+    base = np.cumsum([0, *map(len, words)])
+    ends = base[1] + np.cumsum(np.concatenate([base[:0], *sizes[1:]]))
+    children = np.concatenate([base[1:2], ends, np.full(len(words[-1]), base[-1])])
+    return Tree(base, np.concatenate(words), children, np.concatenate(counts), places[1:])
+
+
+def word_ids(base: Array, words: Array, children: Array, length: int, shorter: Array) -> Array:
+    """[gram, place]: the words of all grams of a length, given those of the grams one word shorter."""
+    first, last = base[length - 1 : length + 1]
+    if length == 1:
+        return words[first:last, None]
+    n = np.diff(children[base[length - 2] : first + 1])
+    return np.hstack([np.repeat(shorter, n, axis=0), words[first:last, None]])

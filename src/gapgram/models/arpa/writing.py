@@ -1,0 +1,128 @@
+"""Modified Kneser-Ney models as ARPA files, exactly.
+
+An interpolated model on the chain is a backoff model: the probability of a gram already holds its part of
+the shorter ones, and the backoff of a context is its g. That is so because every pattern falls back on one
+other. A model with gaps falls back on several at once, and an ARPA file has no place for more than one.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import IO, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.errors import UsageError
+from gapgram.kernels import backoff as kernels
+from gapgram.kernels.model_arrays import BACKOFF, SCALE
+from gapgram.kernels.tables import FIRST_ROW, ROW_MASK
+from gapgram.models.arpa.tree import Tree, contiguous_tree, word_ids
+from gapgram.models.backoff import NEVER, BackoffModel, Grams
+from gapgram.models.model import Model
+from gapgram.pattern import Pattern
+from gapgram.system.atomic_file import written_aside
+from gapgram.text.vocabulary import SPECIAL, START
+
+Array = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_LINES = 1 << 16  # that are put together at a time
+
+
+def as_backoff(model: Model) -> BackoffModel:
+    """The backoff model that gives the same probabilities as a modified Kneser-Ney model."""
+    lattice, weights = model.counts.lattice.name, model.parts.weights.name
+    if lattice != "chain" or weights not in ("none", "uniform"):
+        raise UsageError(
+            f"a model with lattice {lattice} and weights {weights} has no exact ARPA file: ARPA knows one shorter "
+            "context for each context, this model mixes several. Train --model mkn, use the model itself "
+            "through gapgram.adapters.kenlm, or write an approximation (--approximate)"
+        )
+    tree = contiguous_tree(model)
+    base, words, children = tree[:3]
+    probs = _probabilities(model, tree)
+    backoffs = [_rows(model, k, tree.places[k - 1])[:, BACKOFF] for k in range(1, model.order)]
+    backoffs.append(np.ones(len(tree.places[-1])))
+    with np.errstate(divide="ignore"):
+        grams = Grams(base, words, children, np.log10(probs), np.maximum(np.log10(np.concatenate(backoffs)), NEVER))
+    grams.log10_probs[SPECIAL.index(START)] = NEVER
+    return BackoffModel(model.vocabulary, grams, str(model.signature), model.path)
+
+
+def _probabilities(model: Model, tree: Tree) -> Floats:
+    """The probability of each gram, from the shortest to the longest."""
+    base, words, children, counts, places = tree
+    suffixes = kernels.suffixes_of(base, model.order, words, children)
+    probs, ids = np.empty(len(words)), np.empty((1, 0), np.int64)
+    for p, (first, last) in enumerate(pairwise(base)):
+        ids = word_ids(base, words, children, p + 1, ids)
+        left = counts[first:last] - model.parts.derived["discounts"][p, np.minimum(counts[first:last], 3)]
+        left = np.where(counts[first:last] > 0, left, 0.0)
+        if p == 0:
+            row = _rows(model, 0, np.arange(1))[0]
+            probs[first:last] = left * row[SCALE] + row[BACKOFF] * model.uniform
+        else:
+            contexts = np.repeat(places[p - 1], np.diff(children[base[p - 1] : first + 1]))
+            rows = _rows(model, p, contexts)
+            shorter = probs[suffixes[first:last]]
+            gone = np.flatnonzero(suffixes[first:last] < 0)  # pruned
+            shorter[gone] = _last_probabilities(model, ids[gone, 1:])
+            probs[first:last] = left * rows[:, SCALE] + rows[:, BACKOFF] * shorter
+    return probs
+
+
+def _last_probabilities(model: Model, sequences: Array) -> Floats:
+    """The probability of the last word of each sequence after the others."""
+    n, length = sequences.shape
+    if not n:
+        return np.empty(0)
+    scores = model.score_ids(sequences.astype(np.int32).reshape(-1), np.arange(n + 1) * length)
+    found: Floats = 10.0 ** scores[length - 1 :: length]
+    return found
+
+
+def _rows(model: Model, p: int, contexts: Array) -> Floats:
+    """The values of some contexts of pattern {1 … p}, by their places in its table."""
+    pattern = Pattern.contiguous(p)
+    first = int(model.counts.tables.places[model.counts.index(pattern), FIRST_ROW])
+    values: Floats = model.parts.derived["row_values"][first + (model.counts.contexts(pattern)[contexts] & ROW_MASK)]
+    return values
+
+
+def write_arpa(model: Model | BackoffModel, path: str | Path) -> None:
+    """Write a model as an ARPA file, aside and renamed; compressed where its name ends in `.gz`."""
+    backoff = as_backoff(model) if isinstance(model, Model) else model
+    target = Path(path)
+    with written_aside(target) as raw:
+        stream = gzip.GzipFile("", "wb", 6, raw, 0) if target.suffix == ".gz" else raw
+        for part in arpa_text(backoff):
+            stream.write(part.encode("utf-8", "surrogatepass"))
+        if stream is not raw:
+            cast("IO[bytes]", stream).close()
+
+
+def arpa_text(model: BackoffModel) -> Iterator[str]:
+    """An ARPA file, some lines at a time."""
+    grams, words = model.grams, list(model.vocabulary)
+    yield "\\data\\\n" + "".join(f"ngram {k}={n}\n" for k, n in enumerate(grams.sizes(), 1))
+    ids = np.empty((1, 0), np.int64)
+    for length, (first, last) in enumerate(pairwise(grams.base), 1):
+        yield f"\n\\{length}-grams:\n"
+        ids = word_ids(grams.base, grams.words, grams.children, length, ids)
+        for begin in range(first, last, _LINES):
+            part = range(begin, min(begin + _LINES, last))
+            yield _lines(ids[begin - first : part.stop - first], grams, part, words, length < grams.order)
+    yield "\n\\end\\\n"
+
+
+def _lines(ids: Array, grams: Grams, part: range, words: list[str], with_backoff: bool) -> str:
+    probs = grams.log10_probs[part.start : part.stop].tolist()
+    backoffs = grams.log10_backoffs[part.start : part.stop].tolist()
+    texts = (" ".join([words[i] for i in gram]) for gram in ids.tolist())
+    if not with_backoff:
+        return "".join(f"{p:.8g}\t{text}\n" for p, text in zip(probs, texts, strict=True))
+    return "".join(f"{p:.8g}\t{text}\t{b:.8g}\n" for p, text, b in zip(probs, texts, backoffs, strict=True))

@@ -1,0 +1,102 @@
+"""A backoff model: probabilities and backoffs of grams, what an ARPA file holds.
+
+    P(w | context) = the probability of the gram, where it is there,
+                     else the backoff of the context times P(w | context without its oldest word)
+
+A context that is not there has the backoff 1. A word that is not there is `<unk>`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.kernels import backoff as kernels
+from gapgram.kernels.lookup import availability
+from gapgram.queries.language_model import Begins, Floats, Ids, Queries, Sentence
+from gapgram.text.vocabulary import Vocabulary
+
+Array = npt.NDArray[np.int64]
+
+NEVER = -99.0  # log10 of the probability of <s>, as SRILM writes it
+
+
+@dataclass(frozen=True)
+class Grams:
+    """The arrays of `kernels.backoff`: a tree of grams with their probabilities and backoffs."""
+
+    base: Array
+    words: Array
+    children: Array
+    log10_probs: Floats
+    log10_backoffs: Floats
+
+    @property
+    def order(self) -> int:
+        """The length of the longest gram."""
+        return len(self.base) - 1
+
+    def sizes(self) -> list[int]:
+        """How many grams of each length there are."""
+        return np.diff(self.base).tolist()  # type: ignore[no-any-return]
+
+
+class BackoffModel(Queries):
+    """A model read from an ARPA file, or made from a modified Kneser-Ney model.
+
+    It answers what `gapgram.Model` answers; its distributions sum to one as exactly as the file's figures do.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, grams: Grams, source: str, path: Path | None = None) -> None:
+        self._vocabulary, self.grams, self._source, self._path = vocabulary, grams, source, path
+
+    @property
+    def order(self) -> int:
+        """A prediction sees at most order - 1 earlier words."""
+        return self.grams.order
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words the model knows, and their ids."""
+        return self._vocabulary
+
+    @property
+    def path(self) -> Path | None:
+        """The file of the model, if it has one."""
+        return self._path
+
+    @property
+    def signature(self) -> str:
+        """What every figure of this model depends on."""
+        return self._source
+
+    def positions(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
+        """log10 of the probability of each position of sequences of word ids; 0 for `<s>`."""
+        return self.located(ids, begins)[0]
+
+    def located(
+        self, ids: npt.NDArray[np.integer[Any]], begins: npt.NDArray[np.integer[Any]]
+    ) -> tuple[Floats, Array]:
+        """(log10 of the probability, length of the gram that it comes from) of each position."""
+        stream, bounds, g = np.asarray(ids, np.int32), np.asarray(begins, np.int64), self.grams
+        out, lengths = np.empty(stream.size), np.empty(stream.size, np.int64)
+        available = availability(stream, bounds, self.order)
+        kernels.score_positions(
+            stream, available, self.order, g.words, g.children, g.log10_probs, g.log10_backoffs, out, lengths
+        )
+        return out, lengths
+
+    def distribution(self, context: Sentence = ()) -> Floats:
+        """P(· | context) as an array over the ids of the vocabulary."""
+        g = self.grams
+        out: Floats = kernels.distribution(
+            self.context_ids(context), self.order, g.base, g.words, g.children, g.log10_probs, g.log10_backoffs
+        )
+        return out
+
+    def __repr__(self) -> str:
+        return f"<BackoffModel {self.signature}>"

@@ -1,0 +1,189 @@
+"""A linear mixture of models: P(w | context) = λ1·P1(w | context) + λ2·P2(w | context) + …
+
+The models may know different words. The vocabulary is that of all of them; what a model gives to `<unk>` it
+spreads evenly over the words that only others know and over `<unk>` itself, so that the mixture sums to one.
+A mixture is saved as a small JSON file that names the files of its models.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from gapgram.errors import ModelFileError, TextError, UsageError
+from gapgram.kernels.mixing import mix
+from gapgram.queries.language_model import Begins, Floats, Ids, Queries, Sentence
+from gapgram.system.atomic_file import check_place, written_aside
+from gapgram.text import corpus as text
+from gapgram.text.vocabulary import SPECIAL, START, Vocabulary
+
+FORMAT = "gapgram mixture 1"
+ROUNDS, ENOUGH = 200, 1e-7  # of expectation maximisation, and the change of a weight that ends it
+
+_START = SPECIAL.index(START)
+
+
+class Part(Protocol):
+    """What is needed of a model that is mixed."""
+
+    @property
+    def order(self) -> int: ...
+    @property
+    def vocabulary(self) -> Vocabulary: ...
+    @property
+    def signature(self) -> object: ...
+    @property
+    def path(self) -> Path | None: ...
+    def score_ids(self, ids: Ids, begins: Begins, *, threads: int | None = None) -> Floats: ...
+    def distribution(self, context: Any = ()) -> Floats: ...
+
+
+@dataclass(frozen=True)
+class _Translation:
+    """For each word of the mixture its id in one model, and log10 of its part of what that id gets."""
+
+    ids: Ids
+    log10_parts: Floats
+
+    @classmethod
+    def of(cls, words: Sequence[str], vocabulary: Vocabulary) -> _Translation:
+        ids = vocabulary.ids(words)
+        parts = np.zeros(len(words))
+        parts[ids == 0] = -np.log10(np.count_nonzero(ids == 0))
+        return cls(ids, parts)
+
+
+class Mixture(Queries):
+    """Several models as one; it answers what `gapgram.Model` answers.
+
+    >>> import gapgram
+    >>> a = gapgram.train(sentences=["the cat sat", "a cat ran"] * 9, order=2, model="mkn")
+    >>> b = gapgram.train(sentences=["the dog sat", "a dog ran"] * 9, order=3, model="mkn")
+    >>> both = Mixture([a, b], [0.5, 0.5])
+    >>> both.order, float(both.distribution("the").sum().round(9))
+    (3, 1.0)
+    """
+
+    def __init__(self, models: Sequence[Part], weights: Sequence[float], path: Path | None = None) -> None:
+        self.models, self.weights, self._path = tuple(models), _checked(models, weights), path
+        known = dict.fromkeys(word for model in models for word in model.vocabulary)
+        words = [*SPECIAL, *(word for word in known if word not in SPECIAL)]
+        self._vocabulary = Vocabulary.of(words[len(SPECIAL) :])
+        self._translations = [_Translation.of(words, model.vocabulary) for model in models]
+
+    @property
+    def order(self) -> int:
+        """The largest of the models' orders."""
+        return max(model.order for model in self.models)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words that at least one model knows."""
+        return self._vocabulary
+
+    @property
+    def path(self) -> Path | None:
+        """The file of the mixture, once it has one."""
+        return self._path
+
+    @cached_property
+    def signature(self) -> str:
+        """The weights and what they weigh."""
+        parts = (f"{w:.6f}*({m.signature})" for w, m in zip(self.weights, self.models, strict=True))
+        return "mixture:" + "+".join(parts)
+
+    def scores_of_models(self, ids: Ids, begins: Begins, *, threads: int | None = None) -> Floats:
+        """[model, position]: log10 of the probability of each position under each model."""
+        parts = zip(self.translated(ids), self._translations, strict=True)
+        return np.stack([
+            model.score_ids(own, begins, threads=threads) + t.log10_parts[ids] for (model, own), t in parts
+        ])  # fmt: skip
+
+    def translated(self, ids: Ids) -> list[tuple[Part, Ids]]:
+        """Each model with the ids that it has for these words of the mixture."""
+        return [(model, t.ids[ids]) for model, t in zip(self.models, self._translations, strict=True)]
+
+    def positions(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
+        """log10 of the probability of each position of sequences of word ids; 0 for `<s>`."""
+        scores = self.scores_of_models(ids, begins, threads=threads)
+        out: Floats = mix(scores, self.weights)
+        out[ids == _START] = 0.0
+        return out
+
+    def distribution(self, context: Sentence = ()) -> Floats:
+        """P(· | context) as an array over the ids of the vocabulary; it sums to one."""
+        out = np.zeros(len(self.vocabulary))
+        for weight, model, t in zip(self.weights, self.models, self._translations, strict=True):
+            out += weight * model.distribution(context)[t.ids] * 10.0**t.log10_parts
+        return out
+
+    def save(self, path: str | Path) -> None:
+        """Write a file that names the models' files, relative to its own place, and their weights."""
+        check_place(path, [model.path for model in self.models if model.path is not None])
+        entries = []
+        for model, weight in zip(self.models, self.weights.tolist(), strict=True):
+            if model.path is None:
+                raise ModelFileError("a mixture names the files of its models: save them first")
+            place = os.path.relpath(model.path, Path(path).resolve().parent)
+            entries.append({"path": place, "weight": weight, "signature": str(model.signature)})
+        with written_aside(Path(path)) as file:
+            file.write(json.dumps({"format": FORMAT, "models": entries}, indent=2).encode() + b"\n")
+        self._path = Path(path).resolve()
+
+    def __repr__(self) -> str:
+        return f"<Mixture {self.signature}>"
+
+
+def _checked(models: Sequence[Part], weights: Sequence[float]) -> Floats:
+    out = np.array(weights, float)
+    if len(models) < 2 or len(out) != len(models):
+        raise UsageError(f"{len(models)} models and {len(out)} weights: expected two models or more, a weight for each")
+    if not (out >= 0).all() or abs(out.sum() - 1) > 1e-6:
+        raise UsageError(f"weights {', '.join(map(str, weights))}: expected none below 0, and a sum of 1")
+    normed: Floats = out / out.sum()
+    return normed
+
+
+def tune(
+    models: Sequence[Part],
+    texts: text.Paths,
+    *,
+    rules: text.TextRules | None = None,
+    threads: int | None = None,
+) -> Mixture:
+    """The mixture that gives a text the highest probability, found by expectation maximisation."""
+    even = Mixture(models, [1 / max(1, len(models))] * len(models))
+    blocks = text.blocks_of_files(texts)
+    parts = []
+    for part in text.encode(blocks, even.vocabulary, rules or text.TextRules(special="unk")):
+        begins = np.append(np.flatnonzero(part.ids == _START), part.ids.size)
+        parts.append(even.scores_of_models(part.ids, begins, threads=threads)[:, part.ids != _START])
+    if not parts or not sum(p.shape[1] for p in parts):
+        raise TextError(f"{texts}: no sentence in it: expected one sentence a line")
+    return Mixture(models, best_weights(np.concatenate(parts, axis=1)).tolist())
+
+
+def best_weights(log10_probs: Floats) -> Floats:
+    """The weights that maximise the sum of log Σ λi·Pi, for [model, position] probabilities.
+
+    >>> best_weights(np.log10([[0.2, 0.2, 0.1], [0.2, 0.1, 0.2]])).round(3).tolist()
+    [0.5, 0.5]
+    """
+    # Only the ratio of the models matters at a position; the largest is 1, so that none is lost.
+    probs = 10.0 ** (log10_probs - log10_probs.max(axis=0))
+    weights = np.full(len(probs), 1 / len(probs))
+    for _ in range(ROUNDS):
+        shares = weights[:, None] * probs
+        new = (shares / shares.sum(axis=0)).mean(axis=1)
+        change, weights = np.abs(new - weights).max(), new
+        if change < ENOUGH:
+            break
+    normed: Floats = weights / weights.sum()
+    return normed

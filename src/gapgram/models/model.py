@@ -1,0 +1,324 @@
+"""A frozen model: probabilities, scores, distributions, perplexity; in memory or mapped from one file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.compression.pruning.prune import prune
+from gapgram.compression.quantise import quantised
+from gapgram.counts.counts import Counts
+from gapgram.counts.layouts import COMPACT, layout_of
+from gapgram.errors import ModelFileError
+from gapgram.estimation.parts import ModelParts
+from gapgram.kernels.jit import entry
+from gapgram.kernels.lookup import availability
+from gapgram.kernels.model_arrays import ModelArrays
+from gapgram.kernels.score_text import score_lines
+from gapgram.kernels.scoring import score_positions
+from gapgram.kernels.shares import distribution
+from gapgram.kernels.stepping import score_last
+from gapgram.kernels.words import ALLOW_UNKNOWN, SPECIAL_FOUND
+from gapgram.models import file as model_file
+from gapgram.queries.explain import Explanation, explain
+from gapgram.queries.language_model import Begins, Floats, Ids, Queries, Sentence
+from gapgram.queries.predict import Prediction, Predictor
+from gapgram.queries.states import State, Stepper
+from gapgram.signature import Signature
+from gapgram.system.parallel import checked_threads, parallel_map
+from gapgram.text import corpus as text
+from gapgram.text.files import Block
+from gapgram.text.vocabulary import Vocabulary
+
+_CHUNK = 1 << 13  # words that one thread scores at a time
+_CHUNK_BYTES = 1 << 17  # of text; encoding and scoring share a cache, and less often taken turns is faster
+_RULES = text.TextRules(special="unk")
+
+
+class Model(Queries):
+    """An n-gram model that may skip words. Made by `gapgram.train` or `gapgram.load`; never changed.
+
+    >>> import gapgram
+    >>> model = gapgram.train(sentences=["the cat sat", "the dog sat", "a cat ran"] * 9, order=3, model="mkn")
+    >>> model.order, "cat" in model.vocabulary
+    (3, True)
+    >>> float(model.distribution(["the"]).sum().round(9))
+    1.0
+    >>> model.score("the cat sat") > model.score("sat cat the")
+    True
+    """
+
+    def __init__(self, parts: ModelParts, path: Path | None = None) -> None:
+        self._parts, self._path = parts, path
+        for array in parts.arrays().values():
+            array.flags.writeable = False
+
+    @classmethod
+    def load(cls, path: str | Path, *, verify: bool | None = None, most_resident: int | None = None) -> Model:
+        """Map a model file. Large files are checked in full only if `verify`.
+
+        most_resident: what is read of the file from end to end is given back when the process holds more bytes.
+        """
+        return cls(model_file.read(path, verify=verify, most_resident=most_resident), Path(path).resolve())
+
+    def save(self, path: str | Path, *, layout: str | None = None) -> None:
+        """Write the model to one file, aside and renamed; in its own layout, or in `fast` or `compact`."""
+        model_file.write(path, self._parts, layout)
+        if self._path is None or layout in (None, self.layout):
+            self._path = Path(path).resolve()
+
+    def save_quantised(self, path: str | Path, bits: int) -> None:
+        """Write the model `quantised(bits)` to a file without holding it in memory."""
+        model_file.write_made(path, self._parts, COMPACT, lambda room: quantised(self._parts, bits, room))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._path is None:
+            raise ModelFileError("a model is pickled by the path of its file: save it first")
+        return type(self).load, (str(self._path),)
+
+    @property
+    def layout(self) -> str:
+        """How its tables lie: `fast` or `compact`."""
+        return layout_of(self.counts.tables)
+
+    def with_layout(self, layout: str) -> Model:
+        """The same model in the layout `fast` or `compact`; it gives the same probabilities, bit for bit."""
+        return Model(self._parts.in_layout(layout))
+
+    def quantised(self, bits: int) -> Model:
+        """A compact model whose patterns have at most 2**bits different counts each; it is only nearly this one."""
+        return Model(quantised(self._parts, bits))
+
+    @property
+    def path(self) -> Path | None:
+        """The file of the model, once it has one."""
+        return self._path
+
+    @property
+    def order(self) -> int:
+        """A prediction sees at most order - 1 earlier words."""
+        return self.counts.lattice.order
+
+    @property
+    def counts(self) -> Counts:
+        """The counts the model was made from."""
+        return self._parts.counts
+
+    @property
+    def parts(self) -> ModelParts:
+        """Everything the model file holds."""
+        return self._parts
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words the model knows, and their ids."""
+        return self.counts.vocabulary
+
+    @property
+    def name(self) -> str:
+        """The estimator: `mkn` or `glm`."""
+        return self._parts.name
+
+    @property
+    def signature(self) -> Signature:
+        """What every figure of this model depends on."""
+        lattice, info = self.counts.lattice, self.counts.text
+        return Signature(
+            order=self.order,
+            model=self.name,
+            lattice=str(lattice).replace(" ", ",") if lattice.name == "custom" else lattice.name,
+            classes=self.counts.classes_digest,
+            weights=self._parts.weights.name,
+            discounts=str(self._parts.discounts),
+            vocabulary=info.rule,
+            pruned=self.counts.pruned,
+            corpus=info.digest,
+            counts=f"quantised={self.counts.quantised}" if self.counts.quantised else "",
+        )
+
+    @cached_property
+    def arrays(self) -> ModelArrays:
+        """What kernels take."""
+        arrays = self._parts.arrays()
+        return ModelArrays(self.counts.tables, *(arrays[name] for name in ModelArrays._fields[1:]))
+
+    @cached_property
+    def uniform(self) -> float:
+        """The probability of a word when nothing is known: `<s>` is never predicted."""
+        return 1.0 / (len(self.vocabulary) - 1)
+
+    def distribution(self, context: Sentence = ()) -> Floats:
+        """P(· | context) as an array over the ids of the vocabulary; it sums to one."""
+        ids = np.append(self.context_ids(context), np.int32(0))
+        out: Floats = distribution(ids, self.order, self.uniform, self.arrays)
+        return out
+
+    @cached_property
+    def _predictor(self) -> Predictor:
+        return Predictor(self)
+
+    def predict(
+        self, context: Sentence = (), k: int = 10, *, prefix: str = "", special: bool = False
+    ) -> list[Prediction]:
+        """The k most probable next words, exactly; only those that start with `prefix`.
+
+        special: `<unk>` and `</s>` may be among them.
+        """
+        return self._predictor.predict(context, k, prefix=prefix, special=special)
+
+    def explain(self, context: Sentence, word: str) -> Explanation:
+        """Where P(word | context) comes from: what each pattern of the lattice contributes."""
+        return explain(self, word, context)
+
+    def pruned(
+        self, *, counts: str | None = None, size: str | int | None = None, keep: float | None = None
+    ) -> Model:
+        """A model with fewer grams, whose distributions still sum to one; this one where it is small enough already.
+
+        counts: "0,0,1" drops grams of three words and more that occur once or never more, "111=1,1011=2" those of
+            these patterns; gaps are no words, and single words stay.
+        size: bytes, or a size such as "10M", that its file may have; the grams go that the model loses least with.
+        keep: the part of the model's own size.
+
+        >>> import gapgram
+        >>> model = gapgram.train(sentences=["the cat sat", "the dog sat", "a cat ran"] * 9, order=3, model="mkn")
+        >>> small = model.pruned(counts="0,0,9")
+        >>> small.counts.size(gapgram.Pattern.parse("111")), small.signature.pruned
+        (0, 'counts=0,0,9')
+        """
+        parts = prune(self._parts, counts=counts, size=size, keep=keep)
+        return self if parts is self._parts else Model(parts)
+
+    def save_pruned(
+        self,
+        path: str | Path,
+        *,
+        counts: str | None = None,
+        size: str | int | None = None,
+        keep: float | None = None,
+        layout: str | None = None,
+    ) -> bool:
+        """Write the model `pruned(…)` to a file, in a layout; returns whether anything was pruned.
+
+        A model that was opened with a limit of memory is pruned through temporary files beside the new one.
+        """
+        place = Path(path).resolve()
+        with TemporaryDirectory(prefix=f".{place.name}.", suffix=".work", dir=place.parent) as folder:
+            parts = prune(self._parts, counts=counts, size=size, keep=keep, folder=Path(folder))
+            model_file.write(path, parts, layout)
+        return parts is not self._parts
+
+    @cached_property
+    def stepper(self) -> Stepper:
+        """What `begin`, `nothing` and `extend` are made of."""
+        return Stepper(self)
+
+    @cached_property
+    def _beginning(self) -> State:
+        return self.stepper.after_start()
+
+    def begin(self) -> State:
+        """The state at the beginning of a sentence, after `<s>`."""
+        return self._beginning
+
+    def nothing(self) -> State:
+        """The state in which nothing is known of what came before."""
+        return self.stepper.nothing()
+
+    def extend(self, state: State, word: str | int) -> tuple[float, State]:
+        """(log10 P(word | state), the state after the word); the word may be given by its id.
+
+        Looks up what the new word alone adds; the score has the bits of `score_ids`.
+        """
+        return self.stepper.extend(state, word)
+
+    def extend_many(
+        self, states: Sequence[State], words: Sequence[str | int] | Ids, *, threads: int | None = None
+    ) -> tuple[Floats, list[State]]:
+        """`extend` for many states, a word for each: (scores, states after the words); large beams on all cores."""
+        return self.stepper.extend_many(states, self.step_ids(states, words), checked_threads(threads))
+
+    def log10_prob(self, word: str, context: Sentence = ()) -> float:
+        """log10 P(word | context); the context is a list of words, oldest first, `<s>` allowed as its first."""
+        ids = np.append(self.context_ids(context), np.int32(self.step_id(word)))
+        return float(self._score_last(ids, self.order, self.uniform, self.arrays))
+
+    @cached_property
+    def _score_last(self) -> Callable[..., float]:
+        return entry(score_last, np.empty(1, np.int32), self.order, self.uniform, self.arrays)
+
+    def score(self, sentence: Sentence, bos: bool = True, eos: bool = True) -> float:
+        """log10 of the probability of a sentence.
+
+        bos: the sentence starts after `<s>`; otherwise nothing is known before its first word.
+        eos: the end of the sentence, `</s>`, is predicted too.
+        """
+        return float(self._scored(text.block_of_sentence(sentence), bos, eos)[1][0])
+
+    def scores(self, sentence: Sentence, bos: bool = True, eos: bool = True) -> Floats:
+        """log10 of the probability of each word of a sentence, and of its end if `eos`."""
+        return self._scored(text.block_of_sentence(sentence), bos, eos)[0][int(bos) :]
+
+    def score_many(
+        self, sentences: Iterable[Sentence], bos: bool = True, eos: bool = True, *, threads: int | None = None
+    ) -> Floats:
+        """The scores of many sentences, on all cores."""
+        blocks = text.blocks_of_sentences(sentences, size=_CHUNK_BYTES)
+        done = parallel_map(lambda block: self._scored(block, bos, eos)[1], blocks, checked_threads(threads))
+        return np.concatenate([np.empty(0), *done])
+
+    def _scored(self, block: Block, bos: bool, eos: bool) -> tuple[Floats, Floats]:
+        """(the scores of all positions, the sum of each line) of lines of text."""
+        data = text.text_of(block, _RULES)
+        status, stopped, scores, _, sums = self._score_lines(
+            data, ALLOW_UNKNOWN, bool(bos), bool(eos), *self._text_arguments
+        )
+        if status == SPECIAL_FOUND:
+            raise text.special_word(block, data, stopped, _RULES)
+        return scores, sums
+
+    @cached_property
+    def _text_arguments(self) -> tuple[Any, ...]:
+        words = self.vocabulary
+        return words.slots, words.pool, words.offsets, self.order, self.uniform, self.arrays
+
+    @cached_property
+    def _score_lines(self) -> Callable[..., tuple[int, int, Floats, Begins, Floats]]:
+        """The kernel for this model's types."""
+        example = np.frombuffer(b"\n", np.uint8)
+        return entry(score_lines, example, ALLOW_UNKNOWN, True, True, *self._text_arguments)
+
+    def positions(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
+        """log10 of the probability of every position, in chunks of whole sequences, a chunk a thread."""
+        ids, out = np.ascontiguousarray(ids, np.int32), np.empty(ids.size)
+        available = availability(ids, begins, self.order)
+
+        def work(bounds: tuple[int, int]) -> None:
+            a, b = bounds
+            self._score_positions(ids[a:b], available[a:b], self.uniform, self.arrays, out[a:b])
+
+        for _ in parallel_map(work, _chunks(begins), checked_threads(threads)):
+            pass
+        return out
+
+    @cached_property
+    def _score_positions(self) -> Callable[..., None]:
+        example = np.empty(0, np.int32), np.empty(0, np.int16)
+        return entry(score_positions, *example, self.uniform, self.arrays, np.empty(0))
+
+    def __repr__(self) -> str:
+        return f"<Model {self.signature}>"
+
+
+def _chunks(begins: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Bounds of runs of whole sequences, each of about as many words as a thread takes at a time."""
+    goals = np.arange(0, int(begins[-1]), _CHUNK)
+    cuts = np.unique(np.append(begins[np.searchsorted(begins, goals)], begins[-1])).tolist()
+    return list(pairwise(cuts))

@@ -1,0 +1,95 @@
+"""Sentences drawn from a model, word by word, each from the model's whole distribution.
+
+`<unk>` is no word to write, so that words are drawn given that they are known; a sentence ends where `</s>`
+is drawn. A temperature T raises probabilities to the power 1/T: below 1 the text becomes more ordinary,
+above 1 more surprising. With `top_k` only the k most probable words (the end of the sentence among them)
+may be drawn. The same seed gives the same sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.errors import UsageError
+from gapgram.queries.predict import Distributing, heads
+from gapgram.text.vocabulary import END, SPECIAL, START, UNKNOWN
+
+Floats = npt.NDArray[np.float64]
+
+_END, _UNKNOWN = SPECIAL.index(END), SPECIAL.index(UNKNOWN)
+
+
+def generate(
+    model: Distributing,
+    n: int = 1,
+    *,
+    begin: str | Sequence[str] = (),
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    max_words: int = 100,
+    seed: int = 1,
+) -> Iterator[list[str]]:
+    """`n` sentences, each a list of words, cut off after `max_words`.
+
+    begin: the words that every sentence begins with.
+
+    >>> import gapgram
+    >>> model = gapgram.train(sentences=["the cat sat", "the dog sat", "a cat ran"] * 9, order=3, model="mkn")
+    >>> [" ".join(words) for words in generate(model, begin="the dog", top_k=1)]
+    ['the dog sat']
+    """
+    _check(n, temperature, top_k, max_words)
+    first = begin.split() if isinstance(begin, str) else list(begin)
+    draw = np.random.default_rng(seed)
+    for _ in range(n):
+        words = list(first)
+        while len(words) < max_words:
+            chances = sharpened(model.distribution([START, *words]), temperature, top_k)
+            word = pick(chances, draw.random())
+            if word == _END:
+                break
+            words.append(model.vocabulary[word])
+        yield words
+
+
+def sharpened(distribution: Floats, temperature: float, top_k: int | None) -> Floats:
+    """What words are drawn by, not yet summing to one.
+
+    >>> sharpened(np.array([0.2, 0.0, 0.1, 0.4, 0.3]), 0.5, 2).round(2).tolist()
+    [0.0, 0.0, 0.0, 1.0, 0.56]
+    """
+    chances = distribution.copy()
+    chances[_UNKNOWN] = 0.0
+    if top_k is not None:
+        kept = heads(np.arange(chances.size), chances, top_k)
+        masked = np.zeros_like(chances)
+        masked[kept] = chances[kept]
+        chances = masked
+    if temperature != 1.0:
+        # Divided by the largest, so that no low temperature makes all of them vanish.
+        chances = (chances / chances.max()) ** (1.0 / temperature)
+    return chances
+
+
+def pick(chances: Floats, u: float) -> int:
+    """The place that a number u, 0 ≤ u < 1, falls on when chances lie one after the other.
+
+    >>> [pick(np.array([0.0, 1.0, 0.0, 3.0]), u) for u in (0.0, 0.24, 0.25, 0.99)]
+    [1, 1, 3, 3]
+    """
+    ends = np.cumsum(chances)
+    return int(np.searchsorted(ends, u * ends[-1], side="right"))
+
+
+def _check(n: int, temperature: float, top_k: int | None, max_words: int) -> None:
+    if n < 1:
+        raise UsageError(f"{n} sentences: expected 1 or more")
+    if not 0 < temperature < float("inf"):
+        raise UsageError(f"temperature {temperature}: expected a number above 0; 1 draws from the model as it is")
+    if top_k is not None and top_k < 1:
+        raise UsageError(f"top k {top_k}: expected 1 or more")
+    if max_words < 1:
+        raise UsageError(f"at most {max_words} words: expected 1 or more")

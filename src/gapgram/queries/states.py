@@ -1,0 +1,177 @@
+"""States between words: what a decoder keeps of a hypothesis, to score one more word after it.
+
+Two states are equal where the model knows that every continuation has the same probabilities: words that no context
+of the model can see any more leave nothing behind. Equal states give the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.errors import UsageError
+from gapgram.kernels import stepping as kernels
+from gapgram.kernels.jit import entry
+from gapgram.kernels.model_arrays import BACKOFF, HasArrays, ModelArrays
+from gapgram.kernels.scoring import only_chains
+from gapgram.kernels.tables import FIRST_ROW, N_GRAMS, NEAREST, OF_CLASSES, REACH, TAIL
+from gapgram.kernels.words import START
+from gapgram.system.parallel import parallel_map
+
+Floats = npt.NDArray[np.float64]
+Ids = npt.NDArray[np.int32]
+Array = npt.NDArray[np.int64]
+
+BEAM = 256  # states that one call of the kernel takes
+MANY = 4 * BEAM  # states from which on threads are worth their while
+REMEMBERED = 1 << 16  # words and their ids
+
+_new = tuple.__new__  # a third of the time that State(…) takes
+
+
+class State(NamedTuple):
+    """What is known before the next word. Immutable, some hundred bytes, compared and hashed by what it holds.
+
+    Made by a model's `begin`, `nothing` and `extend`, and of use to that model alone.
+    """
+
+    key: bytes
+
+
+class Source(HasArrays, Protocol):
+    """What is needed of a model."""
+
+    def step_id(self, word: str | int) -> int: ...
+
+
+class Stepper:
+    """Steps of one model. Safe to share between threads."""
+
+    def __init__(self, model: Source) -> None:
+        self.order, self.uniform, self.arrays = model.order, model.uniform, model.arrays
+        self.plan = plan_of(model.arrays, model.order)
+        most = int(self.arrays.tables.places[:, N_GRAMS].max())
+        self.kind = np.dtype(np.int32 if most < 1 << 31 else np.int64)
+        self.width = int(kernels.width_of(self.plan, self.order))
+        self._bytes = self.width * self.kind.itemsize
+        self._constants = self.plan, self.order, self.uniform, self.arrays
+        self._model, self._ids = model, dict[str | int, int]()
+
+    def nothing(self) -> State:
+        """The state in which nothing is known."""
+        key = np.full(self.width, -1, self.kind)
+        key[: self.width - len(self.plan.slots)] = 0
+        return State(key.tobytes())
+
+    def after_start(self) -> State:
+        """The state after `<s>`."""
+        return self._step(self.nothing(), START)[2]
+
+    def extend(self, state: State, word: str | int) -> tuple[float, State]:
+        """(log10 P(word | state), the state after it)."""
+        found = self._ids.get(word)
+        score, _, after = self._step(state, self._id(word) if found is None else found)
+        return score, after
+
+    def extend_with_length(self, state: State, word: str | int) -> tuple[float, int, State]:
+        """As `extend`, with the length of the longest contiguous gram that was found."""
+        return self._step(state, self._id(word))
+
+    def _step(self, state: State, word: int) -> tuple[float, int, State]:
+        if len(state.key) != self._bytes:
+            raise _other_model()
+        out = np.empty(self.width, self.kind)
+        score, length = self._extend_one(state.key, word, *self._constants, out)
+        return score, length, _new(State, (out.tobytes(),))
+
+    def _id(self, word: str | int) -> int:
+        """The id of a word, remembered: decoders ask for few words often."""
+        found = self._ids.get(word)
+        if found is None:
+            if len(self._ids) >= REMEMBERED:
+                self._ids.clear()
+            found = self._ids[word] = self._model.step_id(word)
+        return found
+
+    def extend_many(self, states: Sequence[State], words: Ids, threads: int) -> tuple[Floats, list[State]]:
+        """As `extend`, a word for each state."""
+        n, size = words.size, self._bytes
+        joined = b"".join([state.key for state in states])
+        if any(len(state.key) != size for state in states):
+            raise _other_model()
+        keys = np.frombuffer(joined, self.kind).reshape(n, self.width)
+        out, scores, lengths = np.empty_like(keys), np.empty(n), np.empty(n, np.int64)
+
+        def work(a: int) -> None:
+            b = min(a + BEAM, n)
+            kernels.extend(
+                keys[a:b], words[a:b], BEAM, self.plan, self.order, self.uniform, self._spread_arrays,
+                out[a:b], scores[a:b], lengths[a:b],
+            )  # fmt: skip
+
+        for _ in parallel_map(work, range(0, n, BEAM), threads if n > MANY else 1):
+            pass
+        data = out.tobytes()
+        return scores, [_new(State, (data[a : a + size],)) for a in range(0, n * size, size)]
+
+    @cached_property
+    def _extend_one(self) -> Callable[..., tuple[float, int]]:
+        """The kernel for this model's types: asking for them takes longer than a step."""
+        example = np.empty(self.width, self.kind)
+        return entry(kernels.extend_one, bytes(self._bytes), 0, *self._constants, example)
+
+    @cached_property
+    def _spread_arrays(self) -> ModelArrays:
+        """The arrays for BEAM states side by side: what was d words ago lies d * BEAM columns back."""
+        places = self.arrays.tables.places.copy()
+        places[:, NEAREST] *= BEAM
+        places.flags.writeable = self.arrays.tables.places.flags.writeable
+        return self.arrays._replace(tables=self.arrays.tables._replace(places=places))
+
+
+def plan_of(arrays: ModelArrays, order: int) -> kernels.Plan:
+    """What states of a model hold: for each context the place it is found at, and where that will be looked for."""
+    places = arrays.tables.places
+    readers: dict[tuple[int, int], list[int]] = {}
+    for pattern in np.flatnonzero(places[:, REACH]).tolist():
+        tail, nearest = places[pattern, [TAIL, NEAREST]].tolist()
+        for distance in range(1, nearest + 1):
+            readers.setdefault((tail, distance), []).append(pattern)
+    slots = sorted(readers)
+    number = {slot: i for i, slot in enumerate(slots)}
+    columns = [(tail, distance, number.get((tail, distance - 1), -1)) for tail, distance in slots]
+    spans = np.zeros(len(places), np.int64)
+    spans[0] = 1
+    for pattern in np.flatnonzero((places[:, NEAREST] == 1) & (places[:, OF_CLASSES] == 0)).tolist():
+        if places[pattern, REACH] and spans[places[pattern, TAIL]]:
+            spans[pattern] = places[pattern, REACH] + 1
+    starts = np.diff(arrays.start_base)
+    return kernels.Plan(
+        slots=np.array(columns, np.int64).reshape(-1, 3),
+        reader_base=np.cumsum([0, *(len(readers[slot]) for slot in slots)]),
+        readers=np.array([p for slot in slots for p in readers[slot]], np.int64),
+        spans=spans,
+        gated=arrays.gate_table.size > 0 and bool((starts > 1).any()) and order > 1,
+        forgetful=is_forgetful(arrays),
+    )
+
+
+def is_forgetful(arrays: ModelArrays) -> bool:
+    """Whether a longer context that was never seen gives the bits of the shorter one: a chain, each value times 1.
+
+    So it is for modified Kneser-Ney. With gaps, or several patterns to start from, it matters that a word was there.
+    """
+    places, sizes = arrays.tables.places, np.diff(arrays.start_base)
+    if (sizes != 1).any() or not only_chains(arrays.edge_base) or (places[1:, NEAREST] != 1).any():
+        return False
+    unseen = arrays.row_values[places[:, FIRST_ROW], BACKOFF]
+    below: Any = [arrays.edge_to[arrays.edge_base[p]] for p in arrays.starts[1:]]
+    return bool((unseen[1:] == 1.0).all() and (np.array(below) == arrays.starts[:-1]).all())
+
+
+def _other_model() -> UsageError:
+    return UsageError("the state is that of another model: states are made by the model that they are for")

@@ -1,0 +1,75 @@
+"""What is in a model, as plain values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gapgram.counts.layouts import Parts, bits_of
+from gapgram.models.model import Model
+from gapgram.text.vocabulary import SPECIAL
+
+
+def model_info(model: Model) -> dict[str, Any]:
+    """Order, estimator, sizes, and for each pattern its grams, counts of counts and discounts."""
+    counts, text = model.counts, model.counts.text
+    grams = {str(p): counts.size(p) for p in counts.patterns}
+    report = model.parts.weights.report
+    return {
+        "order": model.order,
+        "model": model.name,
+        "lattice": counts.lattice.name,
+        "classes": max(0, len(counts.class_names) - len(SPECIAL)),
+        "weights": model.parts.weights.name,
+        "learned": {k: v for k, v in report.items() if k != "mean_weights"},
+        "patterns": [pattern_info(model, i) for i in range(len(counts.patterns))],
+        "grams": sum(grams.values()),
+        **size_info(model),
+        "vocabulary": len(model.vocabulary),
+        "words": text.words,
+        "sentences": text.sentences,
+        "pruned": counts.pruned,
+        "signature": str(model.signature),
+    }
+
+
+def size_info(model: Model) -> dict[str, Any]:
+    """The layout, the bytes, and how many a gram takes, in all and by what they hold."""
+    counts, arrays = model.counts, model.parts.arrays()
+    n_bytes = model.path.stat().st_size if model.path is not None else sum(a.nbytes for a in arrays.values())
+    grams = max(1, sum(counts.size(p) for p in counts.patterns))
+    parts = [bits_of(counts.tables, p) for p in range(len(counts.patterns))]
+    by_part = {name: sum(getattr(part, name) for part in parts) / 8 / grams for name in Parts._fields}
+    by_part["vocabulary"] = sum(array.nbytes for name, array in arrays.items() if name.startswith("word")) / grams
+    return {
+        "layout": model.layout,
+        "quantised": counts.quantised or None,
+        "bytes": n_bytes,
+        "bytes_per_gram": n_bytes / grams,
+        "bytes_per_gram_by_part": by_part,
+    }
+
+
+def pattern_info(model: Model, i: int) -> dict[str, Any]:
+    """The figures of one pattern."""
+    counts, pattern = model.counts, model.counts.patterns[i]
+    d = model.parts.derived["discounts"][i]
+    return {
+        "pattern": str(pattern),
+        "words": pattern.describe(),
+        "grams": counts.size(pattern),
+        "bytes_per_gram": sum(bits_of(counts.tables, i)) / 8 / max(1, counts.size(pattern)),
+        "counts_of_counts": list(counts.counts_of_counts(pattern)),
+        "discounts": [float(d[1]), float(d[2]), float(d[3])],
+        "mean_weight": model.parts.weights.report.get("mean_weights", {}).get(str(pattern)),
+    }
+
+
+def class_info(model: Model, top: int) -> list[dict[str, Any]]:
+    """Each class, the most frequent first: its name, how many words it has, and its most frequent ones."""
+    derived, vocabulary = model.parts.derived, model.vocabulary
+    found = []
+    for number, name in enumerate(model.counts.class_names):
+        begin, end = derived["member_base"][number : number + 2]
+        members = [vocabulary[int(word)] for word in derived["members"][begin : min(end, begin + top)]]
+        found.append({"class": name, "words": int(end - begin), "most_frequent": members})
+    return found[len(SPECIAL) :]

@@ -1,0 +1,167 @@
+"""How good the predictions of a model are: accuracy, reciprocal rank, keystrokes saved.
+
+Every word of a text is predicted from the words before it in its line; ends of sentences are not words to
+type and are left out. A word that the model does not know is never predicted.
+
+Keystrokes are those of a keyboard that shows `SUGGESTIONS` words, which change with every letter. A word is
+picked as soon as it is shown, with one keystroke, which types the space too; otherwise each of its letters
+and the space is typed. The share saved is 1 - keystrokes / (letters and spaces of the text).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.errors import TextError
+from gapgram.kernels import topk
+from gapgram.kernels.rank import rivals
+from gapgram.models.model import Model
+from gapgram.queries.language_model import Ids, sentence_begins
+from gapgram.system.parallel import checked_threads
+from gapgram.system.progress import Progress
+from gapgram.text import corpus as text
+from gapgram.text.vocabulary import SPECIAL
+
+SUGGESTIONS = 3
+RANKS = (1, 3, 5, 10)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Sums over predicted words; two tallies add up."""
+
+    words: int = 0
+    unknown_words: int = 0
+    hits: tuple[int, ...] = (0,) * len(RANKS)
+    reciprocal_ranks: float = 0.0
+    letters: int = 0
+    keystrokes: int = 0
+
+    def __add__(self, other: Tally) -> Tally:
+        hits = tuple(a + b for a, b in zip(self.hits, other.hits, strict=True))
+        return Tally(
+            self.words + other.words,
+            self.unknown_words + other.unknown_words,
+            hits,
+            self.reciprocal_ranks + other.reciprocal_ranks,
+            self.letters + other.letters,
+            self.keystrokes + other.keystrokes,
+        )
+
+
+@dataclass(frozen=True)
+class PredictionQuality:
+    """The figures of one model on one text."""
+
+    words: int
+    unknown_words: int
+    accuracy: dict[str, float]
+    mean_reciprocal_rank: float
+    letters: int
+    keystrokes: int
+    keystrokes_saved: float
+    suggestions: int
+    signature: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """All figures by name, for JSON."""
+        return asdict(self)
+
+
+def word_tally(rivals_by_bytes: npt.NDArray[np.int64], word: bytes) -> Tally:
+    """The tally of one known word, given how many more probable words share so many of its first bytes.
+
+    After two letters of `then` one rival is left, so that it is shown: two letters and the pick.
+
+    >>> word_tally(np.array([7, 2, 0, 1, 0]), b"then")
+    Tally(words=1, unknown_words=0, hits=(0, 0, 0, 0), reciprocal_ranks=0.09090909090909091, letters=5, keystrokes=3)
+    """
+    left = np.cumsum(rivals_by_bytes[::-1])[::-1]  # rivals that share at least so many bytes
+    rank = int(left[0]) + 1
+    starts = [i for i, byte in enumerate(word) if byte & 0xC0 != 0x80]  # where letters begin in UTF-8
+    typed = next((n for n, at in enumerate(starts) if left[at] < SUGGESTIONS), len(starts))
+    hits = tuple(int(rank <= k) for k in RANKS)
+    return Tally(1, 0, hits, 1 / rank, len(starts) + 1, typed + 1)
+
+
+class _Judge:
+    """Predicts the words of one model's text."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.block_counts = np.zeros(topk.n_blocks(model.arrays.tables.places), np.int64)
+
+    def sentence(self, ids: Ids, words: Sequence[bytes]) -> Tally:
+        """The tally of one sentence; `ids` starts with `<s>`, words are what the text has after it."""
+        tally, model, vocabulary = Tally(), self.model, self.model.vocabulary
+        for i, word in enumerate(words, 1):
+            if ids[i] < len(SPECIAL):
+                letters = len(word.decode("utf-8", "replace")) + 1
+                tally += Tally(1, 1, (0,) * len(RANKS), 0.0, letters, letters)
+            else:
+                seen = ids[max(0, i - model.order + 1) : i + 1]
+                counts = rivals(
+                    seen, model.order, model.uniform, model.arrays, self.block_counts,
+                    vocabulary.pool, vocabulary.offsets,
+                )  # fmt: skip
+                tally += word_tally(counts, word)
+        return tally
+
+
+def judge(
+    model: Model,
+    texts: text.Paths,
+    *,
+    limit: int | None = None,
+    rules: text.TextRules | None = None,
+    threads: int | None = None,
+    shown: bool = False,
+) -> PredictionQuality:
+    """Predict every word of a text, or the words of its first `limit` sentences."""
+    judged, total = _Judge(model), Tally()
+    lines = _sentences(model, texts, limit, rules or text.TextRules(special="unk"))
+    with ThreadPoolExecutor(checked_threads(threads)) as pool, Progress("predicting", unit="line", shown=shown) as bar:
+        for tally in pool.map(lambda line: judged.sentence(*line), lines):
+            total += tally
+            bar.advance()
+    if not total.words:
+        raise TextError(f"{texts}: no sentence in it: expected one sentence a line")
+    return _quality(total, str(model.signature))
+
+
+def _quality(total: Tally, signature: str) -> PredictionQuality:
+    return PredictionQuality(
+        words=total.words,
+        unknown_words=total.unknown_words,
+        accuracy={f"top_{k}": n / total.words for k, n in zip(RANKS, total.hits, strict=True)},
+        mean_reciprocal_rank=total.reciprocal_ranks / total.words,
+        letters=total.letters,
+        keystrokes=total.keystrokes,
+        keystrokes_saved=1 - total.keystrokes / total.letters,
+        suggestions=SUGGESTIONS,
+        signature=signature,
+    )
+
+
+def _sentences(
+    model: Model, texts: text.Paths, limit: int | None, rules: text.TextRules
+) -> list[tuple[Ids, list[bytes]]]:
+    """The ids and the words of each sentence; special words that the rules leave out are in neither."""
+    skipped = {word.encode() for word in SPECIAL} if rules.special == "skip" else set()
+    out: list[tuple[Ids, list[bytes]]] = []
+    for block in text.checked(text.blocks_of_files(texts), rules):
+        lines = [[w for w in line.split() if w not in skipped] for line in block.data.split(b"\n")]
+        words = [line for line in lines if line]
+        for part in text.encode([block], model.vocabulary, rules):
+            bounds = pairwise(sentence_begins(part.ids).tolist())
+            out += [(part.ids[a:b], line) for (a, b), line in zip(bounds, words, strict=True)]
+        if limit is not None and len(out) >= limit:
+            return out[:limit]
+    return out

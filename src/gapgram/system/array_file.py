@@ -1,0 +1,361 @@
+"""One file of named arrays and a few plain values: mapped on opening, checksummed, never executed.
+
+    header      64 bytes: magic, version, kind, where the table is, its checksum, the file's size, and
+                the checksum of the header itself
+    sections    the arrays, each starting at a multiple of 64 bytes, zeros between them
+    table       JSON: the metadata, and for each section its name, type, shape, place and checksum
+                (which covers the zeros up to the next section, so that every bit of the file is covered)
+
+A file is written under another name beside its place, with a header that says `unfinished`, synced,
+given its header, synced, and renamed. Checksums are XXH3-64.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import mmap
+import os
+import struct
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+import xxhash
+
+from gapgram.errors import ModelFileError
+from gapgram.system.atomic_file import cannot_write, check_place, give_usual_permissions, written_aside
+from gapgram.system.mapped_pages import Pages
+
+VERSION = 2
+COUNTS, MODEL = 1, 2
+KINDS = {COUNTS: "counts", MODEL: "a model"}
+
+_MAGIC, _UNFINISHED = b"gapgram\n", b"gapgram?"
+_HEADER = struct.Struct("<8sIIQQQQQ8x")  # magic, version, kind, table at, table bytes, table sum, file bytes, own sum
+_ALIGN = 64
+_CHUNK = 1 << 22  # bytes read or written at a time
+_NOT_KNOWN = -1  # the checksum of a section that is still being filled
+# Bytes of files, and of sections of larger files, that are verified whenever a file is opened; the rest, the large
+# tables, by `verify`. Kernels trust all arrays but those.
+_VERIFIED_FILE = 64 << 20
+_VERIFIED_SECTION = 16 << 20
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Section:
+    """An array of the file and where it lies; `padded` bytes of it are under the checksum."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+    padded: int
+    checksum: int
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a file holds; the arrays are mapped, read-only."""
+
+    metadata: dict[str, Any]
+    arrays: Arrays
+    sections: tuple[Section, ...]
+    bytes: int
+    mapped: Mapped
+
+
+def write(
+    path: str | Path,
+    kind: int,
+    metadata: Mapping[str, Any],
+    arrays: Mapping[str, npt.NDArray[Any]],
+    *,
+    between: Callable[[], object] = bool,
+) -> None:
+    """Write a file aside, sync it and rename it; nothing is left behind if that fails.
+
+    between: called whenever a few megabytes are written.
+    """
+    with written_aside(Path(path)) as file:
+        file.write(_HEADER.pack(_UNFINISHED, VERSION, kind, 0, 0, 0, 0, 0))
+        sections = [_write_section(file, name, _bytes_of(array, between)) for name, array in arrays.items()]
+        _finish(file, kind, metadata, sections)
+
+
+def _finish(file: BinaryIO, kind: int, metadata: Mapping[str, Any], sections: Sequence[Section]) -> None:
+    """Write the table of contents, sync, and turn the header into that of a finished file."""
+    table = json.dumps(
+        {"metadata": metadata, "sections": [vars(s) for s in sections]}, sort_keys=True, ensure_ascii=False
+    ).encode()
+    at = file.tell()
+    file.write(table)
+    size = file.tell()
+    os.fsync(file.fileno())
+    file.seek(0)
+    file.write(_header(kind, at, table, size))
+
+
+def _header(kind: int, at: int, table: bytes, size: int) -> bytes:
+    fields = (_MAGIC, VERSION, kind, at, len(table), xxhash.xxh3_64_intdigest(table), size)
+    return _HEADER.pack(*fields, xxhash.xxh3_64_intdigest(_HEADER.pack(*fields, 0)))
+
+
+@dataclass(frozen=True)
+class Stream:
+    """An array that is never whole in memory: its chunks, in order, flattened."""
+
+    name: str
+    dtype: npt.DTypeLike
+    shape: tuple[int, ...]
+    chunks: Iterable[npt.NDArray[Any]]
+
+
+def _bytes_of(array: npt.NDArray[Any], between: Callable[[], object] = bool) -> Stream:
+    array = np.ascontiguousarray(array)
+
+    def chunks() -> Iterator[npt.NDArray[Any]]:
+        flat, step = array.reshape(-1), max(1, _CHUNK // array.itemsize)
+        for begin in range(0, flat.size, step):
+            yield flat[begin : begin + step]
+            between()
+
+    return Stream("", array.dtype, array.shape, chunks())
+
+
+def _write_section(file: BinaryIO, name: str, stream: Stream) -> Section:
+    offset, dtype, written = file.tell(), np.dtype(stream.dtype), 0
+    checksum = xxhash.xxh3_64()
+    for chunk in stream.chunks:
+        data = chunk.reshape(-1).view(np.uint8).data
+        checksum.update(data)
+        file.write(data)
+        written += data.nbytes
+    expected = dtype.itemsize * int(np.prod(stream.shape, dtype=np.int64))
+    if written != expected:
+        raise ValueError(f"section {name}: {written} bytes, expected {expected}")
+    padding = bytes(-written % _ALIGN)
+    checksum.update(padding)
+    file.write(padding)
+    return Section(name, dtype.str, stream.shape, offset, written + len(padding), checksum.intdigest())
+
+
+class Unfinished:
+    """A file under way, for contents that are never whole in memory; `write` gives the same bytes.
+
+    Sections are appended, as arrays or as streams, can be read back while the rest is worked out, and survive the
+    process: `state` is all that `resumed` needs. The file lies beside its final place until `finish`.
+    """
+
+    def __init__(self, path: str | Path, kind: int, aside: Path, sections: Sequence[Section] = ()) -> None:
+        self.path, self.kind, self.aside, self.sections = Path(os.path.realpath(path)), kind, aside, list(sections)
+
+    @classmethod
+    def new(cls, path: str | Path, kind: int) -> Unfinished:
+        """Begin a file."""
+        check_place(path)
+        place = Path(os.path.realpath(path))
+        try:
+            handle, name = tempfile.mkstemp(prefix=f".{place.name}.", suffix=".unfinished", dir=place.parent)
+            with os.fdopen(handle, "wb") as file:
+                file.write(_HEADER.pack(_UNFINISHED, VERSION, kind, 0, 0, 0, 0, 0))
+        except OSError as error:
+            raise cannot_write(place, error) from None
+        return cls(path, kind, Path(name))
+
+    @classmethod
+    def resumed(cls, path: str | Path, kind: int, state: Mapping[str, Any]) -> Unfinished | None:
+        """A file that another process began; None where it is no longer there or not as it was left."""
+        sections = [Section(**{**entry, "shape": tuple(entry["shape"])}) for entry in state["sections"]]
+        aside = Path(os.path.realpath(path)).parent / state["aside"]
+        size = max((s.offset + s.padded for s in sections), default=_HEADER.size)
+        if not aside.is_file() or aside.stat().st_size < size:
+            return None
+        os.truncate(aside, size)
+        return cls(path, kind, aside, sections)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What is written so far, as plain values; on disk once this returns."""
+        with self.aside.open("rb+") as file:
+            os.fsync(file.fileno())
+        return {"aside": self.aside.name, "sections": [vars(s) for s in self.sections]}
+
+    def add(self, name: str, array: npt.NDArray[Any]) -> None:
+        """Append an array."""
+        stream = _bytes_of(array)
+        self.add_stream(Stream(name, stream.dtype, stream.shape, stream.chunks))
+
+    def add_stream(self, stream: Stream) -> None:
+        """Append an array that comes in chunks."""
+        try:
+            with self.aside.open("ab") as file:
+                self.sections.append(_write_section(file, stream.name, stream))
+        except OSError as error:
+            raise cannot_write(self.path, error, "") from None
+
+    def reserve(
+        self, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...], pages: Pages | None = None
+    ) -> npt.NDArray[Any]:
+        """Append an array of zeros, to be filled in place before the file is finished; its pages may be given back."""
+        size = np.dtype(dtype).itemsize * int(np.prod(shape, dtype=np.int64))
+        padded = size + -size % _ALIGN
+        try:
+            with self.aside.open("rb+") as file:
+                offset = file.seek(0, os.SEEK_END)
+                make_room(file, offset, padded)
+        except OSError as error:
+            raise cannot_write(self.path, error, "") from None
+        section = Section(name, np.dtype(dtype).str, shape, offset, padded, _NOT_KNOWN)
+        self.sections.append(section)
+        if not size:
+            return np.zeros(shape, dtype)
+        begin = offset - offset % mmap.ALLOCATIONGRANULARITY
+        with self.aside.open("rb+") as file:
+            mapping = mmap.mmap(file.fileno(), offset + padded - begin, offset=begin)
+        if pages is not None:
+            pages.add(mapping)
+        return _array(np.frombuffer(mapping, np.uint8), replace(section, offset=offset - begin))
+
+    def mapped(self) -> Mapped:
+        """The sections so far."""
+        return Mapped(self.aside, tuple(self.sections))
+
+    def finish(self, metadata: Mapping[str, Any]) -> None:
+        """Complete the file and give it its name."""
+        try:
+            with self.aside.open("rb+") as file:
+                sections = [_checked(file, section) for section in self.sections]
+                file.seek(0, os.SEEK_END)
+                _finish(file, self.kind, metadata, sections)
+                file.flush()
+                os.fsync(file.fileno())
+            give_usual_permissions(self.aside)
+            self.aside.replace(self.path)
+        except OSError as error:
+            raise cannot_write(self.path, error, "") from None
+
+    def discard(self) -> None:
+        """Remove what was written."""
+        self.aside.unlink(missing_ok=True)
+
+
+def make_room(file: BinaryIO, offset: int, size: int) -> None:
+    """Append so many zeros. The disk must have room for them now: a full one would end who fills them in place."""
+    if hasattr(os, "posix_fallocate"):
+        if size:
+            os.posix_fallocate(file.fileno(), offset, size)
+        return
+    for begin in range(0, size, _CHUNK):
+        file.write(bytes(min(_CHUNK, size - begin)))
+
+
+def _checked(file: BinaryIO, section: Section) -> Section:
+    """The section with its checksum, worked out now where it was filled in place."""
+    if section.checksum != _NOT_KNOWN:
+        return section
+    checksum = xxhash.xxh3_64()
+    file.seek(section.offset)
+    for begin in range(0, section.padded, _CHUNK):
+        checksum.update(file.read(min(_CHUNK, section.padded - begin)))
+    return replace(section, checksum=checksum.intdigest())
+
+
+class Mapped:
+    """Arrays of a file, mapped; what was read of them counts as memory in use until its pages are given back."""
+
+    def __init__(self, path: Path, sections: Sequence[Section] = ()) -> None:
+        with path.open("rb") as file:
+            self.map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self.memory: npt.NDArray[np.uint8] = np.frombuffer(self.map, np.uint8)
+        self.arrays: Arrays = self.arrays_of(sections)
+
+    def arrays_of(self, sections: Sequence[Section]) -> Arrays:
+        """The arrays of sections by name."""
+        return {section.name: _array(self.memory, section) for section in sections}
+
+
+@contextlib.contextmanager
+def reading(path: str | Path, kind: int, *, verify: bool | None = None) -> Iterator[Contents]:
+    """The contents of a file; an entry that is missing or odd is an error about the file."""
+    contents = read(path, kind, verify=verify)
+    try:
+        yield contents
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise ModelFileError(f"{path}: not as gapgram writes it ({error!r}); make it again") from None
+
+
+def read(path: str | Path, kind: int, *, verify: bool | None = None) -> Contents:
+    """Map a file. All of it is verified if `verify`; unless False, small files and small sections always are."""
+    path = Path(path)
+    at, length, checksum, size = _read_header(path, kind)
+    mapped = Mapped(path)
+    memory = mapped.memory
+    table = memory[at : at + length].tobytes()
+    if xxhash.xxh3_64_intdigest(table) != checksum:
+        raise _damaged(path, "its table of sections")
+    entries = json.loads(table)
+    sections = tuple(Section(**{**entry, "shape": tuple(entry["shape"])}) for entry in entries["sections"])
+    for section in sections:
+        small = size <= _VERIFIED_FILE or section.padded <= _VERIFIED_SECTION
+        if verify or (verify is None and small):
+            data = memory[section.offset : section.offset + section.padded].data
+            if xxhash.xxh3_64_intdigest(data) != section.checksum:
+                raise _damaged(path, f"its section {section.name}")
+    return Contents(entries["metadata"], mapped.arrays_of(sections), sections, size, mapped)
+
+
+def _array(memory: npt.NDArray[np.uint8], section: Section) -> npt.NDArray[Any]:
+    dtype = np.dtype(section.dtype)
+    nbytes = dtype.itemsize * int(np.prod(section.shape, dtype=np.int64))
+    # A plain array over the mapping: kernels are compiled for those alone.
+    return np.asarray(memory[section.offset : section.offset + nbytes]).view(dtype).reshape(section.shape)
+
+
+def _read_header(path: Path, kind: int) -> tuple[int, int, int, int]:
+    """(table at, table bytes, table checksum, file bytes) of a file that is whole and of this kind."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEADER.size)
+            size = os.fstat(file.fileno()).st_size
+    except FileNotFoundError:
+        raise ModelFileError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise ModelFileError(f"{path}: a folder, not a model file") from None
+    except OSError as error:
+        raise ModelFileError(f"{path}: cannot be read: {error.strerror}") from None
+    if not head:
+        raise ModelFileError(f"{path}: an empty file, not {KINDS[kind]} of gapgram")
+    if head.startswith(_UNFINISHED):
+        raise ModelFileError(f"{path}: unfinished: the program that wrote it was stopped; make it again")
+    if not head.startswith(_MAGIC):
+        raise ModelFileError(f"{path}: not a file of gapgram; expected {KINDS[kind]} written by gapgram")
+    if len(head) < _HEADER.size:
+        raise ModelFileError(f"{path}: truncated: {size} bytes are less than a header; copy it again")
+    magic, version, found, at, length, checksum, expected_size, own = _HEADER.unpack(head)
+    if version != VERSION:
+        age = "a newer" if version > VERSION else "an older"
+        raise ModelFileError(
+            f"{path}: written in format {version} by {age} gapgram, this one reads format {VERSION}: "
+            f"{'update gapgram' if version > VERSION else 'train the model again'}"
+        )
+    fields = (magic, version, found, at, length, checksum, expected_size, 0)
+    if xxhash.xxh3_64_intdigest(_HEADER.pack(*fields)) != own or head[-8:] != bytes(8):
+        raise _damaged(path, "its header")
+    if found != kind:
+        raise ModelFileError(f"{path}: holds {KINDS.get(found, 'something else')}, expected {KINDS[kind]}")
+    if size < expected_size:
+        raise ModelFileError(f"{path}: truncated: {size:,} bytes of {expected_size:,} are there; copy it again")
+    if size > expected_size:
+        raise _damaged(path, f"its end ({size - expected_size:,} bytes too many)")
+    return at, length, checksum, size
+
+
+def _damaged(path: Path, what: str) -> ModelFileError:
+    return ModelFileError(f"{path}: damaged: {what} does not match its checksum; copy or make it again")

@@ -1,0 +1,40 @@
+"""Pages of mapped files, which count as memory in use once they were read and until they are given back."""
+
+from __future__ import annotations
+
+import mmap
+from weakref import WeakSet
+
+from gapgram.system.memory import resident
+
+AROUND = 1 << 16  # bytes that the system maps around each place that is read
+LEAST = 32 << 20  # bytes that may be read between one check and the next
+
+
+def let_go(mapping: mmap.mmap) -> None:
+    """Give back all pages of a file; they are read again when needed, and what was written to them is the file's."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        mapping.madvise(mmap.MADV_DONTNEED)
+
+
+class Pages:
+    """The pages of mapped files, given back whenever the process holds more than it may."""
+
+    def __init__(self, most_resident: int, *mappings: mmap.mmap) -> None:
+        self._most, self._mappings = most_resident, WeakSet(mappings)
+
+    def add(self, mapping: mmap.mmap) -> None:
+        """Give back the pages of one more file, as long as it is mapped."""
+        self._mappings.add(mapping)
+
+    def give_back(self, wanted: int = 0) -> int:
+        """Give back all pages if there are too many; returns how many bytes may be read until this is called again.
+
+        To be called between one part of a long reading and the next, which is about to read the bytes `wanted`.
+        """
+        left = self._most - resident()
+        if left < max(wanted, LEAST):
+            for mapping in list(self._mappings):
+                let_go(mapping)
+            left = self._most - resident()
+        return max(left, LEAST)

@@ -1,0 +1,7 @@
+"""Bytes to word ids.
+
+    files           plain and compressed text files, in blocks of whole lines
+    vocabulary      words and their ids
+    word_table      a vocabulary while it is learned
+    corpus          text encoded, sentence by sentence, and what was read
+"""

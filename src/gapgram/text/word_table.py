@@ -1,0 +1,67 @@
+"""The words of a text while it is read: a hash table that grows, and at last a vocabulary.
+
+No word is ever an object of its own: sorting takes about 40 bytes a word.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.kernels import word_order
+from gapgram.kernels import words as kernels
+from gapgram.text.vocabulary import SPECIAL, Vocabulary
+
+Ids = npt.NDArray[np.int32]
+
+
+class WordTable:
+    """A word table (`kernels.words`) that grows."""
+
+    def __init__(self) -> None:
+        start = Vocabulary.of([])
+        self.n = len(SPECIAL)
+        self.slots = np.full(1 << 16, -1, np.int64)
+        self.pool = np.zeros(1 << 18, np.uint8)
+        self.pool[: start.pool.size] = start.pool
+        self.offsets = np.zeros((1 << 15) + 1, np.int64)
+        self.offsets[: self.n + 1] = start.offsets
+        self.counts = np.zeros(1 << 15, np.int64)
+        kernels.fill_slots(self.slots, self.pool, self.offsets, self.n)
+
+    def grow(self, line_bytes: int) -> None:
+        """Make room for at least one more line of so many bytes."""
+        n_slots, capacity = self.slots.size, self.counts.size
+        while capacity < self.n + line_bytes:
+            n_slots, capacity = 2 * n_slots, 2 * capacity
+        if self.offsets[self.n] + line_bytes > self.pool.size:
+            self.pool = np.concatenate([self.pool, np.zeros(self.pool.size + line_bytes, np.uint8)])
+        if capacity > self.counts.size:
+            self.slots = np.empty(0, np.int64)  # before the new ones are there
+            self.counts = np.concatenate([self.counts, np.zeros(capacity - self.counts.size, np.int64)])
+            self.offsets = np.concatenate([self.offsets, np.zeros(capacity + 1 - self.offsets.size, np.int64)])
+            self.slots = np.empty(n_slots, np.int64)
+            kernels.fill_slots(self.slots, self.pool, self.offsets, self.n)
+
+    def vocabulary(self, min_count: int, limit: int | None) -> tuple[Vocabulary, Ids]:
+        """The vocabulary by falling count, then bytes, and the final id of each id of the table, which ends with this.
+
+        Words met less often than `min_count`, and all after the first `limit`, are unknown.
+        """
+        self.slots = np.empty(0, np.int64)
+        order = self._order()[:limit]
+        kept = order[: np.count_nonzero(self.counts[order] >= min_count)]
+        words = np.concatenate([np.arange(len(SPECIAL)), kept])
+        new_ids = np.zeros(self.n, np.int32)
+        new_ids[words] = np.arange(words.size, dtype=np.int32)
+        return Vocabulary(*word_order.gathered(self.pool, self.offsets, words)), new_ids
+
+    def _order(self) -> npt.NDArray[np.int64]:
+        """The words after the special ones, sorted."""
+        first = len(SPECIAL)
+        numbers = word_order.first_bytes(self.pool, self.offsets, first, self.n)
+        counts = self.counts[first : self.n]
+        order = np.lexsort((numbers, -counts))
+        word_order.sort_ties(order, counts, numbers, first, self.pool, self.offsets)
+        order += first
+        return order

@@ -1,0 +1,185 @@
+"""Counting by sorting equals counting as the definitions say, whatever the bands, threads and order of lines."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from tests.support.corpora import corpus_of, longest, sentences, texts_and_lattices, toy_text
+
+from gapgram import Counts, GapgramError, Lattice, Pattern
+from gapgram.counting import in_memory as local
+from gapgram.counting.in_memory import count
+from gapgram.kernels import fitting
+from gapgram.kernels.lookup import availability
+from gapgram.kernels.tables import ROW_BITS, ROW_MASK
+from gapgram.reference.counts import ReferenceCounts
+
+Text = list[list[str]]
+
+
+def counts_of(text: Text | list[str], lattice: Lattice, threads: int = 1) -> Counts:
+    return count(corpus_of(text), lattice, threads=threads)
+
+
+def assert_equal_tables(one: Counts, other: Counts) -> None:
+    for name, array in one.arrays().items():
+        assert np.array_equal(array, other.arrays()[name]), name
+
+
+def written(pattern: Pattern, context: tuple[str, ...], word: str) -> tuple[str | None, ...]:
+    """A gram of the reference with None for each gap, as `Counts` gives it."""
+    kept = dict(zip(reversed(pattern.offsets), context, strict=True))
+    return (*[kept.get(k) for k in range(pattern.reach, 0, -1)], word)
+
+
+def assert_equals_reference(counts: Counts, reference: ReferenceCounts) -> None:
+    # The patterns that are stored only as contexts of others are counted by the same rule.
+    for pattern in counts.patterns:
+        assert dict(counts.all_grams(pattern)) == {
+            written(pattern, *gram): n for gram, n in reference.counts[pattern].items()
+        }
+        assert counts.size(pattern) == len(reference.counts[pattern])
+        assert counts.counts_of_counts(pattern) == reference.counts_of_counts(pattern)
+        assert_equal_contexts(counts, reference, pattern)
+
+
+def assert_equal_contexts(counts: Counts, reference: ReferenceCounts, pattern: Pattern) -> None:
+    """The row of every context holds its total, N1, N2, N3+, nothing missing; contexts are the grams of the tail."""
+    if not pattern.mask:
+        return
+    contexts, rows, tail = counts.contexts(pattern), counts.rows(pattern), pattern.tail
+    for i in range(len(counts.grams(tail))):
+        context = tuple(w for w in counts.words_of(tail, i) if w is not None)
+        row = rows[contexts[i] & ROW_MASK]
+        assert row.tolist() == [reference.total(pattern, context), *reference.types(pattern, context), 0]
+    ends = contexts >> ROW_BITS
+    assert (ends[0], ends[-1]) == (0, counts.size(pattern))
+
+
+def stored_lattice(lattice: Lattice) -> Lattice:
+    return Lattice.of(lattice.order, lattice.stored)
+
+
+@settings(max_examples=120)
+@given(texts_and_lattices(max_order=8))
+@example(([["a"] * 9] * 3, Lattice.full(8)))
+@example(([["a", "b"] * 4, ["b", "a"] * 4], Lattice.full(8)))
+@example(([["a", "b"]], Lattice.full(4)))  # the order is the length of the sentence with <s> and </s>
+@example(([["a"], ["b"]], Lattice.full(1)))
+def test_kernels_equal_the_reference(case: tuple[Text, Lattice]) -> None:
+    text, lattice = case
+    assert_equals_reference(counts_of(text, lattice), ReferenceCounts(text, stored_lattice(lattice)))
+
+
+@given(sentences(), st.integers(2, 4))
+def test_unknown_words_are_counted_as_one_word(text: Text, least: int) -> None:
+    lattice = Lattice.full(min(4, longest(text)))
+    corpus = corpus_of(text, min_count=least)
+    known = set(corpus.vocabulary)
+    replaced = [[w if w in known else "<unk>" for w in sentence] for sentence in text]
+    assert_equals_reference(count(corpus, lattice, threads=1), ReferenceCounts(replaced, lattice))
+
+
+@given(texts_and_lattices(max_order=6), st.integers(1, 7))
+def test_neither_threads_nor_bands_change_a_bit(case: tuple[Text, Lattice], threads: int) -> None:
+    text, lattice = case
+    one_band = counts_of(text, lattice)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local, "BAND_POSITIONS", 3)
+        assert_equal_tables(one_band, counts_of(text, lattice, threads))
+
+
+def test_neither_threads_nor_bands_change_a_bit_of_a_larger_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    text, lattice = toy_text(3000, vocabulary=900), Lattice.full(5)
+    one_band = count(corpus_of(text), lattice, threads=1)
+    monkeypatch.setattr(local, "BAND_POSITIONS", 3)
+    for threads in (1, 2, 9):
+        many = count(corpus_of(text), lattice, threads=threads)
+        assert_equal_tables(one_band, many)
+
+
+@given(texts_and_lattices(max_order=5), st.randoms(use_true_random=False))
+def test_the_order_of_lines_does_not_matter(case: tuple[Text, Lattice], chance: random.Random) -> None:
+    text, lattice = case
+    shuffled = list(text)
+    chance.shuffle(shuffled)
+    assert_equal_tables(counts_of(text, lattice), counts_of(shuffled, lattice))
+
+
+@given(sentences(), st.integers(2, 5))
+def test_unique_from_is_the_shortest_gram_that_occurs_nowhere_else(text: Text, order: int) -> None:
+    order = min(order, longest(text))
+    corpus = corpus_of(text)
+    counts = count(corpus, Lattice.full(order), threads=1)
+    available = availability(corpus.ids, np.append(np.flatnonzero(corpus.ids == 1), corpus.ids.size), order)
+    statistics = fitting.statistics_of(corpus.ids, available, counts.tables)
+    chain = np.array([counts.index(Pattern.contiguous(k)) for k in range(order)])
+    found = fitting.unique_from(statistics, available, chain)
+    stream = "".join(chr(200 + i) for i in corpus.ids)
+    for t, shortest in enumerate(found.tolist()):
+        reach = t - stream.rfind(chr(201), 0, t + 1)  # the distance back to <s>
+        grams = (stream[t - m : t + 1] for m in range(min(reach, order - 1) + 1))
+        unique = [m for m, gram in enumerate(grams) if occurrences(stream, gram) == 1]
+        if reach:  # <s> is never predicted
+            assert shortest == (min(unique) if unique else 255)
+
+
+def occurrences(stream: str, gram: str) -> int:
+    return sum(stream.startswith(gram, i) for i in range(len(stream)))
+
+
+def test_most_frequent_grams() -> None:
+    # "the" "cat" thrice after <s>; the bigram counts below the top are of different words to the left.
+    counts = counts_of(["the cat sat", "the cat ran", "the cat sat", "a cat sat"], Lattice.full(3))
+    assert counts.most_frequent(Pattern.parse("111"), 2) == [(("<s>", "the", "cat"), 3), (("cat", "sat", "</s>"), 3)]
+    assert counts.most_frequent(Pattern.parse("101"), 1) == [(("<s>", None, "cat"), 2)]  # filled by the, a
+    # </s> follows sat and ran, cat follows the and a; </s> has the smaller id.
+    assert counts.most_frequent(Pattern.of(), 2) == [(("</s>",), 2), (("cat",), 2)]
+    assert len(counts.most_frequent(Pattern.of(), 99)) == counts.size(Pattern.of()) == 6
+    assert counts.most_frequent(Pattern.of(1), 0) == []
+
+
+def test_the_most_frequent_are_those_that_sorting_gives() -> None:
+    counts = counts_of(toy_text(200), Lattice.full(4))
+    for pattern in counts.patterns:
+        best = sorted((-n for _, n in counts.all_grams(pattern)))[:15]
+        assert [-n for _, n in counts.most_frequent(pattern, 15)] == best
+
+
+def test_counts_of_counts_reach_as_far_as_asked() -> None:
+    counts = counts_of(["a a a a a b"], Lattice.chain(1))  # a five times, b once, </s> once
+    assert counts.counts_of_counts(Pattern.of(), 6) == (2, 0, 0, 0, 1, 0)
+
+
+def test_a_pattern_that_was_not_counted() -> None:
+    counts = counts_of(["a b c"], Lattice.chain(3))
+    with pytest.raises(GapgramError, match="pattern 101 was not counted: there are 1 11 111"):
+        counts.counts_of_counts(Pattern.parse("101"))
+
+
+def test_counts_saved_and_opened_are_the_same(tmp_path: Path) -> None:
+    counts = counts_of(toy_text(100), Lattice.parse("1,11,1011,10001", order=5))
+    counts.save(tmp_path / "c")
+    opened = Counts.open(tmp_path / "c")
+    assert_equal_tables(counts, opened)
+    assert (opened.lattice, opened.text) == (counts.lattice, counts.text)
+    assert list(opened.vocabulary) == list(counts.vocabulary)
+    assert opened.most_frequent(Pattern.parse("1011")) == counts.most_frequent(Pattern.parse("1011"))
+
+
+def test_an_order_larger_than_any_sentence() -> None:
+    message = "order 6 is larger than any sentence: the longest has 3 words, which allow order 5 at most"
+    with pytest.raises(GapgramError, match=message):
+        counts_of(["a b c", "a b"], Lattice.chain(6))
+    assert counts_of(["a b c", "a b"], Lattice.chain(5)).size(Pattern.contiguous(4)) == 1
+
+
+@pytest.mark.parametrize("threads", [0, -2])
+def test_threads_that_make_no_sense(threads: int) -> None:
+    with pytest.raises(GapgramError, match=f"threads {threads}: expected 1 or more"):
+        counts_of(["a b"], Lattice.chain(2), threads)

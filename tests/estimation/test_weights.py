@@ -1,0 +1,284 @@
+"""Weights: the gradient, the laws with learned weights, and that what is left out is really out."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from tests.support.corpora import toy_text
+from tests.support.gradients import assert_is_the_slope
+
+import gapgram
+from gapgram.counting.in_memory import count
+from gapgram.errors import DiscountWarning, UsageError
+from gapgram.estimation.discounts import estimate_discounts
+from gapgram.estimation.weights.learned import Problem
+from gapgram.estimation.weights.sample import held_out, left_out
+from gapgram.kernels import fitting
+from gapgram.kernels.gate import context_bucket
+from gapgram.kernels.model_arrays import BUCKET
+from gapgram.kernels.tables import FIRST_ROW
+from gapgram.lattice import Lattice
+from gapgram.pattern import Pattern
+from gapgram.reference.counts import ReferenceCounts, keep
+from gapgram.reference.model import ReferenceModel
+from gapgram.text.corpus import blocks_of_sentences, read_corpus
+
+pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
+
+TEXT = toy_text(400, seed=3)
+CONTEXTS = [[], ["<s>"], ["<s>", "w1"], ["w1", "w2", "w3", "w4"], ["never", "w1"], ["w2", "never", "w1", "w1", "w3"]]
+
+
+def counted(sentences: list[str], lattice: Lattice):
+    corpus = read_corpus(blocks_of_sentences(sentences))
+    return corpus, count(corpus, lattice)
+
+
+@pytest.fixture(scope="module")
+def small():
+    corpus, made = counted(TEXT, Lattice.full(3))
+    return made, left_out(made, corpus.ids, seed=1)
+
+
+def test_gradient_equals_finite_differences(small):
+    counts, sample = small
+    problem = Problem(counts, estimate_discounts(counts), sample)
+    values = problem.zeros()
+    random = np.random.default_rng(0)
+    values.flat[:] = random.normal(0, 0.3, values.flat.size)
+    gradients = problem.zeros()
+    n = 300
+    problem.add_gradient(values, gradients, 0, n)
+    touched = np.flatnonzero(gradients.flat)
+    assert touched.size > 100
+    worth_checking = [*random.choice(touched, 40, replace=False), *range(values.flat.size - 12, values.flat.size)]
+    assert_is_the_slope(problem, values, gradients, n, worth_checking)
+
+
+@pytest.mark.parametrize("weights", ["uniform", "counts", "learned"])
+@pytest.mark.parametrize("order", [1, 2, 3, 5])
+def test_every_distribution_sums_to_one(weights, order):
+    model = gapgram.train(sentences=TEXT, order=order, weights=weights)
+    for context in CONTEXTS:
+        distribution = model.distribution(context)
+        assert distribution.sum() == pytest.approx(1, abs=1e-9)
+        assert (distribution >= 0).all()
+
+
+@pytest.mark.parametrize("weights", ["counts", "learned"])
+def test_scores_agree_with_distributions(weights):
+    model = gapgram.train(sentences=TEXT, order=4, weights=weights)
+    for context in CONTEXTS:
+        distribution = model.distribution(context)
+        for word in ["w1", "w7", "</s>", "<unk>"]:
+            expected = np.log10(distribution[model.vocabulary.id(word)])
+            assert model.log10_prob(word, context) == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_learned_model_is_the_mixture_it_says_it_is():
+    """The kernels equal the reference, given the weights, discounts and odds that were fitted."""
+    model = gapgram.train(sentences=TEXT, order=3, weights="learned")
+    reference = LearnedReference(model, [line.split() for line in TEXT])
+    for context in CONTEXTS:
+        before = [w if w in model.vocabulary else "<unk>" for w in context]
+        for word in ["w1", "w5", "</s>", "<unk>"]:
+            expected = reference.probability(word, before)
+            assert 10 ** model.log10_prob(word, context) == pytest.approx(expected, rel=1e-9)
+
+
+class LearnedReference(ReferenceModel):
+    """`ReferenceModel` with the numbers of a learned model put in, each looked up by its definition."""
+
+    def __init__(self, model: gapgram.Model, sentences: list[list[str]]) -> None:
+        super().__init__(ReferenceCounts(sentences, model.counts.lattice), self._chain, self._weight)
+        self.model, self.weights = model, model.parts.weights
+        self.discounts = dict(zip(model.counts.patterns, model.parts.discounts.values.tolist(), strict=True))
+
+    def _chain(self, pattern, below, before):
+        return float(below == pattern.without(pattern.reach))
+
+    def _bucket(self, pattern, before):
+        context = keep(pattern, before)
+        return context_bucket(self.counts.total(pattern, context), *self.counts.types(pattern, context))
+
+    def _weight(self, pattern, before):
+        table, patterns = self.weights.gate_table, self.model.counts.patterns
+        place, n, order = patterns.index(pattern), len(patterns), self.lattice.order
+        logit = table[n * 64 + len(before), place]
+        for i, other in enumerate(patterns):
+            if other.reach <= len(before):
+                logit += table[i * 64 + self._bucket(other, before), place]
+        for offset in range(1, len(before) + 1):
+            word = self.model.vocabulary.id(before[-offset])
+            logit += table[n * 64 + order + (offset - 1) * 296 + word, place]  # fewer than 256 words
+        row = self._row(pattern, before)
+        return float(self.weights.row_weights[row] * np.exp(logit))
+
+    def _row(self, pattern, before):
+        context = keep(pattern, before)
+        numbers = (self.counts.total(pattern, context), *self.counts.types(pattern, context), 0)
+        first = int(self.model.counts.tables.places[self.model.counts.index(pattern), FIRST_ROW])
+        return first + int(np.flatnonzero((self.model.counts.rows(pattern) == numbers).all(axis=1))[0])
+
+    def backoff(self, pattern, before):
+        g = super().backoff(pattern, before)
+        if g == 1.0:
+            return g
+        odds = g / (1 - g) * np.exp(self.weights.lift[self.model.counts.index(pattern), self._bucket(pattern, before)])
+        return float(odds / (1 + odds))
+
+    def probability_under(self, pattern, word, before):
+        context = keep(pattern, before)
+        g, usual = self.backoff(pattern, before), super().backoff(pattern, before)
+        if not self.counts.total(pattern, context):
+            return self._below(pattern, word, before)
+        first = super().probability_under(pattern, word, before) - usual_part(self, pattern, word, before)
+        return first / (1 - usual) * (1 - g) + g * self._below(pattern, word, before)
+
+
+def usual_part(reference, pattern, word, before):
+    return reference.backoff(pattern, before) * reference._below(pattern, word, before)
+
+
+def test_leaving_a_position_out_equals_counting_without_it():
+    """Take one occurrence away by hand: replace the text after it by a break, and count again."""
+    sentences = ["a b c a b", "a b c", "c a b c", "b b a"]
+    corpus, made = counted(sentences, Lattice.full(3))
+    counts = made
+    begins = np.append(np.flatnonzero(corpus.ids == 1), corpus.ids.size)
+    sample = left_out(counts, corpus.ids, seed=1)
+    order = np.argsort(fitting.sentence_hashes(corpus.ids, begins, 1), kind="stable")
+    row = 0
+    for s in order:
+        words = sentences[s].split()
+        for i in range(len(words) + 1):
+            before, word = ["<s>", *words][: i + 1], [*words, "</s>"][i]
+            if sum(line.split().count(word) for line in sentences) == 1:
+                continue
+            expected = statistics_without(sentences, s, i, counts.lattice, before[-2:], word)
+            for p, pattern in enumerate(counts.patterns):
+                if pattern.reach <= len(before[-2:]):
+                    assert sample.statistics[row, p].tolist() == expected[pattern], (s, i, str(pattern))
+            row += 1
+    assert row == len(sample)
+
+
+def statistics_without(sentences, s, i, lattice, before, word):
+    """Count, total, N1, N2, N3+ of a gram when the prediction at word i of sentence s did not happen."""
+    reference = LeaveOneOutCounts([line.split() for line in sentences], lattice, (s, i))
+    out = {}
+    for pattern in lattice.patterns:
+        if pattern.reach <= len(before):
+            context = keep(pattern, before)
+            grams = reference.following[pattern].get(context, {})
+            counts = list(grams.values())
+            out[pattern] = [
+                grams.get(word, 0), sum(counts), counts.count(1), counts.count(2), sum(c > 2 for c in counts),
+            ]  # fmt: skip
+    return out
+
+
+class LeaveOneOutCounts(ReferenceCounts):
+    """Reference counts in which one prediction is passed over."""
+
+    def __init__(self, sentences, lattice, left_out):
+        self.left_out = left_out
+        super().__init__(sentences, lattice)
+
+    def _count(self, pattern):
+        seen: dict = {}
+        number = 0
+        for s, sentence in enumerate(self.sentences):
+            words = ["<s>", *sentence, "</s>"]
+            for i in range(max(1, pattern.reach), len(words)):
+                number += 1
+                if (s, i - 1) == self.left_out:
+                    continue
+                gram = (keep(pattern, words[:i]), words[i])
+                top = pattern == Pattern.contiguous(self.lattice.order - 1)
+                seen.setdefault(gram, set()).add(number if top else self._filling(pattern, words[:i], number))
+        return {gram: len(fillings) for gram, fillings in seen.items()}
+
+
+def test_learning_is_deterministic_and_ignores_the_order_of_lines(tmp_path):
+    one, two, shuffled = tmp_path / "1", tmp_path / "2", tmp_path / "3"
+    gapgram.train(sentences=TEXT, order=3, output=one, threads=1)
+    gapgram.train(sentences=TEXT, order=3, output=two, threads=2)
+    gapgram.train(sentences=TEXT[::-1], order=3, output=shuffled)
+    assert one.read_bytes() == two.read_bytes() == shuffled.read_bytes()
+
+
+def test_another_seed_takes_another_sample():
+    corpus, made = counted(TEXT, Lattice.full(3))
+    samples = [left_out(made, corpus.ids, seed=s, limit=500) for s in (1, 1, 2)]
+    assert np.array_equal(samples[0].statistics, samples[1].statistics)
+    assert not np.array_equal(samples[0].statistics[:400], samples[2].statistics[:400])
+
+
+def test_a_learned_model_survives_its_file(tmp_path):
+    built = gapgram.train(sentences=TEXT, order=4, output=tmp_path / "model")
+    opened = gapgram.load(tmp_path / "model")
+    assert opened.parts.weights.name == "learned"
+    assert opened.parts.weights.report == built.parts.weights.report
+    assert np.array_equal(opened.score_many(TEXT), built.score_many(TEXT))
+    assert opened.parts.derived["row_values"][:, BUCKET].max() > 1
+
+
+def test_held_out_text_is_used(tmp_path):
+    path = tmp_path / "held_out.txt"
+    path.write_text("\n".join(toy_text(200, seed=9)) + "\n")
+    model = gapgram.train(sentences=TEXT, order=3, held_out_texts=path)
+    assert model.parts.weights.report["source"] == "held-out text"
+    assert model.parts.weights.report["perplexity_after"] < model.parts.weights.report["perplexity_before"]
+    corpus, made = counted(TEXT, Lattice.full(3))
+    sample = held_out(made, corpus.ids)
+    assert (sample.statistics[:, 0, fitting.COUNT] > 0).all(), "nothing is left out of held-out text"
+
+
+def test_learned_weights_beat_mkn_where_skips_matter():
+    """Every second word is noise: only patterns that skip it see the pattern a b c d a b …"""
+    random = np.random.default_rng(5)
+    lines = []
+    for _ in range(600):
+        start = random.integers(8)
+        words = [w for i in range(8) for w in (f"k{(start + i) % 8}", f"n{random.integers(40)}")]
+        lines.append(" ".join(words))
+    train_text, test_text = lines[:500], lines[500:]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DiscountWarning)
+        mkn = gapgram.train(sentences=train_text, model="mkn").perplexity(sentences=test_text)
+        glm = gapgram.train(sentences=train_text, model="glm").perplexity(sentences=test_text)
+    assert glm.perplexity < 0.9 * mkn.perplexity
+
+
+def test_tiny_texts_do_not_lose_to_mkn():
+    lines = toy_text(1100, seed=11)
+    for begin in (0, 100, 200):
+        training, test = lines[begin : begin + 100], lines[500:]
+        mkn = gapgram.train(sentences=training, model="mkn").perplexity(sentences=test)
+        glm = gapgram.train(sentences=training, model="glm").perplexity(sentences=test)
+        assert glm.perplexity_known < 1.01 * mkn.perplexity_known
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"model": "mkn", "weights": "learned"}, "modified Kneser-Ney has none to choose"),
+        ({"weights": "best"}, "weights 'best': expected uniform, counts, learned"),
+        ({"model": "srilm"}, "model 'srilm': expected mkn or glm"),
+        ({"weights": "counts", "held_out_texts": "x"}, "held-out text is for learned weights"),
+    ],
+)
+def test_choices_that_make_no_sense(options, message):
+    with pytest.raises(UsageError, match=message):
+        gapgram.train(sentences=TEXT, **options)
+
+
+def test_discounts_are_fitted_within_their_limits():
+    model = gapgram.train(sentences=TEXT, order=4)
+    assert str(model.parts.discounts) == "fitted"
+    values = model.parts.discounts.values
+    assert ((values > 0) & (values < [1, 2, 3])).all()
+    assert not np.allclose(values, estimate_discounts(model.counts).values, atol=1e-3)

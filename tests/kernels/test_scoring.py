@@ -1,0 +1,79 @@
+"""What scoring is fast by gives what the plain way gives."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import gapgram
+from gapgram.kernels import lookup, tables
+from gapgram.kernels.exponentials import LIMIT, exponentials
+from gapgram.kernels.words import DONE, encode_lines
+from gapgram.models.model import Model
+from gapgram.text.vocabulary import Vocabulary
+
+
+def test_exponentials_are_those_of_the_library() -> None:
+    values = np.concatenate([np.linspace(-LIMIT, LIMIT, 20001), [0.0, -0.0, 1e-300, -1e-300, 0.34657, -0.34658]])
+    found = np.empty(values.size)
+    exponentials(values, found)
+    expected = np.array([math.exp(x) for x in values])
+    assert np.max(np.abs(found - expected) / np.spacing(expected)) <= 2
+
+
+def test_exponentials_beyond_the_limit_count_as_the_limit() -> None:
+    found = np.empty(4)
+    exponentials(np.array([1e9, LIMIT, -1e9, -LIMIT]), found)
+    assert found[0] == found[1] < np.inf
+    assert found[2] == found[3] > 0
+
+
+@pytest.fixture(scope="module")
+def clustered() -> Model:
+    """After "a" follow words whose keys lie together, and a few that lie far away; others follow alone."""
+    n = 3000
+    bits = int(tables.key_bits_of(n + 3))
+    near = [i for i in range(n) if tables.key_of(i + 3, bits) < 200] + [7, 1000, 2500]
+    words = [f"w{i:04}" for i in range(n)]
+    sentences = [f"a {words[i]}" for i in near] + [" ".join(words[i : i + 3]) for i in range(0, n, 3)]
+    return gapgram.train(sentences=[*sentences, *words], order=3, model="mkn")
+
+
+def test_words_whose_keys_lie_together_are_found(clustered: Model) -> None:
+    distribution = clustered.distribution(["a"])
+    assert distribution.sum() == pytest.approx(1)
+    ids = np.arange(2, len(clustered.vocabulary), dtype=np.int32)
+    context = np.full(ids.size, clustered.vocabulary.id("a"), np.int32)
+    pairs = np.stack([context, ids], axis=1).reshape(-1)
+    scores = clustered.score_ids(pairs, np.arange(0, pairs.size + 1, 2))[1::2]
+    assert np.allclose(10**scores, distribution[2:], rtol=1e-12)
+
+
+def test_a_text_is_scored_the_same_in_blocks_of_any_size(clustered: Model) -> None:
+    """A sentence longer than a block, and many shorter ones, word by word and at once."""
+    words = [f"w{i:04}" for i in range(2 * lookup.BLOCK + 5)]
+    sentences = [" ".join(words), *(" ".join(words[i : i + 7]) for i in range(0, 700, 7))]
+    at_once = clustered.score_many(sentences, threads=1)
+    for sentence, score in zip(sentences, at_once.tolist(), strict=True):
+        state, total = clustered.begin(), 0.0
+        for word in [*sentence.split(), "</s>"]:
+            found, state = clustered.extend(state, word)
+            total += found
+        assert total == score
+
+
+@pytest.mark.parametrize("n_words", [1, 254, 255, 256, 257, 1030])
+def test_words_are_encoded_the_same_across_batches(n_words: int) -> None:
+    vocabulary = Vocabulary.of([b"a", b"bb", b"ccc"])
+    words = ["a", "bb", "ccc", "dd"] * n_words
+    lines = [" ".join(words[:n_words]), "", "  ", "bb"]
+    text = np.frombuffer(("\n".join(lines) + "\n").encode(), np.uint8)
+    out = np.empty(2 * text.size + 2, np.int32)
+    status, stopped, used, found, empty = encode_lines(
+        text, 2, False, vocabulary.slots, vocabulary.pool, vocabulary.offsets, out
+    )
+    expected = [1, *([3, 4, 5, 0] * n_words)[:n_words], 2, 1, 4, 2]
+    assert (status, stopped, found, empty) == (DONE, text.size, 4, 2)
+    assert out[:used].tolist() == expected

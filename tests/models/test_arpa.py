@@ -1,0 +1,212 @@
+"""ARPA files: written and read again, against KenLM where it is installed, and files with something wrong."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.corpora import longest, sentences, toy_text
+from tests.support.made_models import trained
+
+from gapgram import Model
+from gapgram.cli.arpa import command
+from gapgram.errors import ModelFileError, UsageError
+from gapgram.models.arpa import approximate, as_backoff, read_arpa, write_arpa
+from gapgram.models.open import open_model
+
+pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
+SENTENCES = [*toy_text(200, seed=22, vocabulary=900), "", "w1", "zzz", "w1 zzz w2 w3"]
+
+# Two words, by hand: P(b|a) = 10^-0.1; P(a|a) = backoff(a) P(a) = 10^(-0.3-0.5); P(</s>|b) = 10^(-0.2-0.7).
+BY_HAND = """\\data\\
+ngram 1=4
+ngram 2=2
+
+\\1-grams:
+-99 <s> -0.4
+-0.5 a -0.3
+-0.6 b -0.2
+-0.7 </s>
+
+\\2-grams:
+-0.1 a b
+-0.25 <s> a
+
+\\end\\
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "model.arpa"
+    path.write_text(text)
+    return path
+
+
+def test_a_file_by_hand(tmp_path: Path) -> None:
+    model = read_arpa(written(tmp_path, BY_HAND))
+    assert model.log10_prob("b", "a") == -0.1
+    assert model.log10_prob("a", "a") == pytest.approx(-0.8)
+    assert model.scores("a b").tolist() == pytest.approx([-0.25, -0.1, -0.9])
+    assert model.scores("b", bos=False, eos=False).tolist() == [-0.6]
+    assert model.log10_prob("zzz") == -100
+    assert model.order == 2
+    assert [p.word for p in model.predict("a", 2)] == ["b", "a"]
+    assert model.perplexity(sentences=["a b", "a b"]).perplexity == pytest.approx(10 ** (1.25 / 3))
+
+
+@given(sentences(), st.integers(1, 4), st.lists(st.sampled_from(["a", "b", "c", "zz"]), max_size=4))
+def test_the_backoff_model_of_a_kneser_ney_model_is_the_same(text: Any, order: int, context: list[str]) -> None:
+    model = trained(text, order=min(order, longest(text)), model="mkn")
+    backoff = as_backoff(model)
+    for seen in (context, ["<s>", *context], ["<s>", *text[0]]):
+        assert backoff.distribution(seen) == pytest.approx(model.distribution(seen), rel=1e-11)
+    for sentence in [*text[:3], [], context]:
+        for bos in (True, False):
+            assert backoff.scores(sentence, bos) == pytest.approx(model.scores(sentence, bos), abs=1e-11)
+
+
+@pytest.mark.parametrize("name", ["m.arpa", "m.arpa.gz"])
+def test_written_and_read_again(made: dict[str, Model], tmp_path: Path, name: str) -> None:
+    write_arpa(made["mkn"], tmp_path / name)
+    again = read_arpa(tmp_path / name)
+    assert list(again.vocabulary) == list(made["mkn"].vocabulary)
+    for sentence in SENTENCES:
+        assert again.scores(sentence) == pytest.approx(made["mkn"].scores(sentence), abs=1e-6)
+    assert again.score_many(SENTENCES) == pytest.approx(made["mkn"].score_many(SENTENCES), abs=1e-5)
+    if name.endswith("gz"):
+        assert gzip.decompress((tmp_path / name).read_bytes()).startswith(b"\\data\\")
+    write_arpa(again, tmp_path / "second.arpa")
+    assert read_arpa(tmp_path / "second.arpa").score("w1 w2 w3") == pytest.approx(again.score("w1 w2 w3"), abs=1e-6)
+
+
+def test_the_order_of_grams_does_not_matter(made: dict[str, Model], tmp_path: Path) -> None:
+    write_arpa(made["mkn"], tmp_path / "sorted.arpa")
+    head, *sections = (tmp_path / "sorted.arpa").read_text().split("\n\n")
+    turned = ["\n".join([lines[0], *lines[:0:-1]]) for lines in (s.split("\n") for s in sections[:-1])]
+    path = written(tmp_path, "\n\n".join([head, *turned, sections[-1]]))
+    one, other = read_arpa(tmp_path / "sorted.arpa"), read_arpa(path)
+    assert [one.score(s) for s in SENTENCES] == pytest.approx([other.score(s) for s in SENTENCES], abs=1e-9)
+
+
+def test_kenlm_reads_what_is_written(made: dict[str, Model], tmp_path: Path) -> None:
+    kenlm = pytest.importorskip("kenlm", reason="KenLM's Python module is not installed")
+    write_arpa(made["mkn"], tmp_path / "m.arpa")
+    theirs, again = kenlm.Model(str(tmp_path / "m.arpa")), read_arpa(tmp_path / "m.arpa")
+    for sentence in SENTENCES:
+        expected = np.array([score for score, _, _ in theirs.full_scores(sentence)])
+        assert made["mkn"].scores(sentence) == pytest.approx(expected, abs=2e-6)
+        assert again.scores(sentence) == pytest.approx(expected, abs=2e-6)
+
+
+def test_a_file_of_lmplz_scores_as_with_query(tmp_path: Path) -> None:
+    places = os.pathsep.join([os.environ.get("KENLM_BIN", ""), os.environ.get("PATH", "")])
+    lmplz, query = shutil.which("lmplz", path=places), shutil.which("query", path=places)
+    if lmplz is None or query is None:
+        pytest.skip("KenLM's lmplz and query are neither on PATH nor in the folder that KENLM_BIN names")
+    text = "\n".join([*toy_text(1500, seed=21, vocabulary=600), ""])
+    arpa = tmp_path / "theirs.arpa"
+    arpa.write_bytes(subprocess.run([lmplz, "-o", "4"], input=text.encode(), capture_output=True, check=True).stdout)
+    model = read_arpa(arpa)
+    asked = subprocess.run(
+        [query, str(arpa)], input="\n".join([*SENTENCES, ""]).encode(), capture_output=True, check=True
+    )
+    lines = [line for line in asked.stdout.decode().splitlines() if "Total:" in line]
+    for sentence, line in zip(SENTENCES, lines, strict=True):
+        theirs = [float(cell.split(" ")[-1]) for cell in line.partition("Total:")[0].split("\t") if "=" in cell]
+        assert model.scores(sentence) == pytest.approx(np.array(theirs), abs=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("\\data\\", "data"), r": not an ARPA file: it has no line \\data\\"),
+        (("ngram 2=2", "ngram 3=2"), r":3: expected 'ngram 2=…' or \\1-grams:, found 'ngram 3=2'"),
+        (("ngram 2=2", "ngram 2=3"), r"expected a log10 probability, 2 words and perhaps a backoff, found"),
+        (("ngram 2=2", "ngram 2=1"), r":13: expected \\end\\ here: more grams than the header says\?"),
+        (("-0.1 a b", "-0.1 a c"), r":12: the word 'c' is not among the 1-grams"),
+        (("-0.1 a b", "x a b"), r":12: a figure is no number in 'x a b'"),
+        (("-0.6 b -0.2", "-0.6 a -0.2"), r":8: the word 'a' has two lines among the 1-grams"),
+        (("\\end\\\n", ""), r"ends after 14 lines without \\end\\: copy it again"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_with_its_line(
+    tmp_path: Path, change: tuple[str, str], message: str
+) -> None:
+    with pytest.raises(ModelFileError, match=message):
+        read_arpa(written(tmp_path, BY_HAND.replace(*change)))
+
+
+def test_a_gram_without_its_context_is_refused(tmp_path: Path) -> None:
+    text = BY_HAND.replace("ngram 2=2\n", "ngram 2=2\nngram 3=1\n")
+    text = text.replace("\n\\end", "\n\\3-grams:\n-1 b a b\n\n\\end")
+    with pytest.raises(ModelFileError, match="a 3-gram before this line has a context that is not there"):
+        read_arpa(written(tmp_path, text))
+
+
+def test_what_a_toolkit_says_before_the_data_is_skipped(tmp_path: Path) -> None:
+    path = written(tmp_path, "#####\nThis is a model of the words a and b\n\n" + BY_HAND)
+    assert read_arpa(path).log10_prob("b", "a") == -0.1
+    assert open_model(path).order == 2
+
+
+def test_no_file_and_a_cut_one(tmp_path: Path) -> None:
+    with pytest.raises(ModelFileError, match="no such file"):
+        read_arpa(tmp_path / "nothing")
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(BY_HAND.encode())[:-20])
+    with pytest.raises(ModelFileError, match="damaged or cut off"):
+        read_arpa(tmp_path / "cut.gz")
+
+
+@pytest.mark.parametrize("name", ["uniform", "counts", "learned", "custom"])
+def test_what_arpa_cannot_hold_is_refused(made: dict[str, Model], tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match="has no exact ARPA file: ARPA knows one shorter context"):
+        write_arpa(made[name], tmp_path / "no.arpa")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["mkn", "uniform", "learned"])
+def test_an_approximation_sums_to_one_and_keeps_the_longest_grams(made: dict[str, Model], name: str) -> None:
+    model = made[name]
+    near = approximate(model)
+    for context in ("", "w1", "<s> w1", "w1 w2 w3", "zzz w2"):
+        distribution = near.distribution(context)
+        assert distribution.sum() == pytest.approx(1, abs=1e-9)
+        assert distribution.min() >= 0
+    for line in toy_text(1200, seed=5, vocabulary=800)[:40]:
+        words = line.split()
+        for i in range(3, len(words)):
+            seen = words[i - 3 : i]
+            assert near.log10_prob(words[i], seen) == pytest.approx(model.log10_prob(words[i], seen), abs=1e-9)
+
+
+def test_a_lattice_of_ones_own_can_be_approximated_too(made: dict[str, Model]) -> None:
+    near = approximate(made["custom"])
+    assert near.distribution(["w1"]).sum() == pytest.approx(1, abs=1e-6)
+
+
+def test_the_command_says_what_an_approximation_loses(made: dict[str, Model], tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("\n".join([*SENTENCES, ""]))
+    arguments = [str(made["learned"].path), "-o", str(tmp_path / "m.arpa"), "--measure", str(tmp_path / "text")]
+    out = CliRunner().invoke(command, [*arguments, "--approximate"])
+    assert out.stdout.splitlines()[1].startswith("with unknown words")
+    assert read_arpa(tmp_path / "m.arpa").order == 4
+    assert "give a glm and --approximate too" in str(CliRunner().invoke(command, arguments).exception)
+    as_json = json.loads(CliRunner().invoke(command, [*arguments, "--approximate", "--json"]).stdout)
+    assert as_json["perplexity"]["arpa"]["words"] == as_json["perplexity"]["model"]["words"]
+
+
+def test_the_command(made: dict[str, Model], tmp_path: Path) -> None:
+    out = CliRunner().invoke(command, [str(made["mkn"].path), "-o", str(tmp_path / "m.arpa")])
+    assert out.exit_code == 0
+    assert "written: order 4" in out.stderr
+    assert read_arpa(tmp_path / "m.arpa").order == 4

@@ -1,0 +1,277 @@
+"""Word classes in the lattice: the kernels equal the reference, the laws hold, and nothing but the text decides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.corpora import toy_text
+from tests.support.gradients import assert_is_the_slope
+
+import gapgram
+from gapgram import Lattice, Pattern
+from gapgram.errors import UsageError
+from gapgram.estimation.weights.learned import Problem
+from gapgram.estimation.weights.sample import left_out
+from gapgram.kernels import fitting
+from gapgram.kernels.gate import context_bucket
+from gapgram.kernels.tables import FIRST_ROW
+from gapgram.queries.predict import head_of_distribution
+from gapgram.reference.classes import ReferenceClasses
+from gapgram.reference.counts import ReferenceCounts, keep
+from gapgram.reference.model import ReferenceModel
+from gapgram.training import choose_classes as classing
+
+TEXT = toy_text(400)
+CONTEXTS = [[], ["<s>"], ["w1"], ["w1", "w2"], ["<s>", "w3", "w1"], ["nobody", "w2", "w5"], ["w4", "w9", "w2", "w1"]]
+ORDER = 4
+
+
+@pytest.fixture(scope="module")
+def own_classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Words by their numbers: odd, even, and a few that are not mentioned."""
+    path = tmp_path_factory.mktemp("classes") / "classes.tsv"
+    path.write_text("".join(f"w{i}\t{'odd one' if i % 2 else 'even'}\n" for i in range(1, 55)))
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(own_classes: Path) -> gapgram.Model:
+    return gapgram.train(sentences=TEXT, order=ORDER, lattice="full+full", classes=own_classes)
+
+
+@pytest.fixture(scope="module")
+def found() -> gapgram.Model:
+    """Classes found in the text."""
+    return gapgram.train(sentences=TEXT, order=ORDER, classes=8)
+
+
+class FittedReference(ReferenceModel):
+    """`ReferenceModel` with the discounts and odds of falling back of a learned model."""
+
+    def __init__(self, model: gapgram.Model, sentences: list[list[str]], classes: bool) -> None:
+        lattice = model.counts.lattice.of_classes if classes else model.counts.lattice.of_words
+        assert lattice is not None
+        super().__init__(ReferenceCounts(sentences, lattice), lambda p, q, before: float(q == p.without(p.reach)))
+        self.model, self.stream = model, classes
+        self.discounts = {p: tuple(model.parts.discounts.values[self._number(p)]) for p in self.discounts}
+
+    def _number(self, pattern: Pattern) -> int:
+        return self.model.counts.index(Pattern(pattern.mask, self.stream))
+
+    def bucket(self, pattern: Pattern, before: list[str]) -> int:
+        context = keep(pattern, before)
+        return int(context_bucket(self.counts.total(pattern, context), *self.counts.types(pattern, context)))
+
+    def backoff(self, pattern: Pattern, before: list[str]) -> float:
+        g = super().backoff(pattern, before)
+        if g == 1.0:
+            return g
+        lift = self.model.parts.weights.lift[self._number(pattern), self.bucket(pattern, before)]
+        odds = g / (1 - g) * math.exp(lift)
+        return odds / (1 + odds)
+
+    def scaled(self, pattern: Pattern, count: int, total: int, before: list[str]) -> float:
+        """The discounted frequency, given what the lifted odds leave."""
+        left = max(count - self.discount(pattern, count), 0) / total
+        return left / (1 - super().backoff(pattern, before)) * (1 - self.backoff(pattern, before))
+
+    def probability_under(self, pattern: Pattern, word: str, before: list[str]) -> float:
+        context = keep(pattern, before)
+        total = self.counts.total(pattern, context)
+        below = self._below(pattern, word, before)
+        if not total:
+            return below
+        count = self.counts.counts[pattern].get((context, word), 0)
+        return self.scaled(pattern, count, total, before) + self.backoff(pattern, before) * below
+
+
+class FittedClasses(ReferenceClasses):
+    def kept(self, pattern: Pattern, count: int, total: int, seen: list[str]) -> float:
+        return self.classes.scaled(pattern, count, total, seen)  # type: ignore[attr-defined]
+
+
+def reference_of(model: gapgram.Model, lines: list[str]) -> FittedClasses:
+    counts = model.counts
+    sentences = [line.split() for line in lines]
+    names = {w: counts.class_names[counts.tables.class_of[i]] for i, w in enumerate(model.vocabulary)}
+    met: dict[str, int] = {}
+    for sentence in sentences:
+        for word in [*sentence, "</s>"]:
+            met[word] = met.get(word, 0) + 1
+    words = FittedReference(model, sentences, False)
+    classes = FittedReference(model, [[names[w] for w in s] for s in sentences], True)
+    return FittedClasses(words, classes, names, met)
+
+
+def mixture_weight(model: gapgram.Model, reference: FittedClasses, pattern: Pattern, before: list[str]) -> float:
+    """The weight of a pattern, each of its numbers looked up by its definition."""
+    table, patterns = model.parts.weights.gate_table, model.counts.patterns
+    place, n = patterns.index(pattern), len(patterns)
+    logit = table[n * 64 + len(before), place]
+    for i, other in enumerate(patterns):
+        if other.reach <= len(before):
+            stream = reference.classes if other.classes else reference.words
+            seen = [reference.class_name(w) for w in before] if other.classes else before
+            logit += table[i * 64 + stream.bucket(other.of_words, seen), place]  # type: ignore[attr-defined]
+    for offset in range(1, len(before) + 1):
+        logit += table[n * 64 + ORDER + (offset - 1) * 296 + model.vocabulary.id(before[-offset]), place]
+    stream = reference.classes if pattern.classes else reference.words
+    seen = [reference.class_name(w) for w in before] if pattern.classes else before
+    context = keep(pattern.of_words, seen)
+    numbers = [stream.counts.total(pattern.of_words, context), *stream.counts.types(pattern.of_words, context), 0]
+    first = int(model.counts.tables.places[place, FIRST_ROW])
+    row = first + int(np.flatnonzero((model.counts.rows(pattern) == numbers).all(axis=1))[0])
+    return float(model.parts.weights.row_weights[row] * np.exp(logit))
+
+
+def test_the_kernels_equal_the_reference(model: gapgram.Model) -> None:
+    reference = reference_of(model, TEXT)
+    for context in CONTEXTS:
+        before = [w if w in model.vocabulary else "<unk>" for w in context][-(ORDER - 1) :]
+        patterns = [p for p in model.counts.patterns if p.reach <= len(before)]
+        weights = {p: mixture_weight(model, reference, p, before) for p in patterns}
+        for word in ("w1", "w5", "w56", "</s>", "<unk>"):
+            terms = [weights[p] * reference.probability_under(p, word, before) for p in patterns]
+            expected = sum(terms) / sum(weights.values())
+            assert 10 ** model.log10_prob(word, context) == pytest.approx(expected, rel=1e-9), (context, word)
+
+
+@pytest.mark.parametrize("name", ["model", "found"])
+def test_the_laws_hold(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """Sums, exact predictions, explanations, steps, and the same bits from a file of either layout."""
+    made: gapgram.Model = request.getfixturevalue(name)
+    made.save(tmp_path / "fast")
+    made.with_layout("compact").save(tmp_path / "compact")
+    for one in (made, gapgram.load(tmp_path / "fast"), gapgram.load(tmp_path / "compact")):
+        for context in CONTEXTS:
+            distribution = one.distribution(context)
+            assert distribution.sum() == pytest.approx(1.0, abs=1e-9)
+            assert np.array_equal(distribution, made.distribution(context))
+            assert one.predict(context, 7) == head_of_distribution(one, context, 7)
+            assert one.predict(context, 3, prefix="w1") == head_of_distribution(one, context, 3, prefix="w1")
+            for word in ("w2", "</s>", "<unk>"):
+                chance = distribution[one.vocabulary.id(word)]
+                explanation = one.explain(context, word)
+                assert explanation.probability == pytest.approx(chance, rel=1e-12)
+                assert one.log10_prob(word, context) == pytest.approx(math.log10(chance), abs=1e-12)
+        assert np.array_equal(one.score_many(TEXT[:40]), made.score_many(TEXT[:40], threads=1))
+
+
+def test_every_distribution_of_a_pruned_model_sums_to_one(found: gapgram.Model) -> None:
+    small = found.pruned(keep=0.75)
+    assert any(small.counts.size(p) < found.counts.size(p) for p in found.counts.patterns if p.classes)
+    for context in CONTEXTS:
+        assert small.distribution(context).sum() == pytest.approx(1.0, abs=1e-9)
+
+
+def test_neither_threads_nor_the_order_of_lines_change_a_bit(found: gapgram.Model, tmp_path: Path) -> None:
+    found.save(tmp_path / "a")
+    gapgram.train(sentences=sorted(TEXT), order=ORDER, classes=8, threads=1).save(tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_a_file_of_classes_is_taken_as_it_is(model: gapgram.Model) -> None:
+    counts = model.counts
+    assert set(counts.class_names[3:]) == {"odd one", "even", "<other>"}
+    names = {word: counts.class_names[counts.tables.class_of[i]] for i, word in enumerate(model.vocabulary)}
+    assert names["w7"] == "odd one" and names["w8"] == "even" and names["w57"] == "<other>" and names["</s>"] == "</s>"
+    assert model.signature.classes.startswith("3@")
+    assert model.explain(["w3", "w4"], "w5").patterns[-1].context == "{odd_one} {even}"
+
+
+def test_the_gradient_equals_finite_differences(model: gapgram.Model) -> None:
+    counts = model.counts
+    corpus = gapgram.text.corpus.read_corpus(gapgram.text.corpus.blocks_of_sentences(TEXT[:60]))
+    ids = model.vocabulary.ids(list(corpus.vocabulary))[corpus.ids]
+    problem = Problem(counts, model.parts.discounts, left_out(counts, ids, seed=1))
+    values, gradients, n = problem.start(), problem.zeros(), len(problem.sample)
+    values.flat += 0.1 * np.sin(np.arange(values.flat.size))
+    problem.add_gradient(values, gradients, 0, n)
+    touched = np.flatnonzero(gradients.flat)
+    assert_is_the_slope(problem, values, gradients, n, touched[:: max(1, touched.size // 60)])
+
+
+def test_hidden_words_are_unknown() -> None:
+    """A hidden word is never counted, and a context of classes that holds it was never seen."""
+    statistics = np.ones((3, 3, 5), np.int32)  # patterns 1, 11, 22
+    ids, hidden = np.array([1, 4, 5], np.int32), np.array([False] * 4 + [True, False])
+    fitting.hide(statistics, ids, np.array([0, 1, 2], np.int16), hidden, np.array([0, 1, 1]), np.array([0, 0, 1]))
+    assert statistics[1].tolist() == [[0, 1, 1, 1, 1]] * 3  # the hidden word itself
+    assert statistics[2].tolist() == [[1] * 5, [1] * 5, [0] * 5]  # after it
+
+
+def test_auto_is_the_default_where_the_text_is_large_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not gapgram.train(sentences=TEXT, order=3).counts.class_names
+    monkeypatch.setattr(classing, "LEAST", 1000)
+    trained = gapgram.train(sentences=TEXT, order=3)
+    assert trained.counts.lattice.name == "full+chain"
+    assert 2 < len(trained.counts.class_names) - 3 < 60
+    assert not gapgram.train(sentences=TEXT, order=3, model="mkn").counts.class_names
+    assert not gapgram.train(sentences=TEXT, order=3, lattice="full").counts.class_names
+    assert not gapgram.train(sentences=TEXT, order=3, weights="counts").counts.class_names
+
+
+def test_classes_that_are_found_have_the_names_of_their_most_frequent_words(found: gapgram.Model) -> None:
+    names = found.counts.class_names
+    assert names[:3] == ("<unk>", "<s>", "</s>")
+    for number, name in enumerate(names):
+        assert found.counts.tables.class_of[found.vocabulary.id(name)] == number
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"model": "mkn", "classes": 5}, "classes are for a glm with learned weights"),
+        ({"weights": "uniform", "classes": "auto"}, "classes are for a glm with learned weights"),
+        ({"lattice": "full+chain", "classes": "none"}, "the lattice has patterns of classes: say which"),
+        ({"classes": "missing.tsv"}, "classes 'missing.tsv': no such file; expected a number, none, auto, or a file"),
+        ({"classes": "."}, "classes '.': a folder; expected a number, none, auto, or a file"),
+        ({"lattice": "full+foo"}, "lattice 'full+foo': expected chain or full on either side of +"),
+        ({"classes": 0}, "0 classes: expected 1 or more, none, auto, or a file"),
+    ],
+)
+def test_mistakes(options: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message.replace("+", r"\+")):
+        gapgram.train(sentences=TEXT[:9], order=3, **options)  # type: ignore[arg-type]
+
+
+def test_lattices_with_classes_are_read_as_they_are_printed() -> None:
+    for text in ("full+chain", "chain+full", "1,11,22,2022"):
+        lattice = Lattice.parse(text, 4)
+        assert Lattice.parse(str(lattice), 4) == lattice
+    stored = Lattice.parse("11 2022", 4).stored
+    assert " ".join(map(str, stored)) == "1 11 111 1111 2 22 202 222 2022 2222"
+    assert Lattice.full(4).with_classes("chain").below(Pattern(0).of_classes) == (Pattern(0),)
+
+
+def test_the_commands_show_classes(
+    found: gapgram.Model, models: dict[str, gapgram.Model], cli: Callable[..., Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "m"
+    found.save(path)
+    classes = cli("info", path, "--classes", "--json").json["classes"]
+    assert sum(c["words"] for c in classes) == len(found.vocabulary) - 3
+    assert f"classes             {len(classes)}" in cli("info", path).out
+    assert "in its class" in cli("explain", path, "w1 w2", "w3").out
+    assert "in its class" not in cli("explain", models["mkn"].path, "w1 w2", "w3").out
+    assert "has no word classes" in cli("info", models["mkn"].path, "--classes").err
+
+
+def test_training_with_a_file_of_classes(own_classes: Path, cli: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("\n".join([*TEXT, ""]))
+    ran = cli("train", tmp_path / "text", "-o", tmp_path / "m", "-n", 3, "--classes", own_classes, "--json")
+    assert ran.json["classes"] == 3
+    assert ran.json["lattice"] == "full+chain"
+
+
+def test_the_file_of_classes_is_never_replaced(own_classes: Path, cli: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("a b c\n")
+    before = own_classes.read_bytes()
+    ran = cli("train", tmp_path / "text", "-o", own_classes, "--classes", own_classes)
+    assert "is read and would be replaced" in ran.err
+    assert own_classes.read_bytes() == before

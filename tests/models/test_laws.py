@@ -1,0 +1,154 @@
+"""The laws: every distribution sums to one, the chain is MKN, the program equals the reference."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support.corpora import WORDS, corpus_of, longest, sentences, texts_and_lattices
+
+import gapgram
+from gapgram import Lattice, Model
+from gapgram.queries.explain import explain
+from gapgram.reference.counts import ReferenceCounts
+from gapgram.reference.model import ReferenceModel
+
+pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
+
+Text = list[list[str]]
+words = st.sampled_from((*WORDS, "never-seen", "<unk>"))
+contexts = st.tuples(st.sampled_from([[], ["<s>"]]), st.lists(words, max_size=9)).map(lambda parts: parts[0] + parts[1])
+ESTIMATORS: dict[str, dict[str, Any]] = {
+    "mkn": {"model": "mkn"},
+    "glm uniform": {"model": "glm", "weights": "uniform"},
+    "custom": {"model": "glm", "weights": "uniform", "lattice": "11,101,1011"},
+    "custom without the word before": {"model": "glm", "weights": "uniform", "lattice": "1001,101"},
+}
+
+
+def train(text: Text, lattice: Lattice, **options: Any) -> Model:
+    return gapgram.train(
+        sentences=text, order=lattice.order, model="glm", lattice=lattice, weights="uniform", threads=1, **options
+    )
+
+
+def assert_sums_to_one(model: Model, context: list[str]) -> None:
+    distribution = model.distribution(context)
+    assert abs(distribution.sum() - 1) < 1e-9
+    assert distribution[1] == 0  # <s> is never predicted
+    assert np.delete(distribution, 1).min() > 0
+    assert len(distribution) == len(model.vocabulary)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+@given(sentences(), st.integers(1, 6), st.integers(1, 3), st.lists(contexts, min_size=1, max_size=6))
+def test_every_distribution_sums_to_one(
+    name: str, text: Text, order: int, least: int, some_contexts: list[list[str]]
+) -> None:
+    needed = 4 if "lattice" in ESTIMATORS[name] else 1
+    order = max(needed, min(order, longest(text)))
+    if order > longest(text):
+        text = [*text, ["a", "b"]]
+    model = gapgram.train(sentences=text, order=order, min_count=least, threads=1, **ESTIMATORS[name])
+    for context in [[], ["<s>"], text[0], ["<s>", *text[0]], *some_contexts]:
+        assert_sums_to_one(model, context)
+
+
+@pytest.mark.parametrize("name", ["mkn", "glm", "custom"])
+def test_distributions_of_a_text_with_estimated_discounts_sum_to_one(models: dict[str, Model], name: str) -> None:
+    model = models[name]
+    frequent = list(model.vocabulary)[3:13]
+    for context in [[a, b, c] for a in frequent[:4] for b in frequent for c in ("w1", "w2", "zzz")]:
+        assert_sums_to_one(model, context)
+        assert_sums_to_one(model, ["<s>", *context[1:]])
+
+
+@settings(max_examples=60)
+@given(texts_and_lattices(), st.lists(contexts, min_size=1, max_size=3))
+def test_the_program_equals_the_reference(case: tuple[Text, Lattice], some_contexts: list[list[str]]) -> None:
+    text, lattice = case
+    model, reference = train(text, lattice), ReferenceModel(ReferenceCounts(text, lattice))
+    known = set(reference.counts.vocabulary)
+    for context in [[], ["<s>"], ["<s>", *text[-1]], *some_contexts]:
+        seen = [w if w in known or w == "<s>" else "<unk>" for w in context]
+        for word in reference.counts.vocabulary:
+            expected = reference.probability(word, seen)
+            assert 10 ** model.log10_prob(word, context) == pytest.approx(expected, rel=1e-12)
+
+
+@given(sentences(), st.integers(1, 4), st.integers(2, 3))
+def test_the_program_equals_the_reference_with_unknown_words(text: Text, order: int, least: int) -> None:
+    lattice = Lattice.full(min(order, longest(text)))
+    known = set(corpus_of(text, min_count=least).vocabulary)
+    replaced = [[w if w in known else "<unk>" for w in sentence] for sentence in text]
+    model, reference = train(text, lattice, min_count=least), ReferenceModel(ReferenceCounts(replaced, lattice))
+    for context in ([], ["<s>"], ["zzz"], replaced[0]):
+        for word in reference.counts.vocabulary:
+            seen = [w if w in known else "<unk>" for w in context]
+            assert 10 ** model.log10_prob(word, context) == pytest.approx(reference.probability(word, seen), rel=1e-12)
+
+
+@given(sentences(), st.integers(1, 6), st.lists(contexts, min_size=1, max_size=4))
+def test_the_chain_is_modified_kneser_ney_bit_for_bit(text: Text, order: int, some_contexts: list[list[str]]) -> None:
+    order = min(order, longest(text))
+    mkn = gapgram.train(sentences=text, order=order, model="mkn")
+    chain = train(text, Lattice.chain(order))
+    for context in some_contexts:
+        assert np.array_equal(mkn.distribution(context), chain.distribution(context))
+
+
+@given(texts_and_lattices(), contexts)
+def test_the_probability_of_a_word_is_that_of_the_distribution(case: tuple[Text, Lattice], context: list[str]) -> None:
+    model = train(*case)
+    distribution = model.distribution(context)
+    for word_id, word in enumerate(model.vocabulary):
+        if word != "<s>":
+            assert 10 ** model.log10_prob(word, context) == pytest.approx(distribution[word_id], rel=1e-12)
+    assert model.log10_prob("never-seen", context) == model.log10_prob("<unk>", context)
+
+
+@given(texts_and_lattices(), contexts)
+def test_words_beyond_the_order_do_not_matter(case: tuple[Text, Lattice], context: list[str]) -> None:
+    model = train(*case)
+    seen = context[max(0, len(context) - model.order + 1) :]
+    assert np.array_equal(model.distribution(context), model.distribution(seen))
+
+
+@given(texts_and_lattices(), st.lists(words, max_size=8))
+def test_a_score_is_the_sum_of_its_words(case: tuple[Text, Lattice], sentence: list[str]) -> None:
+    model = train(*case)
+    for bos in (True, False):
+        before = ["<s>"] if bos else []
+        for eos in (True, False):
+            predicted = [*sentence, "</s>"] if eos else sentence
+            expected = [
+                model.log10_prob(word, [*before, *predicted[:i]]) for i, word in enumerate(predicted)
+            ]
+            assert model.scores(sentence, bos, eos).tolist() == expected
+            assert math.isclose(model.score(sentence, bos, eos), math.fsum(expected), rel_tol=1e-12, abs_tol=1e-12)
+
+
+@given(texts_and_lattices(), contexts, words)
+def test_an_explanation_adds_up_to_the_probability(
+    case: tuple[Text, Lattice], context: list[str], word: str
+) -> None:
+    model = train(*case)
+    explanation = explain(model, word, context)
+    parts = [p.contribution for p in explanation.patterns]
+    assert math.fsum([*parts, explanation.uniform_contribution]) == pytest.approx(explanation.probability, rel=1e-12)
+    assert math.log10(explanation.probability) == pytest.approx(model.log10_prob(word, context), abs=1e-12)
+    inside = {str(p) for p in model.counts.lattice.patterns}
+    assert all(p.share == 0 for p in explanation.patterns if p.pattern not in inside)
+
+
+def test_a_discount_may_take_all_of_a_count() -> None:
+    # <s> a 3, a </s> 2, a a 5, a b 1, b </s> 1: n = 2, 1, 1, 0, Y = 2/(2+2·1) = 1/2, D3+ = 3 - 4·Y·0/1 = 3.
+    # So <s>, which only a follows, 3 times, keeps nothing for itself: (3 - 3)/3 + 3/3 · P(w).
+    model = gapgram.train(sentences=["a", "a", "a a a a a a b"], order=2, model="mkn")
+    assert model.parts.discounts.values[1].tolist() == [0.5, 0.5, 3.0]
+    assert np.array_equal(model.distribution(["<s>"]), model.distribution([]))
+    assert_sums_to_one(model, ["<s>"])

@@ -1,0 +1,1 @@
+"""Texts, models and processes that tests are made with."""

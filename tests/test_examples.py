@@ -1,0 +1,50 @@
+"""The examples run and show what they claim."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+from gapgram import Model
+
+pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def run(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    monkeypatch.setattr(sys, "argv", [name, *arguments])
+    runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+    return capsys.readouterr().out
+
+
+def test_the_keyboard_saves_keystrokes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    last = run("keyboard.py", monkeypatch, capsys).splitlines()[-1]
+    keys, letters = map(int, re.findall(r"\d+", last))
+    assert keys < letters / 2
+
+
+def test_the_decoder_hears_better(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    alone, decoded = run("decoder.py", monkeypatch, capsys).splitlines()
+    assert "valley" in alone
+    assert "the value of an expression is evaluated" in decoded
+
+
+def test_the_filter_keeps_sentences(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    out = run("filter.py", monkeypatch, capsys)
+    _, kept, sentences, noise, shuffled = map(int, re.findall(r"\d+", out))
+    assert kept > 0.7 * sentences
+    assert noise < 0.1 * shuffled
+
+
+def test_with_models_of_ones_own(
+    made: dict[str, Model], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(made["learned"].path)
+    assert "keystrokes for" in run("keyboard.py", monkeypatch, capsys, path, "w1 w2 w3")
+    assert "with the model:" in run("decoder.py", monkeypatch, capsys, path)
+    (tmp_path / "text").write_text("w1 w2 w3 w4\nw9 zzz zzz yyy\n")
+    assert run("filter.py", monkeypatch, capsys, path, str(tmp_path / "text"), "500") == "w1 w2 w3 w4\n"
