@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 import gapgram
 from gapgram import Corpus, Lattice, Model, Vocabulary
+from gapgram.arrays import Floats, Ids, Singles
 from gapgram.classes import exchange as clustering
 from gapgram.counting.in_memory import count
 from gapgram.errors import DiscountWarning
@@ -29,10 +30,6 @@ from gapgram.kernels import exchange as kernels
 from gapgram.queries.language_model import sentence_begins
 from gapgram.reporting.tables import table
 from gapgram.text.corpus import blocks_of_files, encode, read_corpus
-
-Ids = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
-Singles = npt.NDArray[np.float32]
 
 FEATURES, DIMENSIONS, ROUNDS = 2000, 64, 15
 

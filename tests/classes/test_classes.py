@@ -8,7 +8,6 @@ from math import lgamma
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,11 +15,10 @@ from tests.support.corpora import corpus_of, sentences, toy_text
 from tests.support.running import Cli
 
 from gapgram import Corpus, GapgramError, Vocabulary
+from gapgram.arrays import Ids
 from gapgram.classes.classes import Classes, read_classes, write_classes
 from gapgram.classes.exchange import CLASS_PRIOR, PRIOR, Exchange, Neighbours, automatic_k, cluster
 from gapgram.kernels import exchange as kernels
-
-Labels = npt.NDArray[np.int32]
 
 
 def pairs_of(ids: list[int], distance: int) -> list[tuple[int, int]]:
@@ -28,7 +26,7 @@ def pairs_of(ids: list[int], distance: int) -> list[tuple[int, int]]:
     return [(a, b) for i, (a, b) in enumerate(zip(ids, ids[distance:], strict=False)) if 2 not in ids[i : i + distance]]
 
 
-def brute_force(ids: list[int], class_of: Labels, k: int) -> float:
+def brute_force(ids: list[int], class_of: Ids, k: int) -> float:
     """The objective, by its definition."""
     prior = min(PRIOR, CLASS_PRIOR / k)
 
@@ -48,7 +46,7 @@ def brute_force(ids: list[int], class_of: Labels, k: int) -> float:
     return total
 
 
-def exchange_of(corpus: Corpus, class_of: list[int] | Labels, k: int) -> Exchange:
+def exchange_of(corpus: Corpus, class_of: list[int] | Ids, k: int) -> Exchange:
     neighbours = Neighbours.of(corpus.ids, len(corpus.vocabulary), (1, 2))
     return Exchange(neighbours, np.array(class_of, np.int32), k)
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +19,7 @@ from tests.support.corpora import corpus_of, texts_and_lattices, toy_text
 
 import gapgram
 from gapgram import Counts, Lattice, Model, Vocabulary
+from gapgram.arrays import Integers
 from gapgram.compression.quantise import means_of_runs
 from gapgram.counting.in_memory import count
 from gapgram.counts.assemble import assemble
@@ -35,7 +35,6 @@ from gapgram.reporting.model_info import model_info
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 KINDS = ["mkn", "glm", "custom", "learned", "counts", "classes", "pruned"]
-Array = npt.NDArray[np.int64]
 
 
 @pytest.fixture(scope="module")
@@ -227,7 +226,7 @@ def test_runs_lose_the_least() -> None:
     assert means_of_runs(numbers, 99).tolist() == [*range(11), 10, 10, 13]
     counts = np.flatnonzero(numbers)
 
-    def loss(means: Array) -> float:
+    def loss(means: Integers) -> float:
         return float((numbers[counts] * counts * np.log(counts / means[counts])).sum())
 
     found = means_of_runs(numbers, 3)

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gapgram.kernels import sorting, window_codec
-from gapgram.kernels.words import END, START
+from gapgram.kernels.special_words import END_ID, START_ID
 
 WORD = st.one_of(st.just(0), st.integers(3, 9), st.sampled_from([127, 128, 16_383, 16_384, 2_097_152, 2**31 - 1]))
 
 
 @given(st.lists(st.lists(WORD, min_size=1, max_size=6), min_size=1, max_size=5), st.integers(1, 7))
 def test_windows_are_packed_without_loss(sentences: list[list[int]], order: int) -> None:
-    ids = np.array([i for words in sentences for i in (START, *words, END)], np.int32)
+    ids = np.array([i for words in sentences for i in (START_ID, *words, END_ID)], np.int32)
     positions = np.argsort(ids, kind="stable").astype(np.int32)
     for first in np.unique(ids).tolist():
         own = positions[ids[positions] == first]
@@ -28,7 +28,7 @@ def test_windows_are_packed_without_loss(sentences: list[list[int]], order: int)
 
 
 def test_blobs_of_several_words_are_merged() -> None:
-    ids = np.array([START, 5, 300, 5, END, START, 300, 4, END], np.int32)
+    ids = np.array([START_ID, 5, 300, 5, END_ID, START_ID, 300, 4, END_ID], np.int32)
     positions, starts = sorting.positions_by_word(ids, 301)
     halves = []
     for begin, end in ((starts[3], starts[5]), (starts[5], starts[301])):  # words 3 and 4; from 5 on

@@ -19,7 +19,7 @@ from gapgram import GapgramError
 from gapgram.estimation.weights.sample import threads_within
 from gapgram.estimation.weights.statistics import statistics_of
 from gapgram.kernels.lookup import availability
-from gapgram.kernels.words import START
+from gapgram.kernels.special_words import START_ID
 from gapgram.system import mapped_pages as pages_module
 from gapgram.system.mapped_pages import AROUND, Pages
 
@@ -83,7 +83,7 @@ def test_statistics_are_the_same_one_pattern_at_a_time(
     corpus = corpus_of(toy_text(60))
     monkeypatch.setattr(pages_module, "LEAST", 6 * AROUND * 200)
     model = gapgram.train(sentences=toy_text(60), order=4, classes=5 if "+" in lattice else None, lattice=lattice)
-    starts = np.append(np.flatnonzero(corpus.ids == START), corpus.ids.size)
+    starts = np.append(np.flatnonzero(corpus.ids == START_ID), corpus.ids.size)
     available = availability(corpus.ids, starts, 4)
     whole = statistics_of(model.counts, corpus.ids, available)
     limited = replace(model.counts, pages=Pages(0))

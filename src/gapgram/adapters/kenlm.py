@@ -12,19 +12,16 @@ from os import PathLike, fspath
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Ids, Integers
 from gapgram.kernels.shares import locate_one
+from gapgram.kernels.special_words import END_ID, START_ID
 from gapgram.models.backoff import BackoffModel
 from gapgram.models.mixture import Mixture, Part
 from gapgram.models.model import Model as GapgramModel
 from gapgram.models.open import AnyModel, open_model
 from gapgram.queries.states import State as NativeState
-from gapgram.text.vocabulary import END, SPECIAL, START, Vocabulary
-
-Ids = npt.NDArray[np.int32]
-
-_START, _END = SPECIAL.index(START), SPECIAL.index(END)
+from gapgram.text.vocabulary import Vocabulary
 
 
 class FullScoreReturn(NamedTuple):
@@ -146,7 +143,7 @@ class Model:
 
     def _full_scores(self, sentence: str | bytes, bos: bool, eos: bool) -> list[tuple[float, int, bool]]:
         words = self._model.vocabulary.ids(_text(sentence).split())
-        ids = np.concatenate([np.array([_START] * bos, np.int32), words, np.array([_END] * eos, np.int32)])
+        ids = np.concatenate([np.array([START_ID] * bos, np.int32), words, np.array([END_ID] * eos, np.int32)])
         if not ids.size:
             return []
         scores = self._model.score_ids(ids, np.array([0, ids.size]), threads=1)[int(bos) :]
@@ -160,17 +157,17 @@ class Model:
 LanguageModel = Model
 
 
-def gram_lengths(model: Part, ids: Ids) -> npt.NDArray[np.int64]:
+def gram_lengths(model: Part, ids: Ids) -> Integers:
     """For each word of a sequence the length of the longest contiguous gram that the model holds; 1 at least."""
     if isinstance(model, BackoffModel):
         return model.located(ids, np.array([0, ids.size]))[1]
     if isinstance(model, GapgramModel):
         entries = locate_one(ids, model.order, model.arrays)[0]
         spans = np.maximum(model.stepper.plan.spans, 1)
-        longest: npt.NDArray[np.int64] = np.where(entries >= 0, spans[:, None], 1).max(axis=0)
+        longest: Integers = np.where(entries >= 0, spans[:, None], 1).max(axis=0)
         return longest
     if isinstance(model, Mixture):
-        lengths: npt.NDArray[np.int64] = np.max([gram_lengths(m, own) for m, own in model.translated(ids)], axis=0)
+        lengths: Integers = np.max([gram_lengths(m, own) for m, own in model.translated(ids)], axis=0)
         return lengths
     return np.ones(ids.size, np.int64)
 

@@ -8,9 +8,9 @@ from random import Random
 from typing import Any, NoReturn
 
 from gapgram.errors import UsageError
+from gapgram.kernels.special_words import END, START, UNKNOWN
 from gapgram.models.open import AnyModel, open_model
 from gapgram.queries.generate import pick
-from gapgram.text.vocabulary import END, START, UNKNOWN
 
 try:
     from nltk.lm import Vocabulary

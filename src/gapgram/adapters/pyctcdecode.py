@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from gapgram.adapters import kenlm
+from gapgram.kernels.special_words import SPECIAL
 from gapgram.models.open import AnyModel
-from gapgram.text.vocabulary import SPECIAL
 
 try:
     from pyctcdecode import Alphabet, BeamSearchDecoderCTC

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from gapgram.kernels.special_words import END, UNKNOWN
 from gapgram.models.open import AnyModel, open_model
 from gapgram.queries.states import State
-from gapgram.text.vocabulary import END, UNKNOWN
 
 try:
     from flashlight.lib.text.decoder import LM, LMState  # what torchaudio's CTCDecoderLM and its state are

@@ -14,13 +14,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from gapgram.arrays import Ids, Integers
 from gapgram.errors import TextError
+from gapgram.kernels.special_words import SPECIAL
 from gapgram.system.atomic_file import written_aside
 from gapgram.text.files import Block, display_name, read_blocks
-from gapgram.text.vocabulary import SPECIAL, Vocabulary
-
-Ids = npt.NDArray[np.int32]
-Integers = npt.NDArray[np.int64]
+from gapgram.text.vocabulary import Vocabulary
 
 OTHER = "<other>"  # the class of words that a file does not mention
 

@@ -17,17 +17,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Ids, Integers
 from gapgram.classes.classes import Classes
 from gapgram.errors import UsageError
 from gapgram.kernels import exchange as kernels
+from gapgram.kernels.special_words import SPECIAL
 from gapgram.system.parallel import checked_threads
 from gapgram.system.progress import Progress
-from gapgram.text.vocabulary import SPECIAL
-
-Ids = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
 
 NOTHING = np.empty(0, np.int32)
 DISTANCES = (1, 2)
@@ -40,7 +37,7 @@ BATCH = 40_000  # neighbours, about, of the words that are judged against the sa
 class Neighbours:
     """The neighbours of every word on every side, as the kernels take them."""
 
-    starts: npt.NDArray[np.int64]
+    starts: Integers
     others: Ids
     times: Ids
     itself: Ids
@@ -62,9 +59,9 @@ class Neighbours:
             np.array(itself),
         )
 
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> Integers:
         """What it costs to judge each word: its neighbours, and a little for itself."""
-        sizes: npt.NDArray[np.int64] = np.diff(self.starts, axis=1).sum(axis=0) + len(self.starts)
+        sizes: Integers = np.diff(self.starts, axis=1).sum(axis=0) + len(self.starts)
         return sizes
 
 
@@ -117,7 +114,7 @@ class Exchange:
         return float(kernels.exchange(words, *state))
 
 
-def _cuts(sizes: npt.NDArray[np.int64], most: int) -> list[int]:
+def _cuts(sizes: Integers, most: int) -> list[int]:
     """Where to cut a list so that the sizes of each part are about `most` together; no part is empty."""
     if not len(sizes):
         return [0]
@@ -139,7 +136,7 @@ def cluster(
     later: Ids = NOTHING,
     sweeps: int = SWEEPS,
     threads: int | None = None,
-    shown: bool = False,
+    progress: bool = False,
 ) -> Classes:
     """Find classes of the words of an encoded text (`Corpus.ids`), whose vocabulary has `n_words` words.
 
@@ -160,7 +157,7 @@ def cluster(
         return Classes.numbered(np.zeros(n_ordinary, np.int64), counts[len(SPECIAL) :])
     class_of = np.minimum(np.arange(n_words), k + len(SPECIAL) - 1).astype(np.int32)
     exchange = Exchange(Neighbours.of(ids, n_words, DISTANCES), class_of, k)
-    _sweep(exchange, k, sweeps, threads, shown)
+    _sweep(exchange, k, sweeps, threads, progress)
     if later.size:
         new = np.flatnonzero((before == 0) & (counts > 0))
         exchange = Exchange(Neighbours.of(later, n_words, DISTANCES), class_of, k)
@@ -169,11 +166,11 @@ def cluster(
     return Classes.numbered(class_of[len(SPECIAL) :], counts[len(SPECIAL) :])
 
 
-def _sweep(exchange: Exchange, k: int, sweeps: int, threads: int, shown: bool) -> None:
+def _sweep(exchange: Exchange, k: int, sweeps: int, threads: int, progress: bool) -> None:
     words = np.arange(len(SPECIAL), len(exchange.class_of), dtype=np.int32)
     pool = ThreadPoolExecutor(threads)
     try:
-        with Progress("finding classes", total=len(words) * sweeps - k, unit="word", shown=shown) as bar:
+        with Progress("finding classes", total=len(words) * sweeps - k, unit="word", progress=progress) as bar:
             for i in range(sweeps):
                 exchange.sweep(words[k:] if i == 0 else words, pool, threads, bar.advance)
     finally:

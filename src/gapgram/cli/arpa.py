@@ -46,7 +46,7 @@ def command(
     from gapgram.system.atomic_file import check_place
 
     check_place(output, [model, *([measure] if measure else [])])
-    opened = open_model(model, shown=not quiet)
+    opened = open_model(model, progress=not quiet)
     if isinstance(opened, Mixture):
         raise UsageError(f"{model}: a mixture has no ARPA file; use it as it is, through gapgram.adapters.kenlm")
     if measure is not None and not (nearly and isinstance(opened, Model)):

@@ -47,10 +47,10 @@ def command(
 
     began = time.perf_counter()
     check_place(output, texts)
-    blocks = blocks_of_files(list(texts), shown=not quiet)
+    blocks = blocks_of_files(list(texts), progress=not quiet)
     rules = TextRules(special=special, invalid=invalid)
     corpus = read_corpus(blocks, min_count=min_count, vocab_limit=vocab_limit, rules=rules)
-    classes = cluster(corpus.ids, len(corpus.vocabulary), k, threads=threads, shown=not quiet)
+    classes = cluster(corpus.ids, len(corpus.vocabulary), k, threads=threads, progress=not quiet)
     counts = np.bincount(corpus.ids, minlength=len(corpus.vocabulary))
     write_classes(output, classes, corpus.vocabulary, counts)
     seconds = time.perf_counter() - began

@@ -53,9 +53,9 @@ def command(
 
     chosen = parse_orders(orders)
     rules = TextRules(special=special, invalid=invalid)
-    training, test = split_lines(checked(blocks_of_files(texts, shown=not quiet), rules), share, seed)
+    training, test = split_lines(checked(blocks_of_files(texts, progress=not quiet), rules), share, seed)
     rows = compare(
-        training, test, chosen, models=usual_models(training), rules=rules, threads=threads, shown=not quiet
+        training, test, chosen, models=usual_models(training), rules=rules, threads=threads, progress=not quiet
     )
     if as_json:
         split = {"training": len(training), "test": len(test), "share": share, "seed": seed}

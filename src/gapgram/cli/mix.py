@@ -45,7 +45,7 @@ def command(
         raise UsageError("mix: give --tune TEXT or --weights, one of the two")
     if output is not None:
         check_place(output, [*models, *([tuning] if tuning else [])])
-    opened = [open_model(path, shown=not quiet) for path in models]
+    opened = [open_model(path, progress=not quiet) for path in models]
     if tuning is not None:
         mixed = tune(opened, tuning, rules=TextRules(special=special, invalid=invalid), threads=threads)
     else:

@@ -32,7 +32,8 @@ def command(
     from gapgram.models.open import open_model
 
     rules = TextRules(special=special, invalid=invalid)
-    result = open_model(model, shown=not quiet).perplexity(list(texts), rules=rules, threads=threads, shown=not quiet)
+    opened = open_model(model, progress=not quiet)
+    result = opened.perplexity(list(texts), rules=rules, threads=threads, progress=not quiet)
     if not result.sentences:
         raise TextError(f"{', '.join(texts)}: no sentence in it: expected one sentence a line")
     if as_json:

@@ -62,7 +62,7 @@ def command(
     from gapgram.models.open import open_model
     from gapgram.queries.predict import Predictor
 
-    opened = open_model(model, shown=not quiet)
+    opened = open_model(model, progress=not quiet)
     predictor = Predictor(opened) if isinstance(opened, Model) else opened
     if interactive:
         _interact(predictor, k)
@@ -141,7 +141,7 @@ def _evaluate(
     from gapgram.reporting.prediction_quality import judge
 
     opened = [load(path) for path in models]
-    results = [judge(m, text, limit=limit, rules=rules, threads=threads, shown=not quiet) for m in opened]
+    results = [judge(m, text, limit=limit, rules=rules, threads=threads, progress=not quiet) for m in opened]
     if as_json:
         named = [{"model": path, **result.as_dict()} for path, result in zip(models, results, strict=True)]
         print_json({"text": text, "limit": limit, "results": named})

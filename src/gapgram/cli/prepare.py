@@ -74,7 +74,7 @@ def text(texts: tuple[str, ...], output: str, language: str, as_json: bool, **re
 def _options(*, malformed: str, processes: int | None, quiet: bool) -> Options:
     from gapgram.prepare import Options
 
-    return Options(malformed=malformed, processes=processes, shown=not quiet)
+    return Options(malformed=malformed, processes=processes, progress=not quiet)
 
 
 def _report(prepared: Prepared, output: str, as_json: bool) -> None:

@@ -23,7 +23,7 @@ def command(text: str, sequences: int, length: int, seed: int, output: str, as_j
 
     if as_json and output == "-":
         raise UsageError("--json: the sequences go to standard output already; name a file with --output")
-    sample = sample_text(text, output, sequences=sequences, length=length, seed=seed, shown=not quiet)
+    sample = sample_text(text, output, sequences=sequences, length=length, seed=seed, progress=not quiet)
     if as_json:
         click.echo(json.dumps(asdict(sample) | {"output": output}, ensure_ascii=False))
     elif output != "-":

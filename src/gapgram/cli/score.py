@@ -48,7 +48,7 @@ def command(
 
     if words and per_line:
         raise UsageError("score: --words or --per-line, one of the two")
-    opened = open_model(model, shown=not quiet)
+    opened = open_model(model, progress=not quiet)
     if sys.stdin.isatty() and text == "-" and not quiet:
         print("reading sentences from the terminal, one a line; end with Ctrl-D", file=sys.stderr)
     rules = TextRules(special=special, invalid=invalid)

@@ -30,7 +30,7 @@ def command(
     from gapgram.prepare.split import split_text
 
     split = split_text(
-        text, prefix, train=_shares(train), valid=valid, seed=seed, compression=compression, shown=not quiet
+        text, prefix, train=_shares(train), valid=valid, seed=seed, compression=compression, progress=not quiet
     )
     if as_json:
         click.echo(json.dumps(split.signature(), ensure_ascii=False))

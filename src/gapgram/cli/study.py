@@ -50,7 +50,7 @@ def _study(
     study = read_config(config)
     announce_compilation(quiet)
     say = partial(talk, quiet=quiet)
-    results = run_study(study, output=output, plots=plots, threads=threads, say=say, shown=not quiet)
+    results = run_study(study, output=output, plots=plots, threads=threads, say=say, progress=not quiet)
     if as_json:
         print_json(results)
         return

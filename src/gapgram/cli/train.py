@@ -106,7 +106,7 @@ def command(
     rules = TextRules(special=special, invalid=invalid)
     held_out = list(held_out_texts) or None
     model = train(
-        list(texts), output=output, held_out_texts=held_out, rules=rules, shown=not quiet,
+        list(texts), output=output, held_out_texts=held_out, rules=rules, progress=not quiet,
         spark_conf=_settings(spark_conf), **options,
     )  # fmt: skip
     info = model_info(model)

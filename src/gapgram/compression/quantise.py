@@ -12,8 +12,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Integers
 from gapgram.counts.compact import CHUNK, Room, compacted
 from gapgram.counts.counts import Counts
 from gapgram.errors import UsageError
@@ -21,8 +21,6 @@ from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.weights.for_other_counts import with_rows_of
 from gapgram.kernels.read_tables import unpack_grams
 from gapgram.kernels.tables import COUNT_MASK, N_GRAMS
-
-Array = npt.NDArray[np.int64]
 
 MOST_BITS = 8
 _EXACT = 256  # larger counts are first put together with their neighbours
@@ -45,7 +43,7 @@ def quantised(parts: ModelParts, bits: int, room: Room | None = None) -> ModelPa
     return ModelParts.of(parts.name, new, parts.discounts, with_rows_of(new, parts.discounts, parts.weights))
 
 
-def _numbers(counts: Counts, p: int) -> Array:
+def _numbers(counts: Counts, p: int) -> Integers:
     """How many grams of a pattern have each count."""
     size, numbers = int(counts.tables.places[p, N_GRAMS]), np.zeros(1, np.int64)
     for begin in range(0, size, CHUNK):
@@ -58,7 +56,7 @@ def _numbers(counts: Counts, p: int) -> Array:
     return numbers
 
 
-def means_of_runs(numbers: Array, n_runs: int) -> Array:
+def means_of_runs(numbers: Integers, n_runs: int) -> Integers:
     """For each count what it becomes, numbers[count] being how many grams have it; 0 stays 0."""
     counts = np.flatnonzero(numbers[1:]) + 1
     out = np.zeros(numbers.size, np.int64)
@@ -75,7 +73,7 @@ def means_of_runs(numbers: Array, n_runs: int) -> Array:
     return out
 
 
-def _runs(n: Array, total: Array, n_runs: int) -> list[tuple[int, int]]:
+def _runs(n: Integers, total: Integers, n_runs: int) -> list[tuple[int, int]]:
     """Bounds of at most so many runs of groups, each group of n[i] counts that sum to total[i]; the best there are."""
     size = n.size
     before_n, before = np.append(0, np.cumsum(n)), np.append(0, np.cumsum(total))

@@ -15,16 +15,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Bytes, Ids, Integers
 from gapgram.counts.counts import Piece
 from gapgram.kernels import sorting, tables
-from gapgram.kernels.words import START
+from gapgram.kernels.special_words import START_ID
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 
-Ids = npt.NDArray[np.int32]
-Bytes = npt.NDArray[np.uint8]
 NO_MARKS = np.empty(0, np.uint8)
 
 
@@ -124,16 +122,16 @@ class Band:
     def _unigrams(self, root: _Node) -> Piece:
         """Counts of the band's words alone; what follows no context is put together with the other bands."""
         counts = self._gram_counts(root)
-        if self.first_word <= START < self.last_word:
-            counts[START - self.first_word] = 0
+        if self.first_word <= START_ID < self.last_word:
+            counts[START_ID - self.first_word] = 0
         words = np.arange(self.first_word, self.last_word, dtype=np.int64)
         no_rows = np.zeros((1, tables.STATISTICS), np.int64)
         return Piece(words << tables.COUNT_BITS | counts, np.empty(0, np.int64), no_rows)
 
-    def _gram_counts(self, node: _Node) -> npt.NDArray[np.int64]:
+    def _gram_counts(self, node: _Node) -> Integers:
         """The count that is smoothed, for each gram of a node (DESIGN, section 2)."""
         pattern = node.pattern
-        counts: npt.NDArray[np.int64]
+        counts: Integers
         if pattern == Pattern.contiguous(self.order - 1):
             return np.diff(node.starts).astype(np.int64)
         if pattern.is_contiguous:

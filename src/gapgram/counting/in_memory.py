@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from gapgram.arrays import Ids
 from gapgram.classes.classes import Classes
 from gapgram.counting.band import Band
 from gapgram.counting.windows import Bands
 from gapgram.counts.assemble import assemble
 from gapgram.counts.counts import Counts, Piece, TextInfo
 from gapgram.errors import TextError
-from gapgram.kernels.words import START
+from gapgram.kernels.special_words import START_ID
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 from gapgram.system.parallel import all_in_threads, checked_threads
 from gapgram.system.progress import Progress
-from gapgram.text.corpus import Corpus, Ids
+from gapgram.text.corpus import Corpus
 
 BAND_POSITIONS = 1 << 20  # about; also at least as many bands as threads
 
@@ -26,17 +27,18 @@ def count(
     classes: Classes | None = None,
     *,
     threads: int | None = None,
-    shown: bool = False,
+    progress: bool = False,
 ) -> Counts:
     """Count all patterns of a lattice in a corpus; those of classes, where it has any, by these classes."""
     threads = checked_threads(threads)
     _check_text(corpus, lattice.order)
-    pieces = _pieces(corpus.ids, len(corpus.vocabulary), lattice.of_words, threads, "counting", shown)
+    pieces = _pieces(corpus.ids, len(corpus.vocabulary), lattice.of_words, threads, "counting", progress)
     info = TextInfo(corpus.sentences, corpus.words, corpus.digest, corpus.rule)
     if lattice.of_classes is None or classes is None:
         return Counts(lattice, corpus.vocabulary, info, assemble(lattice.stored, pieces, threads=threads))
     stream = classes.of_word[corpus.ids]
-    for pattern, found in _pieces(stream, len(classes), lattice.of_classes, threads, "counting classes", shown).items():
+    of_classes = _pieces(stream, len(classes), lattice.of_classes, threads, "counting classes", progress)
+    for pattern, found in of_classes.items():
         pieces[pattern.of_classes] = found
     word_counts = np.bincount(corpus.ids, minlength=len(corpus.vocabulary))
     tables = assemble(lattice.stored, pieces, classes.of_word, word_counts, threads=threads)
@@ -44,7 +46,7 @@ def count(
 
 
 def _pieces(
-    ids: Ids, n_words: int, lattice: Lattice, threads: int, title: str, shown: bool
+    ids: Ids, n_words: int, lattice: Lattice, threads: int, title: str, progress: bool
 ) -> dict[Pattern, list[Piece]]:
     """The pieces of all patterns, band by band."""
     n_bands = max(-(-ids.size // BAND_POSITIONS), 1)
@@ -53,7 +55,7 @@ def _pieces(
     def work(band: tuple[int, int]) -> dict[Pattern, Piece]:
         return Band(bands.windows(band, lattice.order), *band, n_words, lattice).pieces()
 
-    with Progress(title, total=len(bands), unit="band", shown=shown) as bar:
+    with Progress(title, total=len(bands), unit="band", progress=progress) as bar:
         results = all_in_threads(work, bands, threads, bar)
     pieces: dict[Pattern, list[Piece]] = {}
     for band_pieces in results:
@@ -72,7 +74,7 @@ def check_length(longest: int, order: int) -> None:
 
 
 def _check_text(corpus: Corpus, order: int) -> None:
-    starts = np.flatnonzero(corpus.ids == START)
+    starts = np.flatnonzero(corpus.ids == START_ID)
     check_length(int(np.max(np.diff(np.append(starts, corpus.ids.size)))) - 2, order)
     if corpus.ids.size >= 1 << 31:
         raise TextError(f"{corpus.ids.size:,} words at once: this engine counts up to {1 << 31:,}")

@@ -12,11 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Ids, Integers
 from gapgram.kernels import sorting
-
-Ids = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,7 @@ class Bands:
 
     ids: Ids
     positions: Ids
-    starts: npt.NDArray[np.int64]
+    starts: Integers
     cuts: tuple[int, ...]
 
     @classmethod

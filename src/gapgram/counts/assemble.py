@@ -5,17 +5,14 @@ from __future__ import annotations
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Ids, Integers
 from gapgram.counts.counts import Piece
 from gapgram.errors import TextError
 from gapgram.kernels import tables as kernels
 from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, FAST_WIDTH, ROW_BITS, ROW_MASK, Tables
 from gapgram.pattern import Pattern
 from gapgram.system.parallel import parallel_map
-
-Array = npt.NDArray[np.int64]
-Ids = npt.NDArray[np.int32]
 
 NO_CLASSES, NO_COUNTS = np.empty(0, np.int32), np.empty(0, np.int64)
 
@@ -24,7 +21,7 @@ def assemble(
     patterns: tuple[Pattern, ...],
     pieces: dict[Pattern, list[Piece]],
     class_of: Ids = NO_CLASSES,
-    word_counts: Array = NO_COUNTS,
+    word_counts: Integers = NO_COUNTS,
     *,
     threads: int = 1,
 ) -> Tables:
@@ -37,7 +34,7 @@ def assemble(
     grams = np.zeros(-(-sum(sizes) * FAST_WIDTH // 64), np.uint64)
     contexts = np.empty(n_contexts(places), np.int64)
 
-    def place(p: int) -> list[tuple[Array, Array]]:
+    def place(p: int) -> list[tuple[Integers, Integers]]:
         at, done, large = places[p], 0, []
         first, step = int(at[kernels.FIRST_CONTEXT]), int(at[kernels.STRIDE])
         for piece, row_numbers in zip(pieces.pop(patterns[p]), numbers[p], strict=True):
@@ -64,7 +61,7 @@ def frozen(tables: Tables) -> Tables:
     return tables
 
 
-def places_of(patterns: tuple[Pattern, ...], sizes: list[int], n_rows: list[int]) -> Array:
+def places_of(patterns: tuple[Pattern, ...], sizes: list[int], n_rows: list[int]) -> Integers:
     """Where the tables of patterns of these sizes lie (`kernels.tables`), the contexts of one tail side by side."""
     number = {pattern: p for p, pattern in enumerate(patterns)}
     places = np.zeros((len(patterns), kernels.N_COLUMNS), np.int64)
@@ -99,7 +96,7 @@ def side_by_side(patterns: tuple[Pattern, ...]) -> list[list[int]]:
     return [group for group in groups if group]
 
 
-def n_contexts(places: Array) -> int:
+def n_contexts(places: Integers) -> int:
     """How many contexts of all patterns there are, those that close a table included."""
     return int((places[:, kernels.N_CONTEXTS] + 1).sum())
 
@@ -112,7 +109,7 @@ def checked_key_bits(n_words: int) -> int:
     return bits
 
 
-def parts_of(patterns: tuple[Pattern, ...]) -> Array:
+def parts_of(patterns: tuple[Pattern, ...]) -> Integers:
     """[pattern, n-1]: the numbers of the stored patterns that skip one word more, 0 where there are none."""
     number = {pattern: p for p, pattern in enumerate(patterns)}
     parts = np.zeros((len(patterns), max(p.reach for p in patterns)), np.int64)
@@ -122,13 +119,13 @@ def parts_of(patterns: tuple[Pattern, ...]) -> Array:
     return parts
 
 
-def all_words(parts: list[Array]) -> Piece:
+def all_words(parts: list[Integers]) -> Piece:
     """The tables of the empty pattern, from its grams in each band: all words follow its one context."""
     grams = np.concatenate(parts)
     return Piece(*kernels.build_tables(grams >> COUNT_BITS, grams & COUNT_MASK, np.array([0, grams.size], np.int32)))
 
 
-def _distinct_rows(tables: list[Array]) -> tuple[Array, list[Array]]:
+def _distinct_rows(tables: list[Integers]) -> tuple[Integers, list[Integers]]:
     """The sorted distinct rows of several tables, and for each table the new number of each row."""
     distinct, inverse = np.unique(np.concatenate(tables), axis=0, return_inverse=True)
     check_rows(distinct)
@@ -136,7 +133,7 @@ def _distinct_rows(tables: list[Array]) -> tuple[Array, list[Array]]:
     return distinct, np.split(inverse.reshape(-1), ends[:-1])
 
 
-def check_rows(rows: Array) -> Array:
+def check_rows(rows: Integers) -> Integers:
     """The rows, unless there are more of them than a context can tell apart."""
     if len(rows) > ROW_MASK:
         raise TextError(f"{len(rows):,} different context statistics in one pattern: at most {ROW_MASK:,}")

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from gapgram.arrays import BitWords, Integers
 from gapgram.counts.assemble import frozen
 from gapgram.counts.counts import Counts
 from gapgram.errors import UsageError
@@ -21,9 +22,6 @@ from gapgram.kernels import compact_read as columns
 from gapgram.kernels import tables as kernels
 from gapgram.kernels.read_tables import unpack_contexts, unpack_grams
 from gapgram.kernels.tables import NO_CONTEXTS, ROW_BITS, ROW_MASK, Tables
-
-Array = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
 
 CHUNK = 1 << 18  # grams, or contexts, that are unpacked at a time; a multiple of a block of contexts
 LARGE_BITS = 128  # of a count among the large ones
@@ -80,13 +78,13 @@ class Codes(NamedTuple):
     """
 
     bits: int
-    book: Array
+    book: Integers
     value_width: int
     bucket_bits: int
-    of: Array
+    of: Integers
 
 
-def choose_codes(numbers: Array) -> Codes:
+def choose_codes(numbers: Integers) -> Codes:
     """The codes that take the fewest bits; listed counts, slow to read, are charged for more bits than they have.
 
     numbers[count] grams have each count, the last of them or a larger one.
@@ -117,7 +115,7 @@ def choose_codes(numbers: Array) -> Codes:
 
 
 def compacted(
-    counts: Counts, replaced: Mapping[int, Array] = MappingProxyType({}), room: Room | None = None
+    counts: Counts, replaced: Mapping[int, Integers] = MappingProxyType({}), room: Room | None = None
 ) -> Tables:
     """The tables in the compact layout.
 
@@ -153,7 +151,7 @@ def compacted(
 class _Packer:
     """One pattern on its way into the compact layout."""
 
-    def __init__(self, counts: Counts, p: int, replaced: Array | None, room: Room) -> None:
+    def __init__(self, counts: Counts, p: int, replaced: Integers | None, room: Room) -> None:
         self.tables, self.p, self.replaced, self.room = counts.tables, p, replaced, room
         self.n_grams, self.n_contexts, self.key_bits = map(
             int, self.tables.places[p, [kernels.N_GRAMS, kernels.N_CONTEXTS, kernels.KEY_BITS]]
@@ -170,7 +168,7 @@ class _Packer:
         self.n_more = int(numbers[self.codes.of < 0].sum())
         self.few = np.zeros(columns.FEW_SIZE, np.int64)
 
-    def _grams(self, begin: int = 0, end: int | None = None) -> Iterator[tuple[int, Array]]:
+    def _grams(self, begin: int = 0, end: int | None = None) -> Iterator[tuple[int, Integers]]:
         """Some of the grams at a time, and the number of their first."""
         end = self.n_grams if end is None else end
         for first in range(begin, end, CHUNK):
@@ -180,7 +178,7 @@ class _Packer:
             yield first, grams
             self.room.give_back()
 
-    def _contexts(self) -> Iterator[tuple[int, Array]]:
+    def _contexts(self) -> Iterator[tuple[int, Integers]]:
         """Some of the contexts at a time, with the one that follows them, and the number of their first."""
         if self.replaced is None:
             yield from self._old_contexts()
@@ -189,14 +187,14 @@ class _Packer:
             contexts[:-1] += kernels.row_numbers(statistics, self.rows) - (contexts[:-1] & ROW_MASK)
             yield first, contexts
 
-    def _old_contexts(self) -> Iterator[tuple[int, Array]]:
+    def _old_contexts(self) -> Iterator[tuple[int, Integers]]:
         for first in range(0, self.n_contexts, CHUNK):
             last = min(first + CHUNK, self.n_contexts)
             contexts = unpack_contexts(self.tables, self.p, first, min(last + 1, self.n_contexts))
             yield first, contexts if last < self.n_contexts else np.append(contexts, self.n_grams << ROW_BITS)
             self.room.give_back()
 
-    def _new_statistics(self) -> Iterator[tuple[int, Array, Array]]:
+    def _new_statistics(self) -> Iterator[tuple[int, Integers, Integers]]:
         """Some of the contexts at a time, and the statistics that they have after counts were replaced."""
         for first, contexts in self._old_contexts():
             begins = contexts >> ROW_BITS
@@ -208,7 +206,7 @@ class _Packer:
             statistics[:, 0] += missing
             yield first, contexts, statistics
 
-    def write_grams(self, out: Words, bit: int) -> tuple[Array, Array]:
+    def write_grams(self, out: BitWords, bit: int) -> tuple[Integers, Integers]:
         """Write the grams from a bit on; returns the numbers and counts of those whose counts are large."""
         codes, self.bit, none = self.codes, bit, np.empty(0, np.int64)
         large = [(none, none)]
@@ -220,7 +218,7 @@ class _Packer:
         numbers, counts = (np.concatenate(part) for part in zip(*large, strict=True))
         return numbers, counts
 
-    def lay_out(self, grams: Words, first_word: int, at: Array) -> int:
+    def lay_out(self, grams: BitWords, first_word: int, at: Integers) -> int:
         """Where all that is not grams will lie, from a word on, into `at`, the pattern's columns; returns the end."""
         codes, votes = self.codes, np.zeros(columns.FEW_SIZE, np.int64)
         coded = grams, self.bit, self.width, codes.bits
@@ -255,7 +253,7 @@ class _Packer:
     def _n_buckets(self) -> int:
         return (self.n_grams >> self.codes.bucket_bits) + 1
 
-    def write_rest(self, grams: Words, out: Words, at: Array) -> None:
+    def write_rest(self, grams: BitWords, out: BitWords, at: Integers) -> None:
         """Write all that is not grams to where it was laid out."""
         codes = self.codes
         out[at[columns.BOOK] : at[columns.BOOK] + codes.book.size] = codes.book.view(np.uint64)

@@ -15,8 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
+from gapgram.arrays import Floats, Integers
 from gapgram.errors import UsageError
 from gapgram.kernels.read_tables import unpack_contexts, unpack_grams
+from gapgram.kernels.special_words import SPECIAL
 from gapgram.kernels.tables import (
     COUNT_BITS,
     COUNT_MASK,
@@ -35,9 +37,7 @@ from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 from gapgram.system import array_file as container
 from gapgram.system.mapped_pages import Pages
-from gapgram.text.vocabulary import SPECIAL, Vocabulary
-
-Array = npt.NDArray[np.int64]
+from gapgram.text.vocabulary import Vocabulary
 
 _CHUNK = 1 << 22  # grams read at a time
 
@@ -59,9 +59,9 @@ class Piece:
     grams: `word << COUNT_BITS | count`; contexts: `begin << ROW_BITS | row`; rows: their distinct statistics.
     """
 
-    grams: Array
-    contexts: Array
-    rows: Array
+    grams: Integers
+    contexts: Integers
+    rows: Integers
 
     @property
     def n_grams(self) -> int:
@@ -103,13 +103,13 @@ class Counts:
             held = " ".join(map(str, self.patterns))
             raise UsageError(f"pattern {pattern} was not counted: there are {held}") from None
 
-    def grams(self, pattern: Pattern) -> Array:
+    def grams(self, pattern: Pattern) -> Integers:
         """The grams of a pattern as `word << COUNT_BITS | count`; of the empty pattern also words with count 0."""
         p = self.index(pattern)
-        grams: Array = unpack_grams(self.tables, p, 0, int(self.tables.places[p, N_GRAMS]))
+        grams: Integers = unpack_grams(self.tables, p, 0, int(self.tables.places[p, N_GRAMS]))
         return grams
 
-    def contexts(self, pattern: Pattern) -> Array:
+    def contexts(self, pattern: Pattern) -> Integers:
         """The contexts of a pattern as `begin << ROW_BITS | row`, and the one that closes them."""
         p = self.index(pattern)
         at = self.tables.places[p]
@@ -119,7 +119,7 @@ class Counts:
         first, step = int(at[FIRST_CONTEXT]), int(at[STRIDE])
         return self.tables.contexts[first : first + (int(at[N_CONTEXTS]) + 1) * step : step]
 
-    def rows(self, pattern: Pattern) -> Array:
+    def rows(self, pattern: Pattern) -> Integers:
         """The distinct statistics of a pattern's contexts."""
         at = self.tables.places[self.index(pattern)]
         return self.tables.rows[at[FIRST_ROW] : at[FIRST_ROW] + at[N_ROWS]]
@@ -128,7 +128,7 @@ class Counts:
         """The tables of a pattern, unpacked."""
         return Piece(self.grams(pattern), self.contexts(pattern)[:-1].copy(), self.rows(pattern))
 
-    def gram_counts(self, pattern: Pattern) -> Array:
+    def gram_counts(self, pattern: Pattern) -> Integers:
         """The counts of a pattern's grams, in their order."""
         return self.grams(pattern) & COUNT_MASK
 
@@ -175,7 +175,7 @@ class Counts:
                 yield self.words_of(pattern, gram), int(count)
 
     @property
-    def reaches(self) -> Array:
+    def reaches(self) -> Integers:
         """The farthest offset of each pattern."""
         return self.tables.places[:, REACH]
 
@@ -231,12 +231,12 @@ def class_text(name: str) -> str:
     return "{" + "_".join(name.split()) + "}"
 
 
-def given_class(tables: Tables) -> npt.NDArray[np.float64]:
+def given_class(tables: Tables) -> Floats:
     """The probability of each word given its class, from how often it is met; 0 for a word never met."""
     if not tables.class_of.size:
         return np.empty(0)
     totals = np.bincount(tables.class_of, tables.word_counts)
-    chances: npt.NDArray[np.float64] = tables.word_counts / np.maximum(totals[tables.class_of], 1)
+    chances: Floats = tables.word_counts / np.maximum(totals[tables.class_of], 1)
     return chances
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from gapgram.counts.assemble import frozen
 from gapgram.counts.compact import CHUNK, LARGE_BITS, InMemory, Room, compacted, put_rest
@@ -19,8 +18,6 @@ from gapgram.kernels import compact_read
 from gapgram.kernels import tables as kernels
 from gapgram.kernels.read_tables import unpack_contexts, unpack_grams
 from gapgram.kernels.tables import FAST_WIDTH, NO_PLACES, NO_WORDS, ROW_BITS, Tables
-
-Array = npt.NDArray[np.int64]
 
 FAST, COMPACT = "fast", "compact"
 LAYOUTS = (FAST, COMPACT)

@@ -12,10 +12,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from gapgram.arrays import BitWords, Ids, Integers
 from gapgram.counts.assemble import (
     NO_CLASSES,
     NO_COUNTS,
-    Ids,
     all_words,
     check_rows,
     n_contexts,
@@ -29,8 +29,6 @@ from gapgram.pattern import Pattern
 from gapgram.system.array_file import Stream
 from gapgram.system.parallel import read_ahead
 
-Array = npt.NDArray[np.int64]
-
 _ROWS = 1 << 20  # rows that are collected before repeated ones are dropped
 
 
@@ -40,11 +38,11 @@ class StoredPiece(Protocol):
     @property
     def n_grams(self) -> int: ...
     @property
-    def grams(self) -> Array: ...
+    def grams(self) -> Integers: ...
     @property
-    def contexts(self) -> Array: ...
+    def contexts(self) -> Integers: ...
     @property
-    def rows(self) -> Array: ...
+    def rows(self) -> Integers: ...
 
 
 class Pieces(Protocol):
@@ -71,7 +69,7 @@ class WordsAndClasses:
 
 
 def table_streams(
-    patterns: tuple[Pattern, ...], pieces: Pieces, class_of: Ids = NO_CLASSES, word_counts: Array = NO_COUNTS
+    patterns: tuple[Pattern, ...], pieces: Pieces, class_of: Ids = NO_CLASSES, word_counts: Integers = NO_COUNTS
 ) -> Iterator[Stream]:
     """The arrays of `Tables`, in its order; each is to be read to its end before the next is asked for."""
     streamed = _Streamed(patterns, pieces)
@@ -96,9 +94,9 @@ class _Streamed:
     def __init__(self, patterns: tuple[Pattern, ...], pieces: Pieces) -> None:
         self.patterns, self.pieces = patterns, pieces
         self.empty = {p: all_words([piece.grams for piece in pieces.of(p)]) for p in patterns if not p.mask}
-        self.large: list[tuple[Array, Array]] = []
+        self.large: list[tuple[Integers, Integers]] = []
         self.sizes: list[int] = []
-        self.rows: list[Array] = []
+        self.rows: list[Integers] = []
         for pattern in patterns:
             size, rows = _size_and_rows(self._of(pattern))
             self.sizes.append(size)
@@ -108,7 +106,7 @@ class _Streamed:
     def _of(self, pattern: Pattern) -> Iterator[StoredPiece]:
         return self.pieces.of(pattern) if pattern.mask else iter([self.empty[pattern]])
 
-    def grams(self) -> Iterator[npt.NDArray[np.uint64]]:
+    def grams(self) -> Iterator[BitWords]:
         """The packed grams; collects those whose counts are too large."""
         bits, rest = 0, np.zeros(1, np.uint64)
         done = 0
@@ -127,12 +125,12 @@ class _Streamed:
         if bits:
             yield rest
 
-    def contexts(self) -> Iterator[Array]:
+    def contexts(self) -> Iterator[Integers]:
         """The contexts, those of all patterns with one tail side by side."""
         for group in side_by_side(self.patterns):
             yield from self._records(group)
 
-    def _records(self, heads: list[int]) -> Iterator[Array]:
+    def _records(self, heads: list[int]) -> Iterator[Integers]:
         done = np.zeros(len(heads), np.int64)
         for band in zip(*(self._of(self.patterns[p]) for p in heads), strict=True):
             out = np.empty(0, np.int64)
@@ -148,10 +146,10 @@ class _Streamed:
         yield done << ROW_BITS
 
 
-def _size_and_rows(pieces: Iterator[StoredPiece]) -> tuple[int, Array]:
+def _size_and_rows(pieces: Iterator[StoredPiece]) -> tuple[int, Integers]:
     """How many grams there are, and the sorted distinct rows."""
     size, n_rows = 0, 0
-    tables: list[Array] = []
+    tables: list[Integers] = []
     for piece in pieces:
         size += piece.n_grams
         tables.append(piece.rows)

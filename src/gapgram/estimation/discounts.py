@@ -9,8 +9,8 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Floats
 from gapgram.counts.counts import Counts
 from gapgram.errors import DiscountWarning
 from gapgram.pattern import Pattern
@@ -24,10 +24,10 @@ class Discounts:
     """D1, D2, D3+ of each stored pattern, in their order; the patterns that fell back; whether they were
     fitted together with weights, and then `estimated`, what they were when taken from counts of counts."""
 
-    values: npt.NDArray[np.float64]
+    values: Floats
     fallbacks: tuple[Pattern, ...] = ()
     fitted: bool = False
-    estimated: npt.NDArray[np.float64] | None = None
+    estimated: Floats | None = None
 
     @property
     def usual(self) -> Discounts:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Floats
 from gapgram.counts.counts import Counts
 from gapgram.estimation.discounts import Discounts
 from gapgram.estimation.weights import Weights
 from gapgram.kernels.gate import context_buckets
 from gapgram.kernels.model_arrays import BACKOFF, BUCKET, SCALE, WEIGHT
 from gapgram.kernels.tables import FIRST_ROW, N_ROWS
-
-Floats = npt.NDArray[np.float64]
 
 
 def row_values(counts: Counts, discounts: Discounts, weights: Weights) -> Floats:

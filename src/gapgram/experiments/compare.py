@@ -61,7 +61,7 @@ def compare(
     models: Sequence[tuple[str, str | None]],
     rules: TextRules | None = None,
     threads: int | None = None,
-    shown: bool = False,
+    progress: bool = False,
 ) -> list[Comparison]:
     """The perplexity of each model and order, all trained and tested on the same lines.
 
@@ -75,7 +75,7 @@ def compare(
                 name, _, classes = (weights or "").partition("+")
                 trained = train(
                     sentences=training, order=order, model=model, weights=name or None,
-                    classes="auto" if classes else "none", rules=rules, threads=threads, shown=shown,
+                    classes="auto" if classes else "none", rules=rules, threads=threads, progress=progress,
                 )  # fmt: skip
             result = trained.perplexity(sentences=test, rules=rules, threads=threads)
             rows.append(Comparison(order, model, weights or trained.parts.weights.name, result))

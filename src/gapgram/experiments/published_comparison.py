@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from gapgram.arrays import Ids, Mask
 from gapgram.errors import DiscountWarning, TextError, UsageError
 from gapgram.experiments.published import (
     LONGEST,
@@ -21,7 +22,7 @@ from gapgram.experiments.published import (
     published_perplexity,
 )
 from gapgram.experiments.study.config import MODELS
-from gapgram.experiments.study.protocols import Flags, Ids, Sequences, Tally, observed, place_tallies
+from gapgram.experiments.study.protocols import Sequences, Tally, observed, place_tallies
 from gapgram.experiments.study.texts import read_lines
 from gapgram.reporting.tables import table
 from gapgram.signature import __version__
@@ -105,7 +106,7 @@ def published_rows(
 
 
 def _model_row(
-    name: str, lines: Sequence[str], ids: Ids, seen: Flags, contexts: Sequence[tuple[str, ...]], test: str,
+    name: str, lines: Sequence[str], ids: Ids, seen: Mask, contexts: Sequence[tuple[str, ...]], test: str,
     threads: int | None,
 ) -> Row:  # fmt: skip
     kind, _, weights = name.partition(" ")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.words import START
+from gapgram.kernels.special_words import START_ID
 
 
 @kernel
@@ -76,7 +76,7 @@ def score_positions(ids, available, order, words, children, log10_probs, log10_b
         for k in range(longest, min(available[t], order - 1)):
             if before[k] >= 0:
                 total += log10_backoffs[before[k]]
-        out[t] = 0.0 if ids[t] == START else total
+        out[t] = 0.0 if ids[t] == START_ID else total
         lengths[t] = longest + 1
 
 
@@ -92,5 +92,5 @@ def distribution(ids, order, base, words, children, log10_probs, log10_backoffs)
             out *= 10.0 ** log10_backoffs[context]
             for gram in range(children[context], children[context + 1]):
                 out[words[gram]] = 10.0 ** log10_probs[gram]
-    out[START] = 0.0
+    out[START_ID] = 0.0
     return out

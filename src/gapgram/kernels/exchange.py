@@ -25,7 +25,7 @@ import math
 import numpy as np
 
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.words import END
+from gapgram.kernels.special_words import END_ID
 
 SPECIAL = 3  # classes of <unk>, <s>, </s>, which never move
 TABLE = 1 << 14
@@ -47,7 +47,7 @@ def pairs_at(ids, n_words, distance):
     for t in range(ids.size - distance):
         inside = True
         for d in range(distance):
-            if ids[t + d] == END:
+            if ids[t + d] == END_ID:
                 inside = False
         if inside:
             allowed[t] = 1

@@ -6,8 +6,8 @@ import numpy as np
 
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.shares import distribution
+from gapgram.kernels.special_words import END_ID
 from gapgram.kernels.topk import at_least
-from gapgram.kernels.words import END
 
 
 @kernel
@@ -37,6 +37,6 @@ def rivals(ids, order, uniform, model, block_counts, pool, offsets):
             own = found[i]
     out = np.zeros(offsets[word + 1] - offsets[word] + 1, np.int64)
     for i in range(words.size):
-        if words[i] > END and (found[i] > own or (found[i] == own and words[i] < word)):
+        if words[i] > END_ID and (found[i] > own or (found[i] == own and words[i] < word)):
             out[_shared_bytes(word, words[i], pool, offsets)] += 1
     return out

@@ -7,7 +7,8 @@ import numpy as np
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.lookup import availability
 from gapgram.kernels.scoring import score_positions, sum_sequences
-from gapgram.kernels.words import END, START, encode_lines
+from gapgram.kernels.special_words import END_ID, START_ID
+from gapgram.kernels.words import encode_lines
 
 
 @kernel
@@ -27,10 +28,10 @@ def score_lines(text, special, bos, eos, slots, pool, offsets, order, uniform, m
     kept = 0
     for t in range(used):
         word = ids[t]
-        if (bos or word != START) and (eos or word != END):
+        if (bos or word != START_ID) and (eos or word != END_ID):
             ids[kept] = word
             kept += 1
-        if word == END:
+        if word == END_ID:
             line += 1
             begins[min(line, lines)] = kept
     kept = begins[lines]

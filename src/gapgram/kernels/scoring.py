@@ -12,8 +12,8 @@ from gapgram.kernels.jit import kernel
 from gapgram.kernels.lookup import BLOCK, locate
 from gapgram.kernels.model_arrays import BACKOFF, BUCKET, SCALE, WEIGHT
 from gapgram.kernels.shares import probability, share
+from gapgram.kernels.special_words import START_ID
 from gapgram.kernels.tables import OF_CLASSES
-from gapgram.kernels.words import START
 
 
 @kernel
@@ -147,7 +147,7 @@ def score_positions(ids, available, uniform, model, out):
         known, found = available[begin:end], out[begin:end]
         chances(ids, begin, 1, end - begin, halo, known, counts, rows, uniform, model, found)
         for i in range(end - begin):
-            found[i] = math.log10(found[i]) if ids[begin + i] != START else 0.0
+            found[i] = math.log10(found[i]) if ids[begin + i] != START_ID else 0.0
         if end < ids.size:
             entries[:, :halo] = entries[:, block : block + halo]
 

@@ -11,8 +11,8 @@ from gapgram.kernels.gate import BUCKETS, word_bucket, word_row
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.lookup import locate_few
 from gapgram.kernels.model_arrays import BACKOFF, BUCKET, SCALE, WEIGHT
+from gapgram.kernels.special_words import START_ID
 from gapgram.kernels.tables import N_GRAMS, NEAREST, OF_CLASSES, REACH, TAIL, begin_of, word_and_count
-from gapgram.kernels.words import START
 
 
 @kernel
@@ -182,5 +182,5 @@ def distribution(ids, order, uniform, model):
                     out[min(word, out.size - 1)] += scale[p] * (count - discounts[p, min(count, 3)])
     for word in range(out.size if masses.size > 0 else 0):
         out[word] += class_term(word, masses, model)
-    out[START] = 0.0
+    out[START_ID] = 0.0
     return out

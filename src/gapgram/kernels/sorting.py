@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.jit import kernel
+from gapgram.kernels.special_words import END_ID, START_ID
 from gapgram.kernels.tables import key_of
-from gapgram.kernels.words import END, START
 
 
 @kernel
@@ -25,11 +25,11 @@ def windows_at(ids, positions, order):
     out = np.full((positions.size, order + 1), -1, np.int32)
     for i in range(positions.size):
         t = positions[i]
-        if ids[t] != START:
+        if ids[t] != START_ID:
             out[i, 0] = ids[t - 1]
         for d in range(order):
             out[i, 1 + d] = ids[t + d]
-            if ids[t + d] == END:
+            if ids[t + d] == END_ID:
                 break
     return out
 

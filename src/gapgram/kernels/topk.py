@@ -21,6 +21,7 @@ import numpy as np
 from gapgram.kernels.bits import read_bits
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.shares import class_masses, class_term, successors
+from gapgram.kernels.special_words import END_ID, START_ID
 from gapgram.kernels.tables import (
     CODE_BITS,
     FIRST_GRAM,
@@ -32,7 +33,6 @@ from gapgram.kernels.tables import (
     key_of,
     word_and_count,
 )
-from gapgram.kernels.words import END, START
 
 BLOCK_BITS = 6
 SLACK = 1.0 - 1e-9  # bounds are lowered by this, so that rounding never hides a word
@@ -197,7 +197,7 @@ def _collect(lists, cuts, model, block_counts, special, limit):
 @kernel
 def _may(word, special):
     """Whether a word may be predicted."""
-    return word > END or (special and word != START)
+    return word > END_ID or (special and word != START_ID)
 
 
 @kernel

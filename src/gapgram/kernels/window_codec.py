@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.words import END, START
+from gapgram.kernels.special_words import END_ID, START_ID
 
 NUMBER_BYTES = 5  # that a number takes at most
 
@@ -50,9 +50,9 @@ def pack_windows(ids, positions, begin, end, first_word, order, out):
         word = np.int64(ids[t])
         at = _put(word - previous, out, at)
         previous = word
-        at = _put(np.int64(ids[t - 1]) + 1 if word != START else np.int64(0), out, at)
+        at = _put(np.int64(ids[t - 1]) + 1 if word != START_ID else np.int64(0), out, at)
         d = 0
-        while d < order - 1 and ids[t + d] != END:
+        while d < order - 1 and ids[t + d] != END_ID:
             d += 1
             at = _put(np.int64(ids[t + d]), out, at)
     return at
@@ -70,7 +70,7 @@ def count_packed(data, first_word, order, counts):
         _, at = _get(data, at)
         d = 0
         last = word + first_word
-        while d < order - 1 and last != END:
+        while d < order - 1 and last != END_ID:
             last, at = _get(data, at)
             d += 1
 
@@ -93,7 +93,7 @@ def unpack_windows(data, first_word, order, places, out):
         out[row, 0] = left - 1
         out[row, 1] = last
         d = 0
-        while d < order - 1 and last != END:
+        while d < order - 1 and last != END_ID:
             last, at = _get(data, at)
             d += 1
             out[row, 1 + d] = last

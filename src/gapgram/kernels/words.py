@@ -11,8 +11,7 @@ import numpy as np
 
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.prefetch import prefetch
-
-UNKNOWN, START, END = 0, 1, 2  # ids of <unk>, <s>, </s> in every table
+from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
 
 # What is done with a word of the text that is <unk>, <s> or </s>.
 REFUSE_SPECIAL, SKIP_SPECIAL, ALLOW_UNKNOWN = 0, 1, 2
@@ -110,7 +109,7 @@ def _next_word(text, i):
 
 @kernel
 def _refused(word, special):
-    return 0 <= word <= END and (special == REFUSE_SPECIAL or word != UNKNOWN)
+    return 0 <= word <= END_ID and (special == REFUSE_SPECIAL or word != UNKNOWN_ID)
 
 
 @kernel
@@ -145,18 +144,18 @@ def encode_lines(text, special, keep_empty, slots, pool, offsets, out):
             prefetch(pool, offsets[np.uint64(slot & 0xFFFFFFFF)] if slot >= 0 else np.int64(0))
         for k in range(n):
             if used == line_used:
-                out[np.uint64(used)] = START
+                out[np.uint64(used)] = START_ID
                 used += 1
             if begins[k] < ends[k]:
                 slot = slots[np.uint64(find_slot(text, begins[k], ends[k], hashes[k], slots, pool, offsets))]
                 word = slot & 0xFFFFFFFF if slot >= 0 else np.int64(-1)
-                if not (special == SKIP_SPECIAL and 0 <= word <= END):
+                if not (special == SKIP_SPECIAL and 0 <= word <= END_ID):
                     if _refused(word, special):
                         return SPECIAL_FOUND, line_begin, line_used, lines, empty
-                    out[np.uint64(used)] = max(word, UNKNOWN)
+                    out[np.uint64(used)] = max(word, UNKNOWN_ID)
                     used += 1
                 continue
-            out[np.uint64(used)] = END
+            out[np.uint64(used)] = END_ID
             used += 1
             if used == line_used + 2:
                 empty += 1
@@ -181,7 +180,7 @@ def learn_lines(text, line_begin, special, slots, pool, offsets, counts, n, out)
     digest = np.uint64(0)
     while line_begin < text.size:
         line_used = used
-        out[np.uint64(used)] = START
+        out[np.uint64(used)] = START_ID
         used += 1
         line_hash = np.uint64(0x9E3779B97F4A7C15)
         status = DONE
@@ -195,7 +194,7 @@ def learn_lines(text, line_begin, special, slots, pool, offsets, counts, n, out)
                 n >= counts.size or 2 * (n + 1) > slots.size or offsets[n] + end - begin > pool.size
             ):
                 status = TABLE_FULL
-            elif not (special == SKIP_SPECIAL and 0 <= word <= END):
+            elif not (special == SKIP_SPECIAL and 0 <= word <= END_ID):
                 if word < 0:
                     word = np.int64(n)
                     slots[at] = np.int64(h >> np.uint64(33)) << 32 | word
@@ -217,7 +216,7 @@ def learn_lines(text, line_begin, special, slots, pool, offsets, counts, n, out)
             used = line_used
             empty += 1
         else:
-            out[np.uint64(used)] = END
+            out[np.uint64(used)] = END_ID
             used += 1
             digest += line_hash
         lines += 1

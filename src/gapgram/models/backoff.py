@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.kernels import backoff as kernels
 from gapgram.kernels.lookup import availability
-from gapgram.queries.language_model import Begins, Floats, Ids, Queries, Sentence
+from gapgram.queries.language_model import Queries, Sentence
 from gapgram.text.vocabulary import Vocabulary
-
-Array = npt.NDArray[np.int64]
 
 NEVER = -99.0  # log10 of the probability of <s>, as SRILM writes it
 
@@ -29,9 +28,9 @@ NEVER = -99.0  # log10 of the probability of <s>, as SRILM writes it
 class Grams:
     """The arrays of `kernels.backoff`: a tree of grams with their probabilities and backoffs."""
 
-    base: Array
-    words: Array
-    children: Array
+    base: Integers
+    words: Integers
+    children: Integers
     log10_probs: Floats
     log10_backoffs: Floats
 
@@ -80,7 +79,7 @@ class BackoffModel(Queries):
 
     def located(
         self, ids: npt.NDArray[np.integer[Any]], begins: npt.NDArray[np.integer[Any]]
-    ) -> tuple[Floats, Array]:
+    ) -> tuple[Floats, Integers]:
         """(log10 of the probability, length of the gram that it comes from) of each position."""
         stream, bounds, g = np.asarray(ids, np.int32), np.asarray(begins, np.int64), self.grams
         out, lengths = np.empty(stream.size), np.empty(stream.size, np.int64)

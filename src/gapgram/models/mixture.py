@@ -17,17 +17,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from gapgram.arrays import Begins, Floats, Ids
 from gapgram.errors import ModelFileError, TextError, UsageError
 from gapgram.kernels.mixing import mix
-from gapgram.queries.language_model import Begins, Floats, Ids, Queries, Sentence
+from gapgram.kernels.special_words import SPECIAL, START_ID
+from gapgram.queries.language_model import Queries, Sentence
 from gapgram.system.atomic_file import check_place, written_aside
 from gapgram.text import corpus as text
-from gapgram.text.vocabulary import SPECIAL, START, Vocabulary
+from gapgram.text.vocabulary import Vocabulary
 
 FORMAT = "gapgram mixture 1"
 ROUNDS, ENOUGH = 200, 1e-7  # of expectation maximisation, and the change of a weight that ends it
 
-_START = SPECIAL.index(START)
 
 
 class Part(Protocol):
@@ -114,7 +115,7 @@ class Mixture(Queries):
         """log10 of the probability of each position of sequences of word ids; 0 for `<s>`."""
         scores = self.scores_of_models(ids, begins, threads=threads)
         out: Floats = mix(scores, self.weights)
-        out[ids == _START] = 0.0
+        out[ids == START_ID] = 0.0
         return out
 
     def distribution(self, context: Sentence = ()) -> Floats:
@@ -163,8 +164,8 @@ def tune(
     blocks = text.blocks_of_files(texts)
     parts = []
     for part in text.encode(blocks, even.vocabulary, rules or text.TextRules(special="unk")):
-        begins = np.append(np.flatnonzero(part.ids == _START), part.ids.size)
-        parts.append(even.scores_of_models(part.ids, begins, threads=threads)[:, part.ids != _START])
+        begins = np.append(np.flatnonzero(part.ids == START_ID), part.ids.size)
+        parts.append(even.scores_of_models(part.ids, begins, threads=threads)[:, part.ids != START_ID])
     if not parts or not sum(p.shape[1] for p in parts):
         raise TextError(f"{texts}: no sentence in it: expected one sentence a line")
     return Mixture(models, best_weights(np.concatenate(parts, axis=1)).tolist())

@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.compression.pruning.prune import prune
 from gapgram.compression.quantise import quantised
 from gapgram.counts.counts import Counts
@@ -28,7 +28,7 @@ from gapgram.kernels.stepping import score_last
 from gapgram.kernels.words import ALLOW_UNKNOWN, SPECIAL_FOUND
 from gapgram.models import file as model_file
 from gapgram.queries.explain import Explanation, explain
-from gapgram.queries.language_model import Begins, Floats, Ids, Queries, Sentence
+from gapgram.queries.language_model import Queries, Sentence
 from gapgram.queries.predict import Prediction, Predictor
 from gapgram.queries.states import State, Stepper
 from gapgram.signature import Signature
@@ -317,7 +317,7 @@ class Model(Queries):
         return f"<Model {self.signature}>"
 
 
-def _chunks(begins: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
+def _chunks(begins: Integers) -> list[tuple[int, int]]:
     """Bounds of runs of whole sequences, each of about as many words as a thread takes at a time."""
     goals = np.arange(0, int(begins[-1]), _CHUNK)
     cuts = np.unique(np.append(begins[np.searchsorted(begins, goals)], begins[-1])).tolist()

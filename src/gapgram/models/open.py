@@ -19,19 +19,19 @@ AnyModel = Model | BackoffModel | Mixture
 _HEAD = 1 << 14  # bytes in which an ARPA file begins, after what its toolkit says about itself
 
 
-def open_model(path: str | PathLike[str], *, shown: bool = False) -> AnyModel:
+def open_model(path: str | PathLike[str], *, progress: bool = False) -> AnyModel:
     """Open a model by what its file begins with; what is none of the others must be gapgram's own."""
-    return _open(Path(path), shown, ())
+    return _open(Path(path), progress, ())
 
 
-def _open(path: Path, shown: bool, outer: tuple[Path, ...]) -> AnyModel:
+def _open(path: Path, progress: bool, outer: tuple[Path, ...]) -> AnyModel:
     """As `open_model`, of a part of the mixtures `outer`."""
     try:
         head = next(read_chunks(path, size=_HEAD), b"")
     except TextError:
         head = b""  # said properly by Model.load
     if b"\\data\\" in head and not head.startswith(b"gapgram"):
-        return read_arpa(path, shown=shown)
+        return read_arpa(path, progress=progress)
     if head.startswith(b"{"):
         return _read_mixture(path, (*outer, path.resolve()))
     return Model.load(path)

@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from gapgram.arrays import Ids, Integers
 from gapgram.classes.classes import Classes
-from gapgram.counts.assemble import NO_CLASSES, NO_COUNTS, Array, Ids
+from gapgram.counts.assemble import NO_CLASSES, NO_COUNTS
 from gapgram.counts.counts import Counts, TextInfo
 from gapgram.counts.streaming import Pieces, table_streams
 from gapgram.estimation.discounts import Discounts
@@ -36,7 +37,7 @@ def build_model_file(
     pieces: Callable[[], Pieces],
     weigh: Weigh,
     classes: Classes | None = None,
-    word_counts: Array = NO_COUNTS,
+    word_counts: Integers = NO_COUNTS,
     memory: int | None = None,
     folder: WorkFolder | None = None,
 ) -> None:
@@ -78,7 +79,7 @@ def _tables(
     vocabulary: Vocabulary,
     pieces: Callable[[], Pieces],
     class_of: Ids,
-    word_counts: Array,
+    word_counts: Integers,
     folder: WorkFolder | None,
 ) -> Unfinished:
     """An unfinished file with the words and tables, of an earlier run where there is one."""

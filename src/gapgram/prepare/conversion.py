@@ -32,12 +32,12 @@ class Options:
 
     malformed: `error` (stop, keep the documents before it), or `skip` (count it and go on).
     processes: how many to use; all cores if not given. The text is the same for any number.
-    shown: show a progress bar.
+    progress: show a progress bar.
     """
 
     malformed: str = "error"
     processes: int | None = None
-    shown: bool = False
+    progress: bool = False
 
     def __post_init__(self) -> None:
         if self.malformed not in ("error", "skip"):
@@ -97,7 +97,7 @@ def prepare(
         if str(path) != "-":
             open_raw(path).close()
     with text_outputs([output], paths) as (target,):
-        with Progress("preparing", total=_size(paths), unit="B", shown=options.shown) as bar:
+        with Progress("preparing", total=_size(paths), unit="B", progress=options.progress) as bar:
             documents = (item for path in paths for item in read(path, bar.advance))
             results = in_order(partial(_convert_batch, convert), _batches(documents), options.processes)
             outcomes = (outcome for batch in results for outcome in batch)

@@ -43,11 +43,11 @@ class Split:
         return asdict(self)
 
 
-def sentences_of_file(text: str | Path, *, title: str, shown: bool = False) -> Iterator[bytes]:
+def sentences_of_file(text: str | Path, *, title: str, progress: bool = False) -> Iterator[bytes]:
     """The lines of a text that hold a word, without their newlines."""
     if str(text) == "-":
         raise UsageError("standard input cannot be read twice: name a file")
-    for block in blocks_of_files(text, title=title, shown=shown):
+    for block in blocks_of_files(text, title=title, progress=progress):
         yield from (line for line in block.data.split(b"\n") if line and not line.isspace())
 
 
@@ -59,7 +59,7 @@ def split_text(
     valid: float = 0.0,
     seed: int = 1,
     compression: str = "",
-    shown: bool = False,
+    progress: bool = False,
 ) -> Split:
     """Share the sentences of a text out to training sets, a validation set and a test set (the rest).
 
@@ -71,14 +71,14 @@ def split_text(
     _check_shares(shares, valid, compression)
     names = _names(shares, valid)
     paths = [f"{prefix or default_prefix(text)}.{name}.txt{compression and '.' + compression}" for name in names]
-    total = sum(1 for _ in sentences_of_file(text, title="counting", shown=shown))
+    total = sum(1 for _ in sentences_of_file(text, title="counting", progress=progress))
     if not total:
         raise TextError(f"{text}: the text is empty: expected one sentence a line")
     sizes = [round(share * total) for share in shares]
     kinds = _Kinds(sizes, round(valid * total), total, seed)
     counted = [[0, 0] for _ in names]
     with text_outputs(paths, [text]) as files:
-        for line in sentences_of_file(text, title="splitting", shown=shown):
+        for line in sentences_of_file(text, title="splitting", progress=progress):
             words = len(line.split())
             for part in kinds.draw():
                 files[part].write(line + b"\n")
@@ -165,7 +165,7 @@ def sample_text(
     sequences: int,
     length: int,
     seed: int = 1,
-    shown: bool = False,
+    progress: bool = False,
 ) -> Sample:
     """Write random sequences of so many words, one a line, in the order of the text.
 
@@ -177,13 +177,13 @@ def sample_text(
     if length < 1:
         raise UsageError(f"length {length}: expected 1 or more words")
     runs = sum(
-        max(0, len(line.split()) - length + 1) for line in sentences_of_file(text, title="counting", shown=shown)
+        max(0, len(line.split()) - length + 1) for line in sentences_of_file(text, title="counting", progress=progress)
     )
     if runs < sequences:
         raise TextError(f"{text}: has {runs:,} runs of {length} words, fewer than the {sequences:,} asked for")
     chosen = _choose(runs, sequences, seed)
     with text_outputs([output], [text]) as (file,):
-        for sequence in _runs_at(chosen, sentences_of_file(text, title="sampling", shown=shown), length):
+        for sequence in _runs_at(chosen, sentences_of_file(text, title="sampling", progress=progress), length):
             file.write(sequence + b"\n")
     return Sample(seed, length, sequences, runs)
 

@@ -16,9 +16,9 @@ from gapgram.errors import UsageError
 from gapgram.estimation.parts import ModelParts
 from gapgram.kernels.model_arrays import BACKOFF, SCALE
 from gapgram.kernels.shares import given_class, locate_one
+from gapgram.kernels.special_words import START
 from gapgram.pattern import Pattern
 from gapgram.queries.predict import Source as PredictionSource
-from gapgram.text.vocabulary import START
 
 
 class Source(PredictionSource, Protocol):

@@ -11,15 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Floats
 from gapgram.errors import UsageError
+from gapgram.kernels.special_words import END_ID, START, UNKNOWN_ID
 from gapgram.queries.predict import Distributing, heads
-from gapgram.text.vocabulary import END, SPECIAL, START, UNKNOWN
-
-Floats = npt.NDArray[np.float64]
-
-_END, _UNKNOWN = SPECIAL.index(END), SPECIAL.index(UNKNOWN)
 
 
 def generate(
@@ -49,7 +45,7 @@ def generate(
         while len(words) < max_words:
             chances = sharpened(model.distribution([START, *words]), temperature, top_k)
             word = pick(chances, draw.random())
-            if word == _END:
+            if word == END_ID:
                 break
             words.append(model.vocabulary[word])
         yield words
@@ -62,7 +58,7 @@ def sharpened(distribution: Floats, temperature: float, top_k: int | None) -> Fl
     [0.0, 0.0, 0.0, 1.0, 0.56]
     """
     chances = distribution.copy()
-    chances[_UNKNOWN] = 0.0
+    chances[UNKNOWN_ID] = 0.0
     if top_k is not None:
         kept = heads(np.arange(chances.size), chances, top_k)
         masked = np.zeros_like(chances)

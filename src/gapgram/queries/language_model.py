@@ -11,20 +11,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gapgram.arrays import Begins, Floats, Ids
 from gapgram.errors import UsageError
 from gapgram.kernels.scoring import sum_sequences
+from gapgram.kernels.special_words import END, END_ID, START, START_ID
 from gapgram.queries.perplexity import Perplexity
 from gapgram.queries.predict import Prediction, head_of_distribution
 from gapgram.queries.states import State
 from gapgram.text import corpus as text
-from gapgram.text.vocabulary import END, SPECIAL, START, Vocabulary
+from gapgram.text.vocabulary import Vocabulary
 
-Ids = npt.NDArray[np.int32]
-Begins = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Sentence = str | Sequence[str]
 
-_START, _END = SPECIAL.index(START), SPECIAL.index(END)
 
 
 class Queries(ABC):
@@ -108,7 +106,7 @@ class Queries(ABC):
 
     def begin(self) -> State:
         """The state at the beginning of a sentence, after `<s>`."""
-        return State(np.array([_START], np.int32).tobytes())
+        return State(np.array([START_ID], np.int32).tobytes())
 
     def nothing(self) -> State:
         """The state in which nothing is known of what came before."""
@@ -136,7 +134,7 @@ class Queries(ABC):
     def step_id(self, word: str | int) -> int:
         """The id of a word that may be predicted."""
         found = self.vocabulary.id(word) if isinstance(word, str) else int(word)
-        if found == _START:
+        if found == START_ID:
             raise UsageError(f"the word {START} starts a sentence and is never predicted")
         if not 0 <= found < len(self.vocabulary):
             raise UsageError(f"word id {found}: the vocabulary has ids 0 to {len(self.vocabulary) - 1}")
@@ -151,7 +149,7 @@ class Queries(ABC):
             found = words.astype(np.int32, copy=False)
         else:
             found = np.array([self.step_id(word) for word in words], np.int32)
-        if (found == _START).any():
+        if (found == START_ID).any():
             raise UsageError(f"the word {START} starts a sentence and is never predicted")
         return found
 
@@ -162,7 +160,7 @@ class Queries(ABC):
         sentences: Iterable[Sentence] | None = None,
         rules: text.TextRules | None = None,
         threads: int | None = None,
-        shown: bool = False,
+        progress: bool = False,
     ) -> Perplexity:
         """The perplexity of text files, or of sentences in memory."""
         if (texts is None) == (sentences is None):
@@ -170,7 +168,7 @@ class Queries(ABC):
         if sentences is not None:
             blocks = text.blocks_of_sentences(sentences)
         else:
-            blocks = text.blocks_of_files(texts or [], title="scoring", shown=shown)
+            blocks = text.blocks_of_files(texts or [], title="scoring", progress=progress)
         n_words = n_unknown = n_sentences = empty = 0
         total: list[list[float]] = []
         known: list[list[float]] = []
@@ -196,15 +194,15 @@ class Queries(ABC):
         begins = sentence_begins(ids)
         n = np.arange(begins.size)
         if not bos:
-            ids, begins = ids[ids != _START], begins - n
+            ids, begins = ids[ids != START_ID], begins - n
         if not eos:
-            ids, begins = ids[ids != _END], begins - n
+            ids, begins = ids[ids != END_ID], begins - n
         return ids, begins
 
 
 def sentence_begins(ids: Ids) -> Begins:
     """Where the sentences of an encoded text begin, and its end."""
-    return np.append(np.flatnonzero(ids == _START), ids.size)
+    return np.append(np.flatnonzero(ids == START_ID), ids.size)
 
 
 def _check_ids(ids: npt.NDArray[Any], begins: npt.NDArray[Any], n_words: int) -> None:
@@ -216,6 +214,6 @@ def _check_ids(ids: npt.NDArray[Any], begins: npt.NDArray[Any], n_words: int) ->
         raise UsageError("begins: expected where each sequence begins, rising from 0, and last the number of ids")
     if ids.size and not (ids.min() >= 0 and ids.max() < n_words):
         raise UsageError(f"word ids: expected 0 to {n_words - 1}, found {ids.min()} to {ids.max()}")
-    starts = np.flatnonzero(ids == _START)
+    starts = np.flatnonzero(ids == START_ID)
     if not np.isin(starts, begins[:-1]).all():
-        raise UsageError(f"word ids: {START} (id {_START}) may only begin a sequence")
+        raise UsageError(f"word ids: {START} (id {START_ID}) may only begin a sequence")

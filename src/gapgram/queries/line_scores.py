@@ -7,15 +7,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
+from gapgram.arrays import Begins, Floats, Ids
 from gapgram.kernels.scoring import sum_sequences
-from gapgram.queries.language_model import Floats, Ids, sentence_begins
+from gapgram.queries.language_model import sentence_begins
 from gapgram.text.corpus import TextRules, blocks_of_files, encode
 from gapgram.text.vocabulary import Vocabulary
-
-Begins = npt.NDArray[np.int64]
 
 
 class Scoring(Protocol):

@@ -15,19 +15,14 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Floats, Ids, Integers
 from gapgram.errors import UsageError
 from gapgram.kernels import topk
 from gapgram.kernels.model_arrays import HasArrays
 from gapgram.kernels.shares import distribution
-from gapgram.text.vocabulary import SPECIAL, START, Vocabulary
-
-Ids = npt.NDArray[np.int32]
-Words = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-
-_START = SPECIAL.index(START)
+from gapgram.kernels.special_words import SPECIAL, START_ID
+from gapgram.text.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -79,7 +74,7 @@ class Predictor:
         best = heads(words, found, k)
         return [Prediction(vocabulary[int(words[i])], float(found[i])) for i in best]
 
-    def _best(self, ids: Ids, k: int, special: bool) -> tuple[Words, Floats]:
+    def _best(self, ids: Ids, k: int, special: bool) -> tuple[Integers, Floats]:
         model = self._model
         if k <= topk.most_words(len(model.vocabulary)):
             words, found, whole = topk.most_probable(
@@ -89,14 +84,14 @@ class Predictor:
                 return words, found
         return self._everything(ids, special)
 
-    def _everything(self, ids: Ids, special: bool) -> tuple[Words, Floats]:
+    def _everything(self, ids: Ids, special: bool) -> tuple[Integers, Floats]:
         """All words: where very many are wanted, or all are about equally probable."""
         model = self._model
         found = distribution(ids, model.order, model.uniform, model.arrays)
         words = allowed(np.arange(found.size), special)
         return words, found[words]
 
-    def _completions(self, ids: Ids, prefix: str, special: bool) -> tuple[Words, Floats]:
+    def _completions(self, ids: Ids, prefix: str, special: bool) -> tuple[Integers, Floats]:
         model, vocabulary = self._model, self._model.vocabulary
         ranks, by_rank = self._ranking
         text = np.frombuffer(prefix.encode("utf-8", "surrogatepass"), np.uint8)
@@ -117,19 +112,19 @@ class Predictor:
         return ranks, by_rank
 
 
-def allowed(words: Words, special: bool) -> Words:
+def allowed(words: Integers, special: bool) -> Integers:
     """The words that may be predicted."""
-    return words[words != _START] if special else words[words >= len(SPECIAL)]
+    return words[words != START_ID] if special else words[words >= len(SPECIAL)]
 
 
-def heads(words: Words, found: Floats, k: int) -> Words:
+def heads(words: Integers, found: Floats, k: int) -> Integers:
     """The places of the k most probable, of equally probable ones the smaller id first."""
     if found.size > 4 * k:
         kth = np.partition(found, found.size - k)[found.size - k]
         places = np.flatnonzero(found >= kth)
     else:
         places = np.arange(found.size)
-    best: Words = places[np.lexsort((words[places], -found[places]))[:k]]
+    best: Integers = places[np.lexsort((words[places], -found[places]))[:k]]
     return best
 
 

@@ -11,20 +11,16 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Floats, Ids
 from gapgram.errors import UsageError
 from gapgram.kernels import stepping as kernels
 from gapgram.kernels.jit import entry
 from gapgram.kernels.model_arrays import BACKOFF, HasArrays, ModelArrays
 from gapgram.kernels.scoring import only_chains
+from gapgram.kernels.special_words import START_ID
 from gapgram.kernels.tables import FIRST_ROW, N_GRAMS, NEAREST, OF_CLASSES, REACH, TAIL
-from gapgram.kernels.words import START
 from gapgram.system.parallel import parallel_map
-
-Floats = npt.NDArray[np.float64]
-Ids = npt.NDArray[np.int32]
-Array = npt.NDArray[np.int64]
 
 BEAM = 256  # states that one call of the kernel takes
 MANY = 4 * BEAM  # states from which on threads are worth their while
@@ -69,7 +65,7 @@ class Stepper:
 
     def after_start(self) -> State:
         """The state after `<s>`."""
-        return self._step(self.nothing(), START)[2]
+        return self._step(self.nothing(), START_ID)[2]
 
     def extend(self, state: State, word: str | int) -> tuple[float, State]:
         """(log10 P(word | state), the state after it)."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gapgram.counts.layouts import Parts, bits_of
+from gapgram.kernels.special_words import SPECIAL
 from gapgram.models.model import Model
-from gapgram.text.vocabulary import SPECIAL
 
 
 def model_info(model: Model) -> dict[str, Any]:

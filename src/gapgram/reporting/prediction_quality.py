@@ -17,17 +17,17 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Ids, Integers
 from gapgram.errors import TextError
 from gapgram.kernels import topk
 from gapgram.kernels.rank import rivals
+from gapgram.kernels.special_words import SPECIAL
 from gapgram.models.model import Model
-from gapgram.queries.language_model import Ids, sentence_begins
+from gapgram.queries.language_model import sentence_begins
 from gapgram.system.parallel import checked_threads
 from gapgram.system.progress import Progress
 from gapgram.text import corpus as text
-from gapgram.text.vocabulary import SPECIAL
 
 SUGGESTIONS = 3
 RANKS = (1, 3, 5, 10)
@@ -75,7 +75,7 @@ class PredictionQuality:
         return asdict(self)
 
 
-def word_tally(rivals_by_bytes: npt.NDArray[np.int64], word: bytes) -> Tally:
+def word_tally(rivals_by_bytes: Integers, word: bytes) -> Tally:
     """The tally of one known word, given how many more probable words share so many of its first bytes.
 
     After two letters of `then` one rival is left, so that it is shown: two letters and the pick.
@@ -122,12 +122,13 @@ def judge(
     limit: int | None = None,
     rules: text.TextRules | None = None,
     threads: int | None = None,
-    shown: bool = False,
+    progress: bool = False,
 ) -> PredictionQuality:
     """Predict every word of a text, or the words of its first `limit` sentences."""
     judged, total = _Judge(model), Tally()
     lines = _sentences(model, texts, limit, rules or text.TextRules(special="unk"))
-    with ThreadPoolExecutor(checked_threads(threads)) as pool, Progress("predicting", unit="line", shown=shown) as bar:
+    bar = Progress("predicting", unit="line", progress=progress)
+    with ThreadPoolExecutor(checked_threads(threads)) as pool, bar:
         for tally in pool.map(lambda line: judged.sentence(*line), lines):
             total += tally
             bar.advance()

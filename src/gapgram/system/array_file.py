@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
+from gapgram.arrays import Bytes
 from gapgram.errors import ModelFileError
 from gapgram.system.atomic_file import cannot_write, check_place, give_usual_permissions, written_aside
 from gapgram.system.mapped_pages import Pages
@@ -273,7 +274,7 @@ class Mapped:
     def __init__(self, path: Path, sections: Sequence[Section] = ()) -> None:
         with path.open("rb") as file:
             self.map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        self.memory: npt.NDArray[np.uint8] = np.frombuffer(self.map, np.uint8)
+        self.memory: Bytes = np.frombuffer(self.map, np.uint8)
         self.arrays: Arrays = self.arrays_of(sections)
 
     def arrays_of(self, sections: Sequence[Section]) -> Arrays:
@@ -311,7 +312,7 @@ def read(path: str | Path, kind: int, *, verify: bool | None = None) -> Contents
     return Contents(entries["metadata"], mapped.arrays_of(sections), sections, size, mapped)
 
 
-def _array(memory: npt.NDArray[np.uint8], section: Section) -> npt.NDArray[Any]:
+def _array(memory: Bytes, section: Section) -> npt.NDArray[Any]:
     dtype = np.dtype(section.dtype)
     nbytes = dtype.itemsize * int(np.prod(section.shape, dtype=np.int64))
     # A plain array over the mapping: kernels are compiled for those alone.

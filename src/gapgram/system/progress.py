@@ -10,13 +10,13 @@ from typing import Any
 class Progress:
     """A bar with a unit; use it as a context manager.
 
-    >>> with Progress("counting", total=3, shown=False) as bar:
+    >>> with Progress("counting", total=3, progress=False) as bar:
     ...     bar.advance(3)
     """
 
-    def __init__(self, title: str, *, total: float | None = None, unit: str = "", shown: bool = False) -> None:
+    def __init__(self, title: str, *, total: float | None = None, unit: str = "", progress: bool = False) -> None:
         self._bar: Any = None
-        if shown and sys.stderr.isatty():
+        if progress and sys.stderr.isatty():
             from tqdm import tqdm
 
             self._bar = tqdm(

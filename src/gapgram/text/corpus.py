@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Bytes, Ids, Integers
 from gapgram.errors import TextError, UsageError
 from gapgram.kernels import words as kernels
+from gapgram.kernels.special_words import SPECIAL, START_ID
 from gapgram.system.parallel import read_ahead
 from gapgram.system.progress import Progress
 from gapgram.text.files import BLOCK_BYTES, Block, read_blocks
-from gapgram.text.vocabulary import SPECIAL, Vocabulary
+from gapgram.text.vocabulary import Vocabulary
 from gapgram.text.word_table import WordTable
 
-Ids = npt.NDArray[np.int32]
 Paths = str | Path | Sequence[str | Path]
 
 SPECIAL_RULES = {
@@ -83,11 +83,11 @@ def as_paths(texts: Paths) -> list[str | Path]:
     return paths
 
 
-def blocks_of_files(texts: Paths, *, title: str = "reading", shown: bool = False) -> Iterator[Block]:
+def blocks_of_files(texts: Paths, *, title: str = "reading", progress: bool = False) -> Iterator[Block]:
     """The lines of all files, one after the other, with a progress bar by bytes on disk."""
     paths = as_paths(texts)
     sizes = [os.path.getsize(p) for p in paths if os.path.isfile(p)]
-    with Progress(title, total=sum(sizes) or None, unit="B", shown=shown) as bar:
+    with Progress(title, total=sum(sizes) or None, unit="B", progress=progress) as bar:
         for path in paths:
             blocks = read_blocks(path, bar.advance)
             yield from read_ahead(blocks) if os.path.isfile(path) else blocks
@@ -172,9 +172,9 @@ class TextFacts:
 class PartOfText(NamedTuple):
     """The words of a part of a text: their bytes, where each begins and ends, how often each was met; its facts."""
 
-    pool: npt.NDArray[np.uint8]
-    offsets: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int64]
+    pool: Bytes
+    offsets: Integers
+    counts: Integers
     lines: int
     sentences: int
     words: int
@@ -227,7 +227,7 @@ class Reader:
             self._digest = (self._digest + int(digest)) % (1 << 64)
             if used:
                 ids = out[:used].copy()
-                starts = np.flatnonzero(ids == kernels.START)
+                starts = np.flatnonzero(ids == START_ID)
                 self._positions += used
                 self._longest = max(self._longest, int(np.diff(starts, append=used).max()) - 2)
                 yield ids
@@ -299,7 +299,7 @@ def _closing(blocks: Iterable[Block]) -> Iterator[None]:
             blocks.close()
 
 
-def text_of(block: Block, rules: TextRules) -> npt.NDArray[np.uint8]:
+def text_of(block: Block, rules: TextRules) -> Bytes:
     """The bytes of a block, known to be UTF-8."""
     data = block.data
     try:
@@ -322,7 +322,7 @@ def _invalid_utf8(block: Block, at: int) -> TextError:
     )
 
 
-def special_word(block: Block, text: npt.NDArray[np.uint8], line_begin: int, rules: TextRules) -> TextError:
+def special_word(block: Block, text: Bytes, line_begin: int, rules: TextRules) -> TextError:
     """What to say of the line that a kernel stopped at, for a word that it may not hold."""
     data = text.tobytes()  # not block.data, whose places move where bytes were replaced
     line = block.first_line + data.count(b"\n", 0, line_begin)

@@ -9,12 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gapgram.arrays import Bytes, Ids, Integers
 from gapgram.kernels import words as kernels
-
-UNKNOWN, START, END = "<unk>", "<s>", "</s>"
-SPECIAL = (UNKNOWN, START, END)
-
-Array = npt.NDArray[np.int64]
+from gapgram.kernels.special_words import SPECIAL
 
 _REMEMBERED = 1 << 16  # words that were asked for one by one, as decoders do, and their ids
 
@@ -29,7 +26,7 @@ class Vocabulary:
     (True, False)
     """
 
-    def __init__(self, pool: npt.NDArray[np.uint8], offsets: Array, slots: Array | None = None) -> None:
+    def __init__(self, pool: Bytes, offsets: Integers, slots: Integers | None = None) -> None:
         self.pool, self.offsets = pool, offsets
         if slots is not None:
             self.slots = slots
@@ -43,7 +40,7 @@ class Vocabulary:
         return cls.unpacked(pool, np.array([len(w) for w in all_words]))
 
     @classmethod
-    def unpacked(cls, pool: npt.NDArray[np.uint8], lengths: npt.NDArray[Any]) -> Vocabulary:
+    def unpacked(cls, pool: Bytes, lengths: npt.NDArray[Any]) -> Vocabulary:
         """The words of these lengths, which lie one after the other."""
         offsets = np.zeros(len(lengths) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
@@ -53,7 +50,7 @@ class Vocabulary:
         return cls(pool, offsets)
 
     @cached_property
-    def slots(self) -> Array:
+    def slots(self) -> Integers:
         """The hash table of the words, made when it is first needed where it does not come from a file."""
         slots = np.empty(slots_for(len(self)), np.int64)
         kernels.fill_slots(slots, self.pool, self.offsets, len(self))
@@ -78,7 +75,7 @@ class Vocabulary:
         text = np.frombuffer(word.encode("utf-8", "surrogatepass"), np.uint8)
         return int(kernels.find_word(text, self.slots, self.pool, self.offsets))
 
-    def ids(self, words: Sequence[str]) -> npt.NDArray[np.int32]:
+    def ids(self, words: Sequence[str]) -> Ids:
         """The ids of several words."""
         return np.array([self.id(w) for w in words], np.int32)
 

@@ -6,13 +6,12 @@ No word is ever an object of its own: sorting takes about 40 bytes a word.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Ids, Integers
 from gapgram.kernels import word_order
 from gapgram.kernels import words as kernels
-from gapgram.text.vocabulary import SPECIAL, Vocabulary
-
-Ids = npt.NDArray[np.int32]
+from gapgram.kernels.special_words import SPECIAL
+from gapgram.text.vocabulary import Vocabulary
 
 
 class WordTable:
@@ -56,7 +55,7 @@ class WordTable:
         new_ids[words] = np.arange(words.size, dtype=np.int32)
         return Vocabulary(*word_order.gathered(self.pool, self.offsets, words)), new_ids
 
-    def _order(self) -> npt.NDArray[np.int64]:
+    def _order(self) -> Integers:
         """The words after the special ones, sorted."""
         first = len(SPECIAL)
         numbers = word_order.first_bytes(self.pool, self.offsets, first, self.n)

@@ -11,17 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Ids, Integers
 from gapgram.classes.classes import Classes, read_classes
 from gapgram.classes.exchange import cluster
 from gapgram.errors import UsageError
 from gapgram.estimation.weights.sample import chosen, sample_positions
-from gapgram.kernels.words import START
+from gapgram.kernels.special_words import START_ID
 from gapgram.system.work_folder import WorkFolder
 from gapgram.text.vocabulary import Vocabulary
-
-Ids = npt.NDArray[np.int32]
 
 APART = 0.15  # of the text, at most; where it is large, as much as a sample holds
 LEAST = 100_000  # positions; in a smaller text classes do more harm than good
@@ -95,13 +93,13 @@ def choose_classes(
     text: Callable[[int], Iterable[Ids]],
     positions: int,
     vocabulary: Vocabulary,
-    word_counts: npt.NDArray[np.int64],
+    word_counts: Integers,
     *,
     n_patterns: int,
     seed: int,
     set_apart: bool = True,
     threads: int | None = None,
-    shown: bool = False,
+    progress: bool = False,
 ) -> Classing:
     """The classes of a text of so many positions.
 
@@ -112,10 +110,10 @@ def choose_classes(
         return Classing(read_classes(source.path, vocabulary, word_counts))
     n_apart = min(sample_positions(n_patterns), int(APART * positions)) if set_apart else 0
     ids = chosen(text(n_apart + MOST), seed=seed, limit=n_apart + MOST)
-    starts = np.append(np.flatnonzero(ids == START), ids.size)
+    starts = np.append(np.flatnonzero(ids == START_ID), ids.size)
     cut = int(starts[min(int(np.searchsorted(starts, n_apart)), starts.size - 1)])
     apart, rest = ids[:cut], ids[cut:]
     if not rest.size:
         apart, rest = rest, ids
-    found = cluster(rest, len(vocabulary), source.k, later=apart, threads=threads, shown=shown)
+    found = cluster(rest, len(vocabulary), source.k, later=apart, threads=threads, progress=progress)
     return Classing(found.named_by(vocabulary), apart if apart.size else None)

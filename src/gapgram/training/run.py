@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Ids, Integers
 from gapgram.counting.in_memory import count
 from gapgram.counting.on_disk.count import SpilledCount
 from gapgram.counting.on_disk.piece_files import SpilledPieces
@@ -54,7 +54,7 @@ class Run:
     seed: int
     reading: dict[str, Any]
     threads: int | None
-    shown: bool
+    progress: bool
 
     def settled(self, positions: int) -> Run:
         """The run as a text of so many positions has it: a small one without classes."""
@@ -65,7 +65,7 @@ class Run:
     def blocks(self) -> Iterator[Block]:
         if self.sentences is not None:
             return text.blocks_of_sentences(self.sentences)
-        return text.blocks_of_files(self.texts or [], shown=self.shown)
+        return text.blocks_of_files(self.texts or [], progress=self.progress)
 
     def in_memory(self, corpus: text.Corpus) -> Model:
         """The model of a text that, with all that is counted, is in memory."""
@@ -78,7 +78,7 @@ class Run:
             word_counts = np.bincount(corpus.ids, minlength=len(corpus.vocabulary))
             classing = self._classing(lambda _: [corpus.ids], corpus.ids.size, corpus.vocabulary, word_counts)
         classes = classing.classes if classing is not None else None
-        counts = count(corpus, self.lattice, classes, threads=self.threads, shown=self.shown)
+        counts = count(corpus, self.lattice, classes, threads=self.threads, progress=self.progress)
         chosen, discounts = self._weigh(counts, corpus.ids, unseen, classing)
         return Model(ModelParts.of(self.model, counts, discounts, chosen))
 
@@ -174,7 +174,7 @@ class Run:
 
         def spilled(source: StoredText | StoredClasses, lattice: Lattice, folder: WorkFolder) -> SpilledPieces:
             counting = SpilledCount(source, lattice, folder, memory=limits.left(), threads=self.threads)
-            return counting.pieces(shown=self.shown)
+            return counting.pieces(progress=self.progress)
 
         def pieces() -> Pieces:
             words = spilled(stored, self.lattice.of_words, folder)
@@ -213,7 +213,7 @@ class Run:
             found.store(folder)
         return found
 
-    def _unseen(self, vocabulary: Vocabulary) -> text.Ids | None:
+    def _unseen(self, vocabulary: Vocabulary) -> Ids | None:
         """The held-out text, or as much of it as a sample holds; all of it is read."""
         if self.held_out_texts is None:
             return None
@@ -228,22 +228,22 @@ class Run:
 
     def _classing(
         self,
-        ids: Callable[[int], Iterable[text.Ids]],
+        ids: Callable[[int], Iterable[Ids]],
         positions: int,
         vocabulary: Vocabulary,
-        word_counts: npt.NDArray[np.int64],
+        word_counts: Integers,
     ) -> Classing:
         return choose_classes(
             self.classes or ClassSource(), ids, positions, vocabulary, word_counts,
             n_patterns=len(self.lattice.stored), seed=self.seed, set_apart=self.held_out_texts is None,
-            threads=self.threads, shown=self.shown,
+            threads=self.threads, progress=self.progress,
         )  # fmt: skip
 
     def _weigh(
         self,
         counts: Counts,
-        ids: text.Ids | Iterable[text.Ids],
-        unseen: text.Ids | None,
+        ids: Ids | Iterable[Ids],
+        unseen: Ids | None,
         classing: Classing | None = None,
         sample_folder: Path | None = None,
         memory: int | None = None,
@@ -266,4 +266,4 @@ class Run:
                 seed=self.seed, folder=sample_folder, threads=looking_up, apart=found is not None,
             )  # fmt: skip
             source = f"training text, left out, seed {self.seed}"
-        return learned(counts, discounts, sample, source=source, threads=threads, shown=self.shown)
+        return learned(counts, discounts, sample, source=source, threads=threads, progress=self.progress)

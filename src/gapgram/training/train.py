@@ -55,7 +55,7 @@ def train(
     shards: str | None = None,
     prune: str | None = None,
     size: str | int | None = None,
-    shown: bool = False,
+    progress: bool = False,
 ) -> Model:
     """Train a model on text files, or on sentences in memory.
 
@@ -87,7 +87,7 @@ def train(
     check_layout(layout)
     reading = {"min_count": min_count, "vocab_limit": vocab_limit, "rules": rules or text.TextRules()}
     cluster = Cluster.of(engine, spark, master, spark_conf, shards)
-    run = Run(texts, sentences, held_out_texts, model, patterns, kind, source, seed, reading, threads, shown)
+    run = Run(texts, sentences, held_out_texts, model, patterns, kind, source, seed, reading, threads, progress)
     smaller = prune is not None or size is not None
     if prune is not None:
         Thresholds.parse(prune, patterns)

@@ -9,17 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from gapgram.arrays import Floats
+from gapgram.kernels.special_words import END, START, UNKNOWN
 from gapgram.models.model import Model
 from gapgram.pattern import Pattern
 from gapgram.queries.explain import PatternShare as Share
 from gapgram.queries.explain import explain
 from gapgram.queries.generate import generate
-from gapgram.queries.language_model import Floats, sentence_begins
+from gapgram.queries.language_model import sentence_begins
 from gapgram.queries.perplexity import Perplexity
 from gapgram.queries.predict import Predictor
 from gapgram.reporting.model_info import model_info
 from gapgram.text.corpus import blocks_of_sentences, encode
-from gapgram.text.vocabulary import END, START, UNKNOWN, Vocabulary
+from gapgram.text.vocabulary import Vocabulary
 from gapgram.web import requests, responses
 from gapgram.web.pool import Deadline
 

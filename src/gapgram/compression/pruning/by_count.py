@@ -9,8 +9,8 @@ from functools import partial
 
 import numpy as np
 
+from gapgram.arrays import Integers, Mask
 from gapgram.compression.pruning.scratch import IN_MEMORY, Place, filled
-from gapgram.compression.pruning.tables import Integers, Mask
 from gapgram.errors import UsageError
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern

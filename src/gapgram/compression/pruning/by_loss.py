@@ -6,18 +6,16 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property, partial
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Floats, Integers
 from gapgram.compression.pruning.scratch import filled, spans
 from gapgram.compression.pruning.subgrams import Relations
-from gapgram.compression.pruning.tables import Integers, Unpacked
+from gapgram.compression.pruning.tables import Unpacked
 from gapgram.estimation.parts import ModelParts
 from gapgram.kernels import pruning as kernels
 from gapgram.kernels.model_arrays import BACKOFF, BUCKET
 from gapgram.kernels.tables import FIRST_ROW, N_ROWS
 from gapgram.pattern import Pattern
-
-Floats = npt.NDArray[np.float64]
 
 _RARE = 6  # grams that occur as often as this, or more, are expected to occur as often again
 _CLASSES = 40  # on either side of 1, two for each doubling
@@ -168,7 +166,7 @@ def _classes(occurrences: Integers, chances: Floats | None) -> Integers:
     return classes + _CLASSES
 
 
-def _ratios(n: npt.NDArray[np.int64], usual: Floats, shrink: float) -> Floats:
+def _ratios(n: Integers, usual: Floats, shrink: float) -> Floats:
     """r* / r for r = 0 … rare, and 1 beyond; as if `shrink` more grams had the usual."""
     r = np.arange(1, _RARE)
     ratios = np.ones(n.shape)

@@ -10,10 +10,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from gapgram.arrays import Mask
 from gapgram.compression.pruning.by_count import Thresholds
 from gapgram.compression.pruning.scratch import place_for
 from gapgram.compression.pruning.subgrams import Relations
-from gapgram.compression.pruning.tables import Mask, Unpacked, keep_needed, unpack, without
+from gapgram.compression.pruning.tables import Unpacked, keep_needed, unpack, without
 from gapgram.compression.pruning.to_size import BySize, bytes_of
 from gapgram.errors import UsageError
 from gapgram.estimation.parts import ModelParts

@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Integers
 from gapgram.compression.pruning.scratch import filled, spans
-from gapgram.compression.pruning.tables import Integers, Unpacked
+from gapgram.compression.pruning.tables import Unpacked
 from gapgram.kernels import pruning as kernels
 from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK
 from gapgram.pattern import Pattern
-
-Numbers = npt.NDArray[np.int64]
 
 
 class Relations:
@@ -26,7 +24,7 @@ class Relations:
     def __init__(self, tables: Mapping[Pattern, Unpacked]) -> None:
         self.tables = tables
 
-    def parts(self, whole: Pattern, part: Pattern, begin: int, end: int) -> Numbers:
+    def parts(self, whole: Pattern, part: Pattern, begin: int, end: int) -> Integers:
         """For some grams of `whole` the numbers of the grams of `part`, which keeps fewer offsets; -1 for one gone."""
         table = self.tables[whole]
         if whole == part:
@@ -34,10 +32,10 @@ class Relations:
         if not part.mask:
             return table.grams(begin, end) >> COUNT_BITS
         contexts, smaller = self.part_contexts(whole, part, begin, end), self.tables[part]
-        found: Numbers = kernels.find_grams(contexts, table.keys[begin:end], smaller.begins, smaller.keys)
+        found: Integers = kernels.find_grams(contexts, table.keys[begin:end], smaller.begins, smaller.keys)
         return found
 
-    def part_contexts(self, whole: Pattern, part: Pattern, begin: int, end: int) -> Numbers:
+    def part_contexts(self, whole: Pattern, part: Pattern, begin: int, end: int) -> Integers:
         """For some grams of `whole` the numbers of their contexts under `part`; -1 for one gone."""
         numbers, above = self.tables[whole].contexts[begin:end].astype(np.int64), whole.tail
         passed = whole.nearest

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gapgram.arrays import Ids, Integers, Mask
 from gapgram.compression.pruning.scratch import IN_MEMORY, SPAN, Kind, Place, filled, spans
 from gapgram.counts.assemble import frozen
 from gapgram.counts.counts import Counts, Piece
@@ -18,9 +19,6 @@ from gapgram.kernels import pruning as kernels
 from gapgram.kernels.read_tables import unpack_contexts, unpack_grams
 from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, KEY_BITS, N_CONTEXTS, N_GRAMS, ROW_BITS, ROW_MASK, Tables
 from gapgram.pattern import Pattern
-
-Integers = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 _PIECE = 1 << 18  # grams, or contexts, of a piece of the new tables, about
 
@@ -44,7 +42,7 @@ class Unpacked:
         return grams
 
     @cached_property
-    def keys(self) -> npt.NDArray[np.int32]:
+    def keys(self) -> Ids:
         """The key of the last word of each gram, by which the grams of a context are sorted."""
         bits = int(self.whole.tables.places[self.number, KEY_BITS])
         return self._each_gram(np.int32, lambda a, b: kernels.keys_of(self.grams(a, b) >> COUNT_BITS, bits))
@@ -60,12 +58,12 @@ class Unpacked:
         return filled(self.place, np.int64, self._n_contexts + 1, lambda a, b: self.context_records(a, b) >> ROW_BITS)
 
     @cached_property
-    def rows(self) -> npt.NDArray[np.int32]:
+    def rows(self) -> Ids:
         """The row of statistics of each context."""
         return filled(self.place, np.int32, self._n_contexts, lambda a, b: self.context_records(a, b) & ROW_MASK)
 
     @cached_property
-    def contexts(self) -> npt.NDArray[np.int32]:
+    def contexts(self) -> Ids:
         """The context of each gram."""
         out = self.place.empty(len(self), np.int32)
         for first, last in spans(self.place, self.begins.size - 1):

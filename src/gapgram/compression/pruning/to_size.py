@@ -7,17 +7,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Floats, Mask, Singles
 from gapgram.compression.pruning.by_loss import losses_of
 from gapgram.compression.pruning.scratch import filled, spans
-from gapgram.compression.pruning.tables import Mask, Unpacked, keep_needed
+from gapgram.compression.pruning.tables import Unpacked, keep_needed
 from gapgram.errors import UsageError
 from gapgram.estimation.parts import ModelParts
 from gapgram.pattern import Pattern
 from gapgram.system.memory import parse_size, show_size
-
-Floats = npt.NDArray[np.float32]
 
 _NEAR = 0.99  # of the size that is asked for
 _TRIES = 12
@@ -92,7 +90,7 @@ class _Choice:
         self.kept = {p: table.place.empty(len(table), np.bool_) for p, table in tables.items()}
         self.worth = {p: self._worth(p, loss) for p, loss in losses_of(parts, tables) if p.mask}
 
-    def _worth(self, pattern: Pattern, losses: npt.NDArray[np.float64]) -> Floats:
+    def _worth(self, pattern: Pattern, losses: Floats) -> Singles:
         """What a byte of each gram is worth."""
         place = self.tables[pattern].place
         return filled(place, np.float32, losses.size, lambda a, b: losses[a:b] / self.cost[pattern])

@@ -21,8 +21,8 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Ids, Integers
 from gapgram.counting.band import Band
 from gapgram.counting.in_memory import BAND_POSITIONS, check_length
 from gapgram.counting.on_disk.piece_files import Job, PieceFile, SpilledPieces, Split, jobs_of, word_places
@@ -30,16 +30,13 @@ from gapgram.counting.on_disk.scatter import Scattered
 from gapgram.counting.on_disk.stored_text import StoredClasses, StoredText
 from gapgram.counts.counts import Piece
 from gapgram.kernels import sorting
+from gapgram.kernels.special_words import START_ID
 from gapgram.kernels.tables import COUNT_BITS, words_by_key
-from gapgram.kernels.words import START
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 from gapgram.system.parallel import all_in_threads, checked_threads
 from gapgram.system.progress import Progress
 from gapgram.system.work_folder import WorkFolder
-
-Ids = npt.NDArray[np.int32]
-Integers = npt.NDArray[np.int64]
 
 _MIX = np.array([0x9E3779B97F4A7C1 | 1, 0xBF58476D1CE4E5B, 0x94D049BB133111E | 1, 0xD1B54A32D192ED0 | 1] * 4)
 
@@ -100,15 +97,15 @@ class SpilledCount:
         self.order, self.width, self.n_words = lattice.order, lattice.order + 1, len(text.vocabulary)
         check_length(text.facts.longest, lattice.order)
 
-    def pieces(self, *, shown: bool = False) -> SpilledPieces:
+    def pieces(self, *, progress: bool = False) -> SpilledPieces:
         """Count all bands that are not counted yet."""
-        bands = self._cut(shown)
+        bands = self._cut(progress)
         if not all(self._fits(job.windows) for job in jobs_of(bands)):  # an earlier run had more memory
             self.folder.forget("windows")
             self.folder.forget("split")
             for path in self.folder.path.glob("pieces*"):
                 path.unlink()
-            bands = self._cut(shown)
+            bands = self._cut(progress)
         room = _Room(self.memory)
 
         def work(job: Job) -> None:
@@ -117,15 +114,15 @@ class SpilledCount:
                     PieceFile.write(self.folder, job.name, self._count(job))
 
         jobs = list(jobs_of(bands))
-        with Progress("counting", total=len(jobs), unit="band", shown=shown) as bar:
+        with Progress("counting", total=len(jobs), unit="band", progress=progress) as bar:
             all_in_threads(work, jobs, self.threads, bar)
         for path in self.folder.path.glob("windows*"):
             path.unlink()
         return SpilledPieces(self.folder.path, bands)
 
-    def _cut(self, shown: bool) -> list[Job | Split]:
+    def _cut(self, progress: bool) -> list[Job | Split]:
         """The bands, those too large for the memory cut further."""
-        cuts = self.folder.done("windows") or self._scatter(shown)
+        cuts = self.folder.done("windows") or self._scatter(progress)
         begins = np.concatenate([[0], np.cumsum(self.text.word_counts)])[cuts].tolist()
         bands: list[Job | Split] = []
         for k, (first, last) in enumerate(pairwise(cuts)):
@@ -147,13 +144,13 @@ class SpilledCount:
     def _fits(self, windows: int) -> bool:
         return windows * window_bytes(self.order) <= self.memory and windows * self.width < 1 << 31
 
-    def _scatter(self, shown: bool) -> list[int]:
+    def _scatter(self, progress: bool) -> list[int]:
         """Write the windows of the text, those of each band together, in the order of the text."""
         cuts = cut_words(self.text.word_counts, self._goal)
         ends = np.concatenate([[0], np.cumsum(self.text.word_counts)])
         numbers = np.repeat(np.arange(len(cuts) - 1, dtype=np.int32), np.diff(cuts))
         with (
-            Progress("sorting", total=self.text.facts.positions, unit="word", shown=shown) as bar,
+            Progress("sorting", total=self.text.facts.positions, unit="word", progress=progress) as bar,
             Scattered(self.folder.path / "windows", ends[cuts[:-1]], self.width, self.threads) as target,
         ):
             for ids in self.text.chunks(self._chunk):
@@ -224,11 +221,11 @@ class SpilledCount:
         """The gram of the words that all windows of a job share, and its count (DESIGN, section 2)."""
         reach = job.places[-1] if job.places else 0
         gaps = [1 + place for place in range(1, reach) if place not in job.places]
-        if not job.places and job.first == START:
+        if not job.places and job.first == START_ID:
             count = 0
         elif gaps:
             count = self._different(job, gaps)
-        elif reach < self.order - 1 and job.first != START:
+        elif reach < self.order - 1 and job.first != START_ID:
             count = self._different(job, [0])
         else:
             count = job.windows

@@ -13,15 +13,13 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Integers
 from gapgram.counts.counts import Piece
 from gapgram.counts.streaming import StoredPiece
 from gapgram.kernels.tables import COUNT_MASK, ROW_MASK, STATISTICS
 from gapgram.pattern import Pattern
 from gapgram.system.work_folder import WorkFolder
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

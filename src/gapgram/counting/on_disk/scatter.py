@@ -9,10 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
-Ids = npt.NDArray[np.int32]
-Integers = npt.NDArray[np.int64]
+from gapgram.arrays import Ids, Integers
 
 
 class Scattered:

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gapgram.arrays import Ids, Integers
 from gapgram.classes.classes import Classes
-from gapgram.kernels.words import END
+from gapgram.kernels.special_words import END_ID
 from gapgram.system.work_folder import WorkFolder
-from gapgram.text.corpus import Corpus, Ids, Reader, TextFacts
+from gapgram.text.corpus import Corpus, Reader, TextFacts
 from gapgram.text.files import Block
 from gapgram.text.vocabulary import Vocabulary
 
@@ -29,7 +30,7 @@ class StoredText:
     path: Path
     facts: TextFacts
     vocabulary: Vocabulary
-    word_counts: npt.NDArray[np.int64]
+    word_counts: Integers
 
     @classmethod
     def of_folder(cls, folder: WorkFolder) -> StoredText | None:
@@ -46,7 +47,7 @@ class StoredText:
         with self.path.open("rb") as file:
             while (found := np.fromfile(file, np.int32, positions)).size:
                 ids = np.concatenate([rest, found])
-                ends = np.flatnonzero(found[::-1] == END)
+                ends = np.flatnonzero(found[::-1] == END_ID)
                 cut = ids.size - int(ends[0]) if ends.size else 0
                 if cut:
                     yield ids[:cut]
@@ -71,7 +72,7 @@ class StoredClasses:
         return self.classes.names
 
     @property
-    def word_counts(self) -> npt.NDArray[np.int64]:
+    def word_counts(self) -> Integers:
         """How often each class is met."""
         return np.bincount(self.classes.of_word, self.text.word_counts, len(self.classes)).astype(np.int64)
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pyspark import Broadcast
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
+from gapgram.arrays import Bytes, Ids, Integers, Mask
 from gapgram.counting.band import Band
 from gapgram.counting.spark.batches import batch_of, blocks_of, runs, values_of
 from gapgram.counting.spark.plan import LEFT, Plan
@@ -25,16 +25,12 @@ from gapgram.counting.spark.shards import SHARDS, shard_rows
 from gapgram.counts.counts import Piece
 from gapgram.errors import EngineError
 from gapgram.kernels import sorting, window_codec
+from gapgram.kernels.special_words import END_ID, START_ID
 from gapgram.kernels.tables import COUNT_BITS, STATISTICS, words_by_key
-from gapgram.kernels.words import END, START
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 from gapgram.text.corpus import TextRules, encode
 from gapgram.text.vocabulary import Vocabulary
-
-Ids = npt.NDArray[np.int32]
-Array = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
 
 PLACES = 1 << 31  # of windows laid one after the other that can be numbered
 CHUNK_POSITIONS = 1 << 21  # that a worker sorts at once
@@ -45,7 +41,7 @@ _WINDOWS = pa.schema([("job", pa.int32()), ("windows", pa.binary())])
 class Stream:
     """A text as ids: its words by a vocabulary, or, where `mapped` is given, what that array makes of each id."""
 
-    vocabulary: Broadcast[tuple[Bytes, Array, Array]]
+    vocabulary: Broadcast[tuple[Bytes, Integers, Integers]]
     rules: TextRules
     mapped: Broadcast[Ids] | None = None
 
@@ -130,13 +126,13 @@ class _FrequentWord:
                 yield job + part, _packed(ids, some, self.word, self.order)
 
 
-    def _first_of_ends(self, windows: Ids) -> npt.NDArray[np.bool_]:
+    def _first_of_ends(self, windows: Ids) -> Mask:
         """Which windows to keep: of those that end right after the word only the first of each word before it.
 
         Such windows have one gram, whose count is the number of different words to its left, and they are many: a full
         stop is mostly the last word.
         """
-        ending = np.flatnonzero((windows[:, 2] == END) & (windows[:, 0] >= 0))
+        ending = np.flatnonzero((windows[:, 2] == END_ID) & (windows[:, 0] >= 0))
         left, first = np.unique(windows[ending, 0], return_index=True)
         keep = np.ones(len(windows), np.bool_)
         keep[ending] = False
@@ -180,7 +176,7 @@ def _counted_left(word: int, blobs: list[Bytes], order: int) -> tuple[int, Piece
     numbers = [blob.view(np.int64) for blob in blobs]
     n_windows = int(sum(n[0] for n in numbers))
     left = np.unique(np.concatenate([n[1:] for n in numbers])).size
-    count = 0 if word == START else (left if order > 1 else n_windows)
+    count = 0 if word == START_ID else (left if order > 1 else n_windows)
     gram = np.array([word << COUNT_BITS | count], np.int64)
     return n_windows, Piece(gram, np.empty(0, np.int64), np.zeros((1, STATISTICS), np.int64))
 

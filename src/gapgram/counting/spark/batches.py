@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gapgram.arrays import Bytes, Integers
 from gapgram.text.files import Block
 
-Bytes = npt.NDArray[np.uint8]
-Array = npt.NDArray[np.int64]
 
-
-def bytes_of(array: pa.Array) -> tuple[Bytes, Array]:
+def bytes_of(array: pa.Array) -> tuple[Bytes, Integers]:
     """All bytes of a binary array, one value after the other, and where each begins, with a closing entry."""
     kind = np.int64 if pa.types.is_large_binary(array.type) else np.int32
     _, offsets, data = array.buffers()
@@ -52,7 +49,7 @@ def runs(batch: pa.RecordBatch, columns: Sequence[str]) -> Iterator[pa.RecordBat
         yield batch.slice(begin, end - begin)
 
 
-def batch_of(schema: pa.Schema, *columns: Sequence[object] | npt.NDArray[np.int64]) -> pa.RecordBatch:
+def batch_of(schema: pa.Schema, *columns: Sequence[object] | Integers) -> pa.RecordBatch:
     """A batch of columns of values."""
     arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

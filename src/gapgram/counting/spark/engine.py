@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 from pyspark.sql import DataFrame, SparkSession
 
+from gapgram.arrays import Ids, Integers
 from gapgram.classes.classes import Classes
 from gapgram.counting.in_memory import BAND_POSITIONS, check_length
 from gapgram.counting.spark import sample
@@ -31,7 +31,7 @@ class CountedText:
     """The counts of a text as shards, with what a model needs to know of the text itself."""
 
     vocabulary: Vocabulary
-    word_counts: npt.NDArray[np.int64]
+    word_counts: Integers
     text: TextInfo
     pieces: Shards
     lines: DataFrame
@@ -43,7 +43,7 @@ class CountedText:
         """How many ids the text has."""
         return self.text.words + 2 * self.text.sentences
 
-    def sample(self, *, seed: int, limit: int) -> npt.NDArray[np.int32]:
+    def sample(self, *, seed: int, limit: int) -> Ids:
         """Sentences for `weights.left_out`, which gives the same sample of them as of the whole text."""
         return sample.sample(self.lines, self.stream, positions=self.positions, seed=seed, limit=limit)
 
@@ -71,7 +71,7 @@ class _Count:
 
     @contextlib.contextmanager
     def pieces(
-        self, lines: DataFrame, stream: Stream, lattice: Lattice, met: npt.NDArray[np.int64], suffix: str = ""
+        self, lines: DataFrame, stream: Stream, lattice: Lattice, met: Integers, suffix: str = ""
     ) -> Iterator[Shards]:
         """The pieces of one stream of ids, each met so often: that of the words of a text, or one made from it."""
         folder = self.shards + suffix

@@ -12,14 +12,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Integers
 from gapgram.counting.in_memory import BAND_POSITIONS
 from gapgram.kernels.tables import words_by_key
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
-
-Array = npt.NDArray[np.int64]
 
 MOST_WINDOWS = 4 * BAND_POSITIONS  # that one word has before it is cut
 LEFT = -1  # the family that counts the words to the left
@@ -51,7 +49,7 @@ class Frequent:
     """A word that is cut: the number of its first job of each family, and the ranks of second words that cut it."""
 
     families: dict[int, int]
-    ranks: Array
+    ranks: Integers
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class Plan:
     frequent: dict[int, Frequent] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, counts: Array, lattice: Lattice, n_bands: int, most: int = MOST_WINDOWS) -> Plan:
+    def of(cls, counts: Integers, lattice: Lattice, n_bands: int, most: int = MOST_WINDOWS) -> Plan:
         """Cut ids that occur so often into about n bands; those that occur more often than `most` further."""
         ends = np.cumsum(counts)
         goals = ends[-1] * np.arange(1, n_bands) // n_bands

@@ -6,17 +6,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sql
 
+from gapgram.arrays import Ids, Integers
 from gapgram.counting.spark.bands import Stream
 from gapgram.counting.spark.batches import batch_of, bytes_of
 from gapgram.kernels import fitting
-from gapgram.kernels.words import START
-
-Ids = npt.NDArray[np.int32]
+from gapgram.kernels.special_words import START_ID
 
 _SENTENCES = pa.schema([("hash", pa.int64()), ("positions", pa.int64()), ("ids", pa.binary())])
 _MARGIN = 1.2  # more than is needed is asked for, so that once is enough nearly always
@@ -73,5 +71,5 @@ class _Choosing:
         return np.concatenate([np.empty(0, np.int32), *(ids[begins[s] : begins[s + 1]] for s in order.tolist())])
 
 
-def _begins(ids: Ids) -> npt.NDArray[np.int64]:
-    return np.append(np.flatnonzero(ids == START), ids.size)
+def _begins(ids: Ids) -> Integers:
+    return np.append(np.flatnonzero(ids == START_ID), ids.size)

@@ -13,11 +13,11 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
+from gapgram.arrays import Integers
 from gapgram.counting.band import Band
 from gapgram.counting.on_disk.piece_files import merged
 from gapgram.counting.spark.batches import batch_of, bytes_of
@@ -28,8 +28,6 @@ from gapgram.errors import EngineError, UsageError
 from gapgram.kernels.tables import STATISTICS
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
-
-Array = npt.NDArray[np.int64]
 
 SHARDS = (
     "job int, pattern int, part int, windows bigint, n_grams bigint, grams binary, contexts binary, rows binary"
@@ -137,18 +135,18 @@ class ShardedPiece:
         return self._places[0].n_grams
 
     @cached_property
-    def grams(self) -> Array:
+    def grams(self) -> Integers:
         return self._read("grams")
 
     @cached_property
-    def contexts(self) -> Array:
+    def contexts(self) -> Integers:
         return self._read("contexts")
 
     @cached_property
-    def rows(self) -> Array:
+    def rows(self) -> Integers:
         return self._read("rows").reshape(-1, STATISTICS)
 
-    def _read(self, table: str) -> Array:
+    def _read(self, table: str) -> Integers:
         return np.concatenate([place.read(table) for place in self._places])
 
 
@@ -163,7 +161,7 @@ class _Place(NamedTuple):
     file: pq.ParquetFile
     group: int
 
-    def read(self, table: str) -> Array:
+    def read(self, table: str) -> Integers:
         """The numbers of one of its tables."""
         column = self.file.read_row_group(self.group, columns=[table])[table]
         return bytes_of(column.chunk(0))[0].view(np.int64)

@@ -7,20 +7,18 @@ from dataclasses import dataclass
 from posixpath import basename
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
+from gapgram.arrays import Integers
 from gapgram.counting.spark.batches import batch_of, blocks_of, bytes_of
 from gapgram.counts.counts import TextInfo
 from gapgram.errors import TextError, UsageError
 from gapgram.kernels import words as kernels
 from gapgram.text.corpus import PartOfText, Reader, TextRules
 from gapgram.text.vocabulary import Vocabulary, slots_for
-
-Array = npt.NDArray[np.int64]
 
 _COUNTED = pa.schema([("word", pa.binary()), ("count", pa.int64())])
 _MOST_PARTITIONS = 2000  # that words are shuffled into
@@ -37,7 +35,7 @@ class Learned:
     """The vocabulary of a text, how often each id occurs in it, and what the text is."""
 
     vocabulary: Vocabulary
-    counts: Array
+    counts: Integers
     info: TextInfo
     longest: int
 

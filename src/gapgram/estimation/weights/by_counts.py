@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gapgram.arrays import Floats, Integers
 from gapgram.counts.counts import Counts
 from gapgram.estimation.discounts import Discounts
 from gapgram.estimation.weights.fallback_graph import NO_GATE, Weights, recursive
 from gapgram.kernels.gate import BUCKETS
 from gapgram.kernels.tables import N_ROWS
-
-Floats = npt.NDArray[np.float64]
 
 KNOWN = 3.4  # how much a context that never falls back is preferred to one that always does
 FALL_BACK_ODDS = 0.6  # relative to modified Kneser-Ney
@@ -73,13 +72,13 @@ def mixture_logits(counts: Counts, discounts: Discounts) -> Floats:
     return logits
 
 
-def pattern_of_row(counts: Counts) -> npt.NDArray[np.int64]:
+def pattern_of_row(counts: Counts) -> Integers:
     """The number of the pattern that each row of context statistics belongs to."""
     return np.repeat(np.arange(len(counts.patterns)), counts.tables.places[:, N_ROWS])
 
 
 def falling_back(
-    statistics: npt.NDArray[np.integer[Any]], discounts: Discounts, patterns: npt.NDArray[np.int64]
+    statistics: npt.NDArray[np.integer[Any]], discounts: Discounts, patterns: Integers
 ) -> Floats:
     """g of contexts with statistics [..., (total, N1, N2, N3+, missing)] under patterns; 1 where never seen.
 

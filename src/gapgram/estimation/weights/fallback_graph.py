@@ -7,13 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Floats, Integers
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Floats
 from gapgram.counts.counts import Counts
 from gapgram.estimation.discounts import Discounts
 from gapgram.estimation.weights.by_counts import BY_G, BY_LOG, log_odds_of_falling_back, mixture_base, mixture_logits
@@ -25,8 +25,6 @@ from gapgram.estimation.weights.sample import Sample
 from gapgram.kernels import fitting
 from gapgram.kernels.gate import BUCKETS, n_gate_rows
 from gapgram.system.progress import Progress
-
-Floats = npt.NDArray[np.float64]
 
 RATE = 0.02
 HOLD = 3.0  # observations that the start is worth
@@ -60,11 +58,11 @@ class Parameters:
 
 
 def learned(
-    counts: Counts, discounts: Discounts, sample: Sample, *, source: str, threads: int = 1, shown: bool = False
+    counts: Counts, discounts: Discounts, sample: Sample, *, source: str, threads: int = 1, progress: bool = False
 ) -> tuple[Weights, Discounts]:
     """Fit the gate, the odds of falling back and the discounts."""
     problem = Problem(counts, discounts, sample, threads=threads)
-    return problem.solution(problem.fit(threads=threads, shown=shown), source)
+    return problem.solution(problem.fit(threads=threads, progress=progress), source)
 
 
 def _log_odds(discounts: Discounts) -> Floats:
@@ -133,7 +131,7 @@ class Problem:
             having += found
         return [round(float(mean), 6) for mean in sums / np.maximum(having, 1)]
 
-    def fit(self, *, threads: int = 1, shown: bool = False) -> Parameters:
+    def fit(self, *, threads: int = 1, progress: bool = False) -> Parameters:
         """Minimise by Adam over the sample several times, in its order, with a rate that falls to nothing.
 
         The halves of a batch are always summed by themselves, so that one thread and two give the same.
@@ -145,7 +143,7 @@ class Problem:
         batches = _batches(len(self.sample))
         hold = HOLD / len(self.sample)
         with (
-            Progress("fitting weights", total=len(batches), unit="batch", shown=shown) as bar,
+            Progress("fitting weights", total=len(batches), unit="batch", progress=progress) as bar,
             ThreadPoolExecutor(min(threads, 2)) as pool,
         ):
             for step, (begin, end) in enumerate(batches, 1):

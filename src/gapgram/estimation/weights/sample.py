@@ -10,17 +10,15 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from gapgram.arrays import Begins, Floats, Ids, Mask
 from gapgram.counts.counts import Counts, given_class
 from gapgram.errors import UsageError
 from gapgram.estimation.weights.statistics import statistics_of
 from gapgram.kernels import fitting
 from gapgram.kernels.lookup import availability
-from gapgram.kernels.words import END, START, UNKNOWN
+from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
 from gapgram.pattern import Pattern
 from gapgram.system.parallel import map_in_order, parallel_map
-
-Ids = npt.NDArray[np.int32]
-Begins = npt.NDArray[np.int64]
 
 NUMBERS = 1 << 24  # positions × patterns that a sample holds at most
 _CHUNK = 1 << 12
@@ -142,7 +140,7 @@ def chosen(chunks: Iterable[Ids], *, seed: int, limit: int) -> Ids:
     """
     ids, begins, hashes = np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.uint64)
     for chunk in chunks:
-        more = np.append(np.flatnonzero(chunk == START), chunk.size)
+        more = np.append(np.flatnonzero(chunk == START_ID), chunk.size)
         found = fitting.sentence_hashes(chunk, more, seed)
         if ids.size >= limit:  # whatever comes after the last sentence kept cannot be chosen any more
             near = found < hashes[-1]
@@ -205,7 +203,7 @@ def _sample(
     threads: int,
     *,
     seen: bool,
-    hidden: npt.NDArray[np.bool_] | None = None,
+    hidden: Mask | None = None,
 ) -> Sample:
     """The first sentences of a text, up to the limit; `hidden` words are unknown."""
     if counts.pruned:
@@ -216,7 +214,7 @@ def _sample(
     reaches = counts.reaches
     n_patterns, order = len(counts.patterns), counts.lattice.order
     allowed = np.where([p in counts.lattice.patterns for p in counts.patterns], reaches, _NEVER)
-    begins = np.append(np.flatnonzero(ids == START), ids.size)
+    begins = np.append(np.flatnonzero(ids == START_ID), ids.size)
     all_statistics = _new_rows(folder, "statistics", ids.size, (n_patterns, 5), np.int32)
     all_features = _new_rows(folder, "features", ids.size, (n_patterns + order,), np.int32)
     all_given = _new_rows(folder, "given", ids.size, (), np.float64)
@@ -224,14 +222,14 @@ def _sample(
     of_classes = np.array([p.classes for p in counts.patterns])
     given = _given(counts, seen=seen)
     if hidden is not None:
-        hidden[: END + 1] = False
+        hidden[: END_ID + 1] = False
         given[hidden] = 0.0
 
-    def work(chunk: tuple[Ids, Begins]) -> tuple[Ids, Ids, npt.NDArray[np.float64]]:
+    def work(chunk: tuple[Ids, Begins]) -> tuple[Ids, Ids, Floats]:
         words, starts = chunk
         available = availability(words, starts, order)
         statistics = statistics_of(counts, words, available, threads)
-        usable = (words != START) & (words != UNKNOWN)
+        usable = (words != START_ID) & (words != UNKNOWN_ID)
         if seen:
             lost = _leave_out(counts, statistics, available)
             if hidden is not None:
@@ -250,7 +248,7 @@ def _sample(
     return Sample(all_statistics, all_features, all_given, folder)
 
 
-def _given(counts: Counts, *, seen: bool) -> npt.NDArray[np.float64]:
+def _given(counts: Counts, *, seen: bool) -> Floats:
     """The probability of each word given its class, without one occurrence of the word where it was `seen`."""
     tables = counts.tables
     if not tables.class_of.size:
@@ -258,11 +256,11 @@ def _given(counts: Counts, *, seen: bool) -> npt.NDArray[np.float64]:
     if not seen:
         return given_class(tables)
     totals = np.bincount(tables.class_of, tables.word_counts)[tables.class_of]
-    chances: npt.NDArray[np.float64] = np.maximum(tables.word_counts - 1, 0) / np.maximum(totals - 1, 1)
+    chances: Floats = np.maximum(tables.word_counts - 1, 0) / np.maximum(totals - 1, 1)
     return chances
 
 
-def _leave_out(counts: Counts, statistics: Ids, available: npt.NDArray[np.int16]) -> npt.NDArray[np.bool_]:
+def _leave_out(counts: Counts, statistics: Ids, available: npt.NDArray[np.int16]) -> Mask:
     """Take each position out of its statistics; True where its word occurs nowhere else."""
     order, reaches = counts.lattice.order, np.ascontiguousarray(counts.reaches)
     contiguous = np.array([p.is_contiguous for p in counts.patterns])

@@ -11,13 +11,12 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from gapgram.arrays import Ids
 from gapgram.counts.counts import Counts
 from gapgram.kernels import fitting
 from gapgram.kernels.tables import N_CONTEXTS, N_GRAMS, N_ROWS, STATISTICS, STRIDE, TAIL, WIDTH, Tables
 from gapgram.pattern import Pattern
 from gapgram.system.mapped_pages import AROUND, LEAST, Pages
-
-Ids = npt.NDArray[np.int32]
 
 _PLACES = 6  # of the file that one lookup reads: contexts, a few steps of a search, statistics
 

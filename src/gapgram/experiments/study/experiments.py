@@ -11,20 +11,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 
+from gapgram.arrays import Ids, Mask
 from gapgram.errors import DiscountWarning
 from gapgram.experiments.study.cache import Cache, Values, program_digest
 from gapgram.experiments.study.config import CorpusConfig, StudyConfig
 from gapgram.experiments.study.findings import Findings, Measurement, TextKey
-from gapgram.experiments.study.protocols import (
-    PARTS,
-    Flags,
-    Ids,
-    Sequences,
-    Tally,
-    draw_sequences,
-    observed,
-    place_tallies,
-)
+from gapgram.experiments.study.protocols import PARTS, Sequences, Tally, draw_sequences, observed, place_tallies
 from gapgram.experiments.study.statistics import once_by_pattern, word_statistics
 from gapgram.experiments.study.texts import TestText, TrainingText, corpus_texts
 from gapgram.models.model import Model
@@ -36,24 +28,24 @@ Say = Callable[[str], None]
 
 
 def run_experiments(
-    config: StudyConfig, cache: Cache, *, threads: int | None = None, say: Say = lambda _: None, shown: bool = False
+    config: StudyConfig, cache: Cache, *, threads: int | None = None, say: Say = lambda _: None, progress: bool = False
 ) -> Findings:
     """Everything that the configuration asks for."""
     findings = Findings(config)
     for number, corpus in enumerate(config.corpora, 1):
         place = f"[corpus {number} of {len(config.corpora)}]"
         say(f"{place} {corpus.name}: reading")
-        for text in _corpus_experiments(config, corpus, cache, threads, shown):
+        for text in _corpus_experiments(config, corpus, cache, threads, progress):
             for message in text.add_to(findings):
                 say(f"{place} {message}")
     return findings
 
 
 def _corpus_experiments(
-    config: StudyConfig, corpus: CorpusConfig, cache: Cache, threads: int | None, shown: bool
+    config: StudyConfig, corpus: CorpusConfig, cache: Cache, threads: int | None, progress: bool
 ) -> Iterator[_TextExperiments]:
     sizes = next((s for s in config.sizes if s.corpus == corpus.name), None)
-    trainings, test = corpus_texts(corpus, sizes, seed=config.seed, shown=shown)
+    trainings, test = corpus_texts(corpus, sizes, seed=config.seed, progress=progress)
     sequences = None
     if "sequences" in config.protocols:
         sequences = draw_sequences(test.lines, number=config.number, length=config.length, seed=config.seed)
@@ -140,7 +132,7 @@ class _TextExperiments:
         return {"signature": str(model.signature), "tallies": by_length}
 
     @cached_property
-    def _encoded_sequences(self) -> tuple[Ids, Flags]:
+    def _encoded_sequences(self) -> tuple[Ids, Mask]:
         assert self.sequences is not None
         ids = self.sequences.ids(self.training.encoded.vocabulary)
         return ids, observed(self.training.encoded.ids, ids)

@@ -18,18 +18,15 @@ from functools import cached_property, reduce
 from operator import add
 
 import numpy as np
-import numpy.typing as npt
 import xxhash
 
+from gapgram.arrays import Floats, Ids, Integers, Mask
 from gapgram.errors import TextError
+from gapgram.kernels.special_words import START_ID, UNKNOWN_ID
 from gapgram.models.model import Model
-from gapgram.text.vocabulary import SPECIAL, START, UNKNOWN, Vocabulary
-
-Ids = npt.NDArray[np.int32]
-Flags = npt.NDArray[np.bool_]
+from gapgram.text.vocabulary import Vocabulary
 
 PARTS = ("complete", "unseen", "observed")
-_START, _UNKNOWN = SPECIAL.index(START), SPECIAL.index(UNKNOWN)
 
 
 @dataclass(frozen=True)
@@ -103,7 +100,7 @@ def draw_sequences(lines: Sequence[str], *, number: int, length: int, seed: int)
     return Sequences(found, length)
 
 
-def observed(training: Ids, sequences: Ids) -> Flags:
+def observed(training: Ids, sequences: Ids) -> Mask:
     """[sequence, n-1]: whether the first n words of a sequence stand somewhere in the training text."""
     flags = np.zeros(sequences.shape, bool)
     n_words = int(max(training.max(initial=0), sequences.max(initial=0))) + 1
@@ -115,19 +112,19 @@ def observed(training: Ids, sequences: Ids) -> Flags:
         of_text = _numbers(of_text[: training.size - n], training[n:], n_words, beginnings)
         seen = np.zeros(beginnings.size, bool)
         seen[of_text[of_text >= 0]] = True
-        flags[:, n] = seen[of_sequences] & (sequences[:, : n + 1] != _UNKNOWN).all(1)
+        flags[:, n] = seen[of_sequences] & (sequences[:, : n + 1] != UNKNOWN_ID).all(1)
     return flags
 
 
 def _numbers(
-    before: npt.NDArray[np.int64], words: Ids, n_words: int, beginnings: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
+    before: Integers, words: Ids, n_words: int, beginnings: Integers
+) -> Integers:
     keys = before * n_words + words
     found = np.minimum(np.searchsorted(beginnings, keys), beginnings.size - 1)
     return np.where((before >= 0) & (beginnings[found] == keys), found, -1)
 
 
-def place_tallies(model: Model, sequences: Ids, seen: Flags, *, threads: int | None = None) -> dict[int, list[Tally]]:
+def place_tallies(model: Model, sequences: Ids, seen: Mask, *, threads: int | None = None) -> dict[int, list[Tally]]:
     """Of the words at the place that is the model's order: for each n from there on, a tally for each of `PARTS`.
 
     The parts of n are those of the sequences' first n words: all, not observed, observed.
@@ -144,8 +141,8 @@ def place_tallies(model: Model, sequences: Ids, seen: Flags, *, threads: int | N
     return tallies
 
 
-def _tally(scores: npt.NDArray[np.float64], words: Ids) -> Tally:
-    predicted, unknown = words != _START, words == _UNKNOWN
+def _tally(scores: Floats, words: Ids) -> Tally:
+    predicted, unknown = words != START_ID, words == UNKNOWN_ID
     return Tally(
         int(predicted.sum()), int(unknown.sum()), float(scores[predicted].sum()),
         float(scores[predicted & ~unknown].sum()),

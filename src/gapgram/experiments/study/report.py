@@ -34,7 +34,7 @@ PROTOCOLS = {
 
 def run_study(
     config: StudyConfig, *, output: str | Path | None = None, plots: bool = True, threads: int | None = None,
-    say: Say = lambda _: None, shown: bool = False,
+    say: Say = lambda _: None, progress: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
     """Run a study, or the rest of it, and write its report. Returns what results.json holds."""
     if plots:
@@ -46,7 +46,7 @@ def run_study(
     threads = checked_threads(threads)
     began = time.perf_counter()
     cache = Cache(folder / "cache")
-    findings = run_experiments(config, cache, threads=threads, say=say, shown=shown)
+    findings = run_experiments(config, cache, threads=threads, say=say, progress=progress)
     results = {
         "title": config.title, "gapgram": __version__, "program": program_digest(),
         "seconds": round(time.perf_counter() - began, 1), "seconds_in_all": round(cache.seconds, 1),

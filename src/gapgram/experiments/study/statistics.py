@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Ids, Integers, Mask
 from gapgram.experiments.study.texts import TestText, TrainingText
+from gapgram.kernels.special_words import SPECIAL, START_ID
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
-from gapgram.text.vocabulary import SPECIAL, START
-
-_START = SPECIAL.index(START)
-Keys = npt.NDArray[np.int64]
 
 
 def word_statistics(training: TrainingText, test: TestText) -> dict[str, Any]:
@@ -35,7 +32,7 @@ def word_statistics(training: TrainingText, test: TestText) -> dict[str, Any]:
     }
 
 
-def once_by_pattern(ids: npt.NDArray[np.int32], order: int) -> dict[str, dict[str, int]]:
+def once_by_pattern(ids: Ids, order: int) -> dict[str, dict[str, int]]:
     """For each pattern of an order the grams, how many are different, and how many occur once.
 
     Grams are counted as they occur (not by continuation), at every place that is predicted, `</s>` among
@@ -45,11 +42,11 @@ def once_by_pattern(ids: npt.NDArray[np.int32], order: int) -> dict[str, dict[st
     {'grams': 7, 'unique': 5, 'once': 3}
     """
     n_words = int(ids.max()) + 1
-    starts = ids == _START
+    starts = ids == START_ID
     return {str(p): _once(_gram_keys(ids, starts, p, n_words)) for p in Lattice.full(order).patterns}
 
 
-def _gram_keys(ids: npt.NDArray[np.int32], starts: npt.NDArray[np.bool_], pattern: Pattern, n_words: int) -> Keys:
+def _gram_keys(ids: Ids, starts: Mask, pattern: Pattern, n_words: int) -> Integers:
     """A number for the gram at every place that has one; the same gram has the same number."""
     reach = pattern.reach
     inside = np.ones(ids.size - reach, bool)
@@ -62,6 +59,6 @@ def _gram_keys(ids: npt.NDArray[np.int32], starts: npt.NDArray[np.bool_], patter
     return keys
 
 
-def _once(keys: Keys) -> dict[str, int]:
+def _once(keys: Integers) -> dict[str, int]:
     counts = np.unique(keys, return_counts=True)[1]
     return {"grams": int(keys.size), "unique": int(counts.size), "once": int((counts == 1).sum())}

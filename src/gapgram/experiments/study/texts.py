@@ -57,15 +57,15 @@ class TestText:
 
 
 def corpus_texts(
-    corpus: CorpusConfig, sizes: SizesConfig | None, *, seed: int, shown: bool = False
+    corpus: CorpusConfig, sizes: SizesConfig | None, *, seed: int, progress: bool = False
 ) -> tuple[list[TrainingText], TestText]:
     """The training texts of a corpus, the largest first, and its test text."""
     needed = None if sizes is not None and sizes.shares else _most(corpus.max_lines, sizes)
     if corpus.train_share is None:
-        train = read_lines(corpus.train, needed, shown=shown)
-        test = read_lines(corpus.test, shown=shown)
+        train = read_lines(corpus.train, needed, progress=progress)
+        test = read_lines(corpus.test, progress=progress)
     else:
-        train, test = _shuffled_parts(read_lines(corpus.train, shown=shown), corpus.train_share, seed)
+        train, test = _shuffled_parts(read_lines(corpus.train, progress=progress), corpus.train_share, seed)
     if not train or not test:
         raise TextError(f"corpus {corpus.name}: {len(train)} training and {len(test)} test lines: both need some")
     main = min(len(train), corpus.max_lines or len(train))
@@ -90,14 +90,14 @@ def _varied(sizes: SizesConfig, available: int) -> list[int]:
     return wanted
 
 
-def read_lines(paths: Sequence[Path], limit: int | None = None, *, shown: bool = False) -> list[str]:
+def read_lines(paths: Sequence[Path], limit: int | None = None, *, progress: bool = False) -> list[str]:
     """The lines with words of some files, or the first of them."""
-    return list(islice(_decoded(paths, shown), limit))
+    return list(islice(_decoded(paths, progress), limit))
 
 
-def _decoded(paths: Sequence[Path], shown: bool) -> Iterator[str]:
+def _decoded(paths: Sequence[Path], progress: bool) -> Iterator[str]:
     for path in paths:
-        for number, line in enumerate(sentences_of_file(path, title=path.name, shown=shown), 1):
+        for number, line in enumerate(sentences_of_file(path, title=path.name, progress=progress), 1):
             try:
                 yield line.decode("utf-8")
             except UnicodeDecodeError as error:

@@ -14,18 +14,15 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Floats, Integers
 from gapgram.kernels import backoff as kernels
-from gapgram.models.arpa.tree import Array, contiguous_tree, word_ids
+from gapgram.kernels.special_words import START_ID, UNKNOWN, UNKNOWN_ID
+from gapgram.models.arpa.tree import contiguous_tree, word_ids
 from gapgram.models.backoff import NEVER, BackoffModel, Grams
 from gapgram.models.model import Model
-from gapgram.text.vocabulary import SPECIAL, START, UNKNOWN
-
-Floats = npt.NDArray[np.float64]
 
 _GRAMS = 1 << 17  # that are scored at a time
-_START, _UNKNOWN = SPECIAL.index(START), SPECIAL.index(UNKNOWN)
 
 
 def approximate(model: Model, *, threads: int | None = None) -> BackoffModel:
@@ -50,11 +47,11 @@ def approximate(model: Model, *, threads: int | None = None) -> BackoffModel:
     return BackoffModel(model.vocabulary, grams, f"approximation:backoff|of:({model.signature})")
 
 
-def _probabilities(model: Model, grams: Array, threads: int | None) -> Floats:
+def _probabilities(model: Model, grams: Integers, threads: int | None) -> Floats:
     """P(last word | the others), after unknown words where the gram does not begin a sentence."""
     out = np.empty(len(grams))
-    starting = grams[:, 0] == _START
-    unknown = np.full((len(grams), model.order - grams.shape[1]), _UNKNOWN)
+    starting = grams[:, 0] == START_ID
+    unknown = np.full((len(grams), model.order - grams.shape[1]), UNKNOWN_ID)
     for chosen, rows in ((starting, grams), (~starting, np.hstack([unknown, grams]))):
         sequences, length = rows[chosen].astype(np.int32), rows.shape[1]
         begins = np.arange(len(sequences) + 1) * length
@@ -63,7 +60,7 @@ def _probabilities(model: Model, grams: Array, threads: int | None) -> Floats:
     return out
 
 
-def _set_backoffs(grams: Grams, length: int, ids: Array, probs: Floats, suffixes: Array) -> None:
+def _set_backoffs(grams: Grams, length: int, ids: Integers, probs: Floats, suffixes: Integers) -> None:
     """Of the contexts of grams of a length: what the grams leave, over what the shorter context leaves for them."""
     before, first, last = grams.base[length - 2], grams.base[length - 1], grams.base[length]
     shorter = np.where(suffixes[first:last] >= 0, probs[suffixes[first:last]], 0.0)
@@ -75,7 +72,7 @@ def _set_backoffs(grams: Grams, length: int, ids: Array, probs: Floats, suffixes
     grams.log10_backoffs[before:first][has] = np.log10(np.maximum(1 - own, 1e-12) / np.maximum(1 - theirs, 1e-12))
 
 
-def _shorter(grams: Grams, sequences: Array) -> Floats:
+def _shorter(grams: Grams, sequences: Integers) -> Floats:
     """The probability of the last word of each sequence, as the shorter grams have it."""
     n, length = sequences.shape
     if not n:

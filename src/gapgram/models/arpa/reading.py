@@ -12,22 +12,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Floats, Integers
 from gapgram.errors import ModelFileError, TextError
 from gapgram.kernels import backoff as kernels
+from gapgram.kernels.special_words import SPECIAL, START
 from gapgram.models.backoff import NEVER, BackoffModel, Grams
 from gapgram.system.progress import Progress
 from gapgram.text.files import display_name, read_blocks
-from gapgram.text.vocabulary import SPECIAL, START, Vocabulary
-
-Floats = npt.NDArray[np.float64]
-Array = npt.NDArray[np.int64]
+from gapgram.text.vocabulary import Vocabulary
 
 MISSING_UNKNOWN = -100.0
 
 
-def read_arpa(path: str | Path, *, shown: bool = False) -> BackoffModel:
+def read_arpa(path: str | Path, *, progress: bool = False) -> BackoffModel:
     """Read an ARPA file.
 
     >>> import tempfile
@@ -38,7 +36,7 @@ def read_arpa(path: str | Path, *, shown: bool = False) -> BackoffModel:
     >>> model.score("a a")
     -1.5
     """
-    reader = _Reader(path, shown)
+    reader = _Reader(path, progress)
     sizes = reader.header()
     words, probs, backoffs = reader.unigrams(sizes[0])
     ids = {word: i for i, word in enumerate(words)}
@@ -54,9 +52,9 @@ def read_arpa(path: str | Path, *, shown: bool = False) -> BackoffModel:
 class _Reader:
     """The lines of an ARPA file, section by section; each mistake is named with its line."""
 
-    def __init__(self, path: str | Path, shown: bool) -> None:
+    def __init__(self, path: str | Path, progress: bool) -> None:
         self.name, self.number = display_name(path), 0
-        self._bar = Progress("reading", unit="B", shown=shown)
+        self._bar = Progress("reading", unit="B", progress=progress)
         self._lines = self._read(path)
 
     def _read(self, path: str | Path) -> Iterator[bytes]:
@@ -135,7 +133,7 @@ class _Reader:
         figures = np.array(list(found.values()))
         return list(found), figures[:, 0].copy(), figures[:, 1].copy()
 
-    def section(self, length: int, size: int, ids: dict[bytes, int]) -> tuple[Array, Floats, Floats]:
+    def section(self, length: int, size: int, ids: dict[bytes, int]) -> tuple[Integers, Floats, Floats]:
         """(word ids, log10 probabilities, log10 backoffs) of all grams of a length."""
         title = f"\\{length}-grams:"
         self._expect(title.encode(), f"expected {title} here: more grams than the header says?")
@@ -164,7 +162,7 @@ def _shown(line: bytes) -> str:
     return repr(line[:60].decode("utf-8", "replace"))
 
 
-def _with_longer(grams: Grams, ids: Array, probs: Floats, backoffs: Floats, reader: _Reader) -> Grams:
+def _with_longer(grams: Grams, ids: Integers, probs: Floats, backoffs: Floats, reader: _Reader) -> Grams:
     """The grams with those of the next length; sorts them under the grams that they extend."""
     first, n = grams.base[-2], len(grams.words)
     parents = kernels.parents_of(ids, grams.words, grams.children)

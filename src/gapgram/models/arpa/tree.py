@@ -5,23 +5,21 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Integers
 from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS
 from gapgram.models.model import Model
 from gapgram.pattern import Pattern
-
-Array = npt.NDArray[np.int64]
 
 
 class Tree(NamedTuple):
     """Grams as `kernels.backoff` has them, their counts, and the place of each in its pattern's table."""
 
-    base: Array
-    words: Array
-    children: Array
-    counts: Array
-    places: list[Array]
+    base: Integers
+    words: Integers
+    children: Integers
+    counts: Integers
+    places: list[Integers]
 
 
 def contiguous_tree(model: Model) -> Tree:
@@ -41,7 +39,7 @@ def contiguous_tree(model: Model) -> Tree:
     return Tree(base, np.concatenate(words), children, np.concatenate(counts), places[1:])
 
 
-def word_ids(base: Array, words: Array, children: Array, length: int, shorter: Array) -> Array:
+def word_ids(base: Integers, words: Integers, children: Integers, length: int, shorter: Integers) -> Integers:
     """[gram, place]: the words of all grams of a length, given those of the grams one word shorter."""
     first, last = base[length - 1 : length + 1]
     if length == 1:

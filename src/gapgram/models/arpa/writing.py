@@ -14,21 +14,18 @@ from pathlib import Path
 from typing import IO, cast
 
 import numpy as np
-import numpy.typing as npt
 
+from gapgram.arrays import Floats, Integers
 from gapgram.errors import UsageError
 from gapgram.kernels import backoff as kernels
 from gapgram.kernels.model_arrays import BACKOFF, SCALE
+from gapgram.kernels.special_words import START_ID
 from gapgram.kernels.tables import FIRST_ROW, ROW_MASK
 from gapgram.models.arpa.tree import Tree, contiguous_tree, word_ids
 from gapgram.models.backoff import NEVER, BackoffModel, Grams
 from gapgram.models.model import Model
 from gapgram.pattern import Pattern
 from gapgram.system.atomic_file import written_aside
-from gapgram.text.vocabulary import SPECIAL, START
-
-Array = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _LINES = 1 << 16  # that are put together at a time
 
@@ -49,7 +46,7 @@ def as_backoff(model: Model) -> BackoffModel:
     backoffs.append(np.ones(len(tree.places[-1])))
     with np.errstate(divide="ignore"):
         grams = Grams(base, words, children, np.log10(probs), np.maximum(np.log10(np.concatenate(backoffs)), NEVER))
-    grams.log10_probs[SPECIAL.index(START)] = NEVER
+    grams.log10_probs[START_ID] = NEVER
     return BackoffModel(model.vocabulary, grams, str(model.signature), model.path)
 
 
@@ -75,7 +72,7 @@ def _probabilities(model: Model, tree: Tree) -> Floats:
     return probs
 
 
-def _last_probabilities(model: Model, sequences: Array) -> Floats:
+def _last_probabilities(model: Model, sequences: Integers) -> Floats:
     """The probability of the last word of each sequence after the others."""
     n, length = sequences.shape
     if not n:
@@ -85,7 +82,7 @@ def _last_probabilities(model: Model, sequences: Array) -> Floats:
     return found
 
 
-def _rows(model: Model, p: int, contexts: Array) -> Floats:
+def _rows(model: Model, p: int, contexts: Integers) -> Floats:
     """The values of some contexts of pattern {1 … p}, by their places in its table."""
     pattern = Pattern.contiguous(p)
     first = int(model.counts.tables.places[model.counts.index(pattern), FIRST_ROW])
@@ -119,7 +116,7 @@ def arpa_text(model: BackoffModel) -> Iterator[str]:
     yield "\n\\end\\\n"
 
 
-def _lines(ids: Array, grams: Grams, part: range, words: list[str], with_backoff: bool) -> str:
+def _lines(ids: Integers, grams: Grams, part: range, words: list[str], with_backoff: bool) -> str:
     probs = grams.log10_probs[part.start : part.stop].tolist()
     backoffs = grams.log10_backoffs[part.start : part.stop].tolist()
     texts = (" ".join([words[i] for i in gram]) for gram in ids.tolist())

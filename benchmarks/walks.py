@@ -1,0 +1,93 @@
+"""How far a reader walks through the files to follow a command: functions entered, files, switches between files.
+
+    python benchmarks/walks.py [--list COMMAND]
+
+Each command runs in a process of its own with kernels as plain Python, on a text of twelve lines, order 3, with
+classes. Counted are the distinct functions of gapgram that the main thread enters, in the order of their first visits;
+a switch is a change of file from one to the next. What other threads do comes on top. Comprehensions and lambdas belong
+to the function they stand in. `--list score` prints the walk itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import json
+import os
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+LINES = [f"the {a} {b} on the {c}" for a in ("cat", "dog", "cow") for b in ("sat", "ran") for c in ("mat", "hat")]
+TRAIN = ["train", "text", "-o", "model", "-n", "3", "--classes", "3", "-q"]
+COMMANDS = {
+    "score": ["score", "model"],
+    "predict": ["predict", "model", "the cat"],
+    "train": TRAIN,
+    "train --memory": [*TRAIN, "--memory", "5000"],
+}
+
+
+def main() -> None:
+    """Print a table, or one walk."""
+    if sys.argv[1:2] == ["--walk"]:
+        print(json.dumps(walk(COMMANDS[sys.argv[2]])), file=sys.__stdout__)
+        return
+    listed = sys.argv[2] if sys.argv[1:2] == ["--list"] else None
+    with TemporaryDirectory() as folder:
+        Path(folder, "text").write_text("\n".join([*LINES, ""]))
+        environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "ignore"}
+        walks = {}
+        for name in ("train", "score", "predict", "train --memory"):
+            made = subprocess.run(
+                [sys.executable, os.path.abspath(__file__), "--walk", name],
+                cwd=folder, env=environment, input="the cat sat\n", capture_output=True, text=True, check=True,
+            )  # fmt: skip
+            walks[name] = json.loads(made.stdout.splitlines()[-1])
+    if listed is not None:
+        for path, function in walks[listed]:
+            print(f"{path:40} {function}")
+        return
+    print(f"{'command':16} functions files switches")
+    for name in COMMANDS:
+        files = [path for path, _ in walks[name]]
+        switches = sum(a != b for a, b in pairwise(files))
+        print(f"{name:16} {len(files):9} {len(set(files)):5} {switches:8}")
+
+
+def walk(arguments: list[str]) -> list[tuple[str, str]]:
+    """(file, function) of the first visits, in their order."""
+    from gapgram.cli.main import main as command
+
+    seen: dict[tuple[str, str], None] = {}
+
+    def visit(frame: Any, event: str, _: object) -> None:
+        code = frame.f_code
+        is_function = code.co_flags & inspect.CO_OPTIMIZED and "<" not in code.co_name
+        if event == "call" and "/gapgram/" in code.co_filename and is_function and not _importing(frame):
+            path = code.co_filename.rpartition("/gapgram/")[2]
+            seen.setdefault((path, getattr(code, "co_qualname", code.co_name)))
+
+    sys.argv = ["gapgram", *arguments]
+    sys.setprofile(visit)
+    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
+        command()
+    sys.setprofile(None)
+    return list(seen)
+
+
+def _importing(frame: Any) -> bool:
+    """Whether a module of gapgram is being imported: what decorators do is no part of the walk."""
+    while frame is not None:
+        if frame.f_code.co_name == "<module>" and "/gapgram/" in frame.f_code.co_filename:
+            return True
+        frame = frame.f_back
+    return False
+
+
+if __name__ == "__main__":
+    main()
