@@ -171,9 +171,9 @@ class TestNltk:
 @pytest.mark.parametrize(
     ("module", "package", "extra"),
     [
-        ("ctc_beam", "pyctcdecode", "gapgram\\[pyctcdecode\\]"),
-        ("ctc_words", "flashlight", "gapgram\\[flashlight\\]"),
-        ("nltk_model", "nltk", "gapgram\\[nltk\\]"),
+        ("pyctcdecode", "pyctcdecode", "gapgram\\[pyctcdecode\\]"),
+        ("torchaudio", "flashlight", "gapgram\\[flashlight\\]"),
+        ("nltk", "nltk", "gapgram\\[nltk\\]"),
     ],
 )
 def test_a_package_that_is_not_there_is_named(

@@ -131,7 +131,7 @@ def interrupt(program: str, arguments: list[str], number: int) -> tuple[int, str
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_interrupted_while_writing(text: Path, number: int, code: int) -> None:
     arguments = ["train", str(text), "-o", str(text.parent / "m"), "-n", "3", "--model", "mkn", "-q"]
-    program = STOPPING_AT.format(module="container", name="_header", seconds=60)
+    program = STOPPING_AT.format(module="system.array_file", name="_header", seconds=60)
     returned, said, beside = interrupt(program, arguments, number)
     assert [name.endswith(".unfinished") for name in beside] == [True, False]  # it had begun to write
     assert returned == code
@@ -145,7 +145,7 @@ def test_interrupted_while_counting_an_older_model_survives(text: Path, models: 
     older.write_bytes(models["mkn"].path.read_bytes())  # type: ignore[union-attr]
     text.write_text("\n".join([*toy_text(300)] * 400))  # some seconds of counting on two threads
     arguments = ["train", str(text), "-o", str(older), "-n", "6", "--weights", "uniform", "-q", "--threads", "2"]
-    program = STOPPING_AT.format(module="counting.local", name="Band", seconds=0.05)
+    program = STOPPING_AT.format(module="counting.in_memory", name="Band", seconds=0.05)
     returned, said, _ = interrupt(program, arguments, signal.SIGINT)
     assert (returned, said) == (130, "gapgram: interrupted; nothing half-written was left behind\n")
     assert sorted(p.name for p in text.parent.iterdir()) == ["m", "text"]
@@ -154,7 +154,7 @@ def test_interrupted_while_counting_an_older_model_survives(text: Path, models: 
 
 def test_interrupted_while_finding_classes(text: Path) -> None:
     arguments = ["classes", str(text), "-o", str(text.parent / "c"), "-k", "9", "-q"]
-    program = STOPPING_AT.format(module="clustering", name="_cuts", seconds=0.3)
+    program = STOPPING_AT.format(module="classes.exchange", name="_cuts", seconds=0.3)
     returned, said, _ = interrupt(program, arguments, signal.SIGINT)
     assert (returned, said) == (130, "gapgram: interrupted; nothing half-written was left behind\n")
     assert [p.name for p in text.parent.iterdir()] == ["text"]
