@@ -17,6 +17,7 @@ from tests.support.corpora import toy_text
 import gapgram
 from gapgram import GapgramError, Model
 from gapgram.queries.explain import explain
+from gapgram.text.corpus import blocks_of_sentences
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 KINDS = ["mkn", "glm", "custom"]
@@ -64,11 +65,24 @@ def test_a_sentence_longer_than_a_block_of_the_kernel(models: dict[str, Model], 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_threads_do_not_change_a_bit(models: dict[str, Model], kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = models[kind].score_many(texts(), threads=1)
-    monkeypatch.setattr("gapgram.models.model._CHUNK", 50)
+def test_threads_do_not_change_a_bit(models: dict[str, Model], kind: str) -> None:
+    lines, model = texts(), models[kind]
+    expected = [model.score(line) for line in lines]
+    for block_bytes in (1, 200):
+        assert len(list(blocks_of_sentences(lines, block_bytes=block_bytes))) > 5
+        for threads in (1, 2, 5, None):
+            assert model.score_many(lines, threads=threads, block_bytes=block_bytes).tolist() == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_threads_do_not_change_a_bit_of_the_scores_of_ids(models: dict[str, Model], kind: str) -> None:
+    model = models[kind]
+    lines = [model.vocabulary.ids(["<s>", *line.split(), "</s>"]) for line in toy_text(2500, seed=8)]
+    ids, begins = np.concatenate(lines), np.cumsum([0, *map(len, lines)])
+    assert ids.size > 2 * 8192  # words that a thread takes at a time
+    expected = np.concatenate([model.score_ids(line, np.array([0, line.size])) for line in lines])
     for threads in (1, 2, 5, None):
-        assert np.array_equal(models[kind].score_many(texts(), threads=threads), expected)
+        assert np.array_equal(model.score_ids(ids, begins, threads=threads), expected)
 
 
 def test_a_model_is_shared_between_threads(models: dict[str, Model]) -> None:

@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.corpora import corpus_of, sentences
 
-from gapgram import Corpus, GapgramError, TextRules, Vocabulary
-from gapgram.text import files as text_file
+from gapgram import Corpus, GapgramError, Vocabulary
 from gapgram.text.corpus import blocks_of_files, blocks_of_sentences, encode, read_corpus
+from gapgram.text.files import BLOCK_BYTES
 
 UNK, START, END = 0, 1, 2
 
 
-def read(path: Path, data: bytes, **rules: str) -> Corpus:
+def read(path: Path, data: bytes, *, block_bytes: int = BLOCK_BYTES) -> Corpus:
     path.write_bytes(data)
-    return read_corpus(blocks_of_files(path), rules=TextRules(**rules))
+    return read_corpus(blocks_of_files(path, block_bytes=block_bytes))
 
 
 def lines_of(corpus: Corpus) -> list[list[str]]:
@@ -144,12 +144,11 @@ def test_the_table_grows_with_the_words(tmp_path: Path) -> None:
     assert corpus.vocabulary.id(words[77_777]) == list(corpus.vocabulary).index(words[77_777])
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 64])
-def test_lines_that_span_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+@pytest.mark.parametrize("block_bytes", [1, 2, 3, 5, 8, 64])
+def test_lines_that_span_blocks(tmp_path: Path, block_bytes: int) -> None:
     text = "ä bc d\n\nefg hi\u00e9\nj\n\nkl".encode()
     expected = read(tmp_path / "t", text)
-    monkeypatch.setattr(text_file, "BLOCK_BYTES", size)
-    corpus = read(tmp_path / "t", text)
+    corpus = read(tmp_path / "t", text, block_bytes=block_bytes)
     assert lines_of(corpus) == lines_of(expected) == [["ä", "bc", "d"], ["efg", "hié"], ["j"], ["kl"]]
     assert (corpus.digest, corpus.empty_lines) == (expected.digest, 2)
 

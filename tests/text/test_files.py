@@ -15,6 +15,7 @@ import zstandard
 
 from gapgram import Corpus, GapgramError, TextRules
 from gapgram.text.corpus import blocks_of_files, read_corpus
+from gapgram.text.files import BLOCK_BYTES, read_blocks
 
 TEXT = "".join(f"the cat {i} sat on the mät\n" for i in range(3000)).encode()
 COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
@@ -26,15 +27,15 @@ COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-def read(*paths: Path | str, **rules: str) -> Corpus:
-    return read_corpus(blocks_of_files(list(paths)), rules=TextRules(**rules))
+def read(*paths: Path | str, block_bytes: int = BLOCK_BYTES, **rules: str) -> Corpus:
+    return read_corpus(blocks_of_files(list(paths), block_bytes=block_bytes), rules=TextRules(**rules))
 
 
-def message(path: Path, data: bytes, **rules: str) -> str:
+def message(path: Path, data: bytes, *, block_bytes: int = BLOCK_BYTES, **rules: str) -> str:
     """What is said about a file with these bytes."""
     path.write_bytes(data)
     with pytest.raises(GapgramError) as error:
-        read(path, **rules)
+        read(path, block_bytes=block_bytes, **rules)
     return str(error.value).replace(str(path), "FILE")
 
 
@@ -125,10 +126,22 @@ def test_each_mistake_has_its_sentence(path: Path, data: bytes, expected: str) -
     assert message(path, data) == expected
 
 
-def test_line_numbers_count_across_blocks(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gapgram.text.files.BLOCK_BYTES", 7)
-    assert message(path, b"some text\n\nin lines\n" * 5 + b"a \xff\n").startswith("FILE:16: byte 3 of the line")
-    assert message(path, b"some text\n\nin lines\n" * 5 + b"a <s>\n").startswith("FILE:16: the word <s>")
+@pytest.mark.parametrize("block_bytes", [1, 7, 1000])
+def test_line_numbers_count_across_blocks(path: Path, block_bytes: int) -> None:
+    lines = b"some text\n\nin lines\n" * 5
+    assert message(path, lines + b"a \xff\n", block_bytes=block_bytes).startswith("FILE:16: byte 3 of the line")
+    assert message(path, lines + b"a <s>\n", block_bytes=block_bytes).startswith("FILE:16: the word <s>")
+
+
+@pytest.mark.parametrize("kind", COMPRESSORS)
+def test_blocks_are_whole_lines_however_the_file_is_cut(path: Path, kind: str) -> None:
+    path.write_bytes(COMPRESSORS[kind](b"a b\n\nlonger than a block\nc"))
+    blocks = list(read_blocks(path, block_bytes=5))
+    assert b"".join(block.data for block in blocks) == b"a b\n\nlonger than a block\nc\n"
+    assert all(block.data.endswith(b"\n") for block in blocks)
+    before = [b"".join(block.data for block in blocks[:i]).count(b"\n") for i in range(len(blocks))]
+    assert [block.first_line for block in blocks] == [1 + n for n in before]
+    assert len(blocks) > 2 or kind == "zstd"  # which gives what a frame holds at once
 
 
 def test_special_words_can_be_skipped(path: Path) -> None:

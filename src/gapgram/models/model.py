@@ -38,7 +38,7 @@ from gapgram.text.files import Block
 from gapgram.text.vocabulary import Vocabulary
 
 _CHUNK = 1 << 13  # words that one thread scores at a time
-_CHUNK_BYTES = 1 << 17  # of text; encoding and scoring share a cache, and less often taken turns is faster
+_BLOCK_BYTES = 1 << 17  # of text, for one thread at a time; encoding and scoring share a cache
 _RULES = text.TextRules(special="unk")
 
 
@@ -267,10 +267,16 @@ class Model(Queries):
         return self._scored(text.block_of_sentence(sentence), bos, eos)[0][int(bos) :]
 
     def score_many(
-        self, sentences: Iterable[Sentence], bos: bool = True, eos: bool = True, *, threads: int | None = None
+        self,
+        sentences: Iterable[Sentence],
+        bos: bool = True,
+        eos: bool = True,
+        *,
+        threads: int | None = None,
+        block_bytes: int = _BLOCK_BYTES,
     ) -> Floats:
-        """The scores of many sentences, on all cores."""
-        blocks = text.blocks_of_sentences(sentences, size=_CHUNK_BYTES)
+        """The scores of many sentences, on all cores; a thread takes `block_bytes` of text at a time."""
+        blocks = text.blocks_of_sentences(sentences, block_bytes=block_bytes)
         done = parallel_map(lambda block: self._scored(block, bos, eos)[1], blocks, checked_threads(threads))
         return np.concatenate([np.empty(0), *done])
 

@@ -27,7 +27,7 @@ def open_model(path: str | PathLike[str], *, progress: bool = False) -> AnyModel
 def _open(path: Path, progress: bool, outer: tuple[Path, ...]) -> AnyModel:
     """As `open_model`, of a part of the mixtures `outer`."""
     try:
-        head = next(read_chunks(path, size=_HEAD), b"")
+        head = next(read_chunks(path, block_bytes=_HEAD), b"")
     except TextError:
         head = b""  # said properly by Model.load
     if b"\\data\\" in head and not head.startswith(b"gapgram"):

@@ -56,7 +56,7 @@ def files_of(sources: Sequence[str | Path]) -> list[str | Path]:
 def read_documents(path: str | Path, on_bytes: Callable[[int], None]) -> Iterator[Record | Malformed]:
     """The documents of a file, not parsed yet; a file without any is malformed."""
     name, empty = display_name(path), True
-    for item in split_records(name, read_chunks(path, on_bytes, size=CHUNK_BYTES), r"TEI(?:\.2)?"):
+    for item in split_records(name, read_chunks(path, on_bytes, block_bytes=CHUNK_BYTES), r"TEI(?:\.2)?"):
         if not isinstance(item, Head):
             empty = False
             yield item

@@ -35,7 +35,7 @@ def prepare_wikipedia(
 def read_pages(path: str | Path, on_bytes: Callable[[int], None]) -> Iterator[Page | Malformed]:
     """The pages of a dump, not parsed yet."""
     name = display_name(path)
-    items = split_records(name, read_chunks(path, on_bytes, size=CHUNK_BYTES), "page")
+    items = split_records(name, read_chunks(path, on_bytes, block_bytes=CHUNK_BYTES), "page")
     head = next(items)
     if not isinstance(head, Head):
         raise TextError(f"{name}: not a MediaWiki dump: {head}")

@@ -83,20 +83,24 @@ def as_paths(texts: Paths) -> list[str | Path]:
     return paths
 
 
-def blocks_of_files(texts: Paths, *, title: str = "reading", progress: bool = False) -> Iterator[Block]:
+def blocks_of_files(
+    texts: Paths, *, title: str = "reading", progress: bool = False, block_bytes: int = BLOCK_BYTES
+) -> Iterator[Block]:
     """The lines of all files, one after the other, with a progress bar by bytes on disk."""
     paths = as_paths(texts)
     sizes = [os.path.getsize(p) for p in paths if os.path.isfile(p)]
     with Progress(title, total=sum(sizes) or None, unit="B", progress=progress) as bar:
         for path in paths:
-            blocks = read_blocks(path, bar.advance)
+            blocks = read_blocks(path, bar.advance, block_bytes=block_bytes)
             yield from read_ahead(blocks) if os.path.isfile(path) else blocks
 
 
-def blocks_of_sentences(sentences: Iterable[str | Sequence[str]], *, size: int = BLOCK_BYTES) -> Iterator[Block]:
+def blocks_of_sentences(
+    sentences: Iterable[str | Sequence[str]], *, block_bytes: int = BLOCK_BYTES
+) -> Iterator[Block]:
     """Sentences held in memory, as strings or as lists of words, as if they were lines of a file.
 
-    size: the bytes from which on a block is full.
+    block_bytes: from so many on, a block is full.
     """
     if isinstance(sentences, str):
         raise UsageError("sentences: expected a list of sentences, found one string; put it into a list")
@@ -105,7 +109,7 @@ def blocks_of_sentences(sentences: Iterable[str | Sequence[str]], *, size: int =
     for sentence in sentences:
         lines.append(_line_of(sentence, line + len(lines)))
         used += len(lines[-1])
-        if used > size:
+        if used > block_bytes:
             yield Block("sentences", line, b"\n".join([*lines, b""]))
             line, lines, used = line + len(lines), [], 0
     if lines:

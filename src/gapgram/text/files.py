@@ -45,6 +45,7 @@ class _ZstdStream:
             raise EOFError("it ends inside a frame")
         return b""
 
+
 _OPENERS: dict[bytes, tuple[str, Callable[[IO[bytes]], IO[bytes]]]] = {
     b"\x1f\x8b": ("gzip", lambda raw: cast("IO[bytes]", gzip.GzipFile(fileobj=raw))),
     b"BZh": ("bzip2", lambda raw: cast("IO[bytes]", bz2.BZ2File(raw))),
@@ -87,16 +88,16 @@ def decompressed(raw: IO[bytes]) -> tuple[str, IO[bytes]]:
 
 
 def read_chunks(
-    path: str | Path, on_bytes: Callable[[int], None] = lambda n: None, *, size: int = BLOCK_BYTES
+    path: str | Path, on_bytes: Callable[[int], None] = lambda n: None, *, block_bytes: int = BLOCK_BYTES
 ) -> Iterator[bytes]:
-    """What is inside a file, at most `size` bytes at a time, without the byte-order mark of UTF-8.
+    """What is inside a file, at most `block_bytes` at a time, without the byte-order mark of UTF-8.
 
     `on_bytes` is told how many bytes of the file on disk were read since it was last told.
     """
     raw, told = open_raw(path), 0
     try:
         kind, stream = decompressed(raw)
-        for data in _chunks(display_name(path), kind, stream, size):
+        for data in _chunks(display_name(path), kind, stream, block_bytes):
             if raw.seekable():
                 on_bytes(raw.tell() - told)
                 told = raw.tell()
@@ -106,11 +107,13 @@ def read_chunks(
             raw.close()
 
 
-def read_blocks(path: str | Path, on_bytes: Callable[[int], None] = lambda n: None) -> Iterator[Block]:
-    """The lines of a file in blocks of a few megabytes; a last line without a newline gets one."""
+def read_blocks(
+    path: str | Path, on_bytes: Callable[[int], None] = lambda n: None, *, block_bytes: int = BLOCK_BYTES
+) -> Iterator[Block]:
+    """The lines of a file in blocks, what ends in every `block_bytes` read; a last line without a newline gets one."""
     name, line = display_name(path), 1
     rest: list[bytes] = []
-    for data in read_chunks(path, on_bytes):
+    for data in read_chunks(path, on_bytes, block_bytes=block_bytes):
         cut = data.rfind(b"\n") + 1
         if cut:
             whole = b"".join([*rest, data[:cut]])
@@ -128,13 +131,13 @@ def display_name(path: str | Path) -> str:
     return "standard input" if str(path) == "-" else str(path)
 
 
-def _chunks(name: str, kind: str, stream: IO[bytes], size: int) -> Iterator[bytes]:
+def _chunks(name: str, kind: str, stream: IO[bytes], block_bytes: int) -> Iterator[bytes]:
     # What a pipe or terminal has so far is taken at once, so that answers come line by line.
     read = stream.read1 if kind == "plain" and isinstance(stream, io.BufferedReader) else stream.read
     first = True
     while True:
         try:
-            data = read(size)
+            data = read(block_bytes)
         except _DECODE_ERRORS as error:
             if isinstance(error, OSError) and error.errno == errno.EISDIR:
                 raise TextError(f"{name}: a folder, not a file; name the text files in it") from None
