@@ -126,9 +126,9 @@ def test_wrong_samples(text: Path, tmp_path: Path) -> None:
 def test_outputs_that_cannot_be_written(text: Path, tmp_path: Path) -> None:
     before = sorted(tmp_path.iterdir())
     for path, message in {
-        tmp_path: "a folder; name the file to write",
-        tmp_path / "none" / "out": "there is no folder .*none; make it first",
-        text: "is read and written at once; choose another name for the output",
+        tmp_path: "a folder; name a file to write$",
+        tmp_path / "none" / "out": "the folder .*none does not exist; make it first$",
+        text: "is read and would be replaced; name another file to write$",
     }.items():
         with pytest.raises(TextError, match=message), text_outputs([path], [text]):
             pass

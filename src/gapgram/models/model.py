@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from gapgram.queries.language_model import Queries, Sentence
 from gapgram.queries.predict import Prediction, Predictor
 from gapgram.queries.states import State, Stepper
 from gapgram.signature import Signature
+from gapgram.system.atomic_file import temporary_folder
 from gapgram.system.parallel import checked_threads, parallel_map
 from gapgram.text import corpus as text
 from gapgram.text.files import Block
@@ -209,9 +209,8 @@ class Model(Queries):
 
         A model that was opened with a limit of memory is pruned through temporary files beside the new one.
         """
-        place = Path(path).resolve()
-        with TemporaryDirectory(prefix=f".{place.name}.", suffix=".work", dir=place.parent) as folder:
-            parts = prune(self._parts, counts=counts, size=size, keep=keep, folder=Path(folder))
+        with temporary_folder(path) as folder:
+            parts = prune(self._parts, counts=counts, size=size, keep=keep, folder=folder)
             model_file.write(path, parts, layout)
         return parts is not self._parts
 

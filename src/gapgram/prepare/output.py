@@ -14,7 +14,8 @@ from typing import IO, cast
 
 import zstandard
 
-from gapgram.errors import TextError
+from gapgram.errors import GapgramError, ModelFileError, TextError
+from gapgram.system.atomic_file import Aside, check_place
 
 # No name and no time inside: the same text gives the same file.
 _COMPRESSORS: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
@@ -25,6 +26,18 @@ _COMPRESSORS: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
 }
 
 
+def check_outputs(paths: Iterable[str | Path], inputs: Iterable[str | Path] = ()) -> None:
+    """Refuse places where no file can be written, or that hold what is read; worth asking before long work."""
+    sources = list(inputs)
+    for path in paths:
+        if str(path) == "-":
+            continue
+        try:
+            check_place(path, sources)
+        except ModelFileError as error:
+            raise TextError(str(error)) from None
+
+
 @contextmanager
 def text_outputs(paths: Iterable[str | Path], inputs: Iterable[str | Path] = ()) -> Iterator[list[IO[bytes]]]:
     """Files to write text to, `-` for standard output; they appear under their names together, at the end.
@@ -32,30 +45,32 @@ def text_outputs(paths: Iterable[str | Path], inputs: Iterable[str | Path] = ())
     If the block raises, nothing appears and files of those names stay as they were. A file that is also
     among the inputs is refused.
     """
-    targets, sources = [str(path) for path in paths], list(inputs)
-    for target in targets:
-        _check(target, sources)
-    asides = {target: _aside(target) for target in targets if target != "-"}
+    targets = [str(path) for path in paths]
+    check_outputs(targets, inputs)
+    asides: dict[str, Aside] = {}
     try:
+        asides.update((target, Aside(target)) for target in targets if target != "-")
         with ExitStack() as stack:
             yield [stack.enter_context(_writer(target, asides.get(target))) for target in targets]
-        for target, aside in asides.items():
-            os.replace(aside, target)
+        for aside in asides.values():
+            aside.put_in_place()
+    except GapgramError:
+        raise
     except OSError as error:
         raise TextError(f"{', '.join(targets)}: cannot be written: {error.strerror or error}") from None
     finally:
         for aside in asides.values():
-            aside.unlink(missing_ok=True)
+            aside.discard()
 
 
 @contextmanager
-def _writer(target: str, aside: Path | None) -> Iterator[IO[bytes]]:
+def _writer(target: str, aside: Aside | None) -> Iterator[IO[bytes]]:
     if aside is None:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
     compressor = _COMPRESSORS.get(Path(target).suffix)
-    with aside.open("wb") as raw:
+    with aside.path.open("wb") as raw:
         if compressor is None:
             yield raw
         else:
@@ -63,20 +78,3 @@ def _writer(target: str, aside: Path | None) -> Iterator[IO[bytes]]:
                 yield stream
         raw.flush()
         os.fsync(raw.fileno())
-
-
-def _aside(target: str) -> Path:
-    path = Path(target)
-    return path.with_name(f".{path.name}.{os.getpid()}.part")
-
-
-def _check(target: str, inputs: Iterable[str | Path]) -> None:
-    path = Path(target)
-    if target == "-":
-        return
-    if path.is_dir():
-        raise TextError(f"{target}: a folder; name the file to write")
-    if not path.parent.is_dir():
-        raise TextError(f"{target}: there is no folder {path.parent}; make it first")
-    if path.exists() and any(Path(name).exists() and path.samefile(name) for name in inputs):
-        raise TextError(f"{target}: is read and written at once; choose another name for the output")

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from gapgram.errors import TextError, UsageError
-from gapgram.prepare.output import text_outputs
+from gapgram.prepare.output import check_outputs, text_outputs
 from gapgram.text.corpus import blocks_of_files
 
 _COMPRESSIONS = ("", "gz", "bz2", "xz", "zst")
@@ -71,6 +71,7 @@ def split_text(
     _check_shares(shares, valid, compression)
     names = _names(shares, valid)
     paths = [f"{prefix or default_prefix(text)}.{name}.txt{compression and '.' + compression}" for name in names]
+    check_outputs(paths, [text])
     total = sum(1 for _ in sentences_of_file(text, title="counting", progress=progress))
     if not total:
         raise TextError(f"{text}: the text is empty: expected one sentence a line")
@@ -176,6 +177,7 @@ def sample_text(
         raise UsageError(f"sequences {sequences}: expected 1 or more")
     if length < 1:
         raise UsageError(f"length {length}: expected 1 or more words")
+    check_outputs([output], [text])
     runs = sum(
         max(0, len(line.split()) - length + 1) for line in sentences_of_file(text, title="counting", progress=progress)
     )

@@ -17,7 +17,6 @@ import json
 import mmap
 import os
 import struct
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,7 +28,7 @@ import xxhash
 
 from gapgram.arrays import Bytes
 from gapgram.errors import ModelFileError
-from gapgram.system.atomic_file import cannot_write, check_place, give_usual_permissions, written_aside
+from gapgram.system.atomic_file import Aside, cannot_write, written_aside
 from gapgram.system.mapped_pages import Pages
 
 VERSION = 2
@@ -154,21 +153,23 @@ class Unfinished:
     process: `state` is all that `resumed` needs. The file lies beside its final place until `finish`.
     """
 
-    def __init__(self, path: str | Path, kind: int, aside: Path, sections: Sequence[Section] = ()) -> None:
-        self.path, self.kind, self.aside, self.sections = Path(os.path.realpath(path)), kind, aside, list(sections)
+    def __init__(self, file: Aside, kind: int, sections: Sequence[Section] = ()) -> None:
+        self._file, self.kind, self.sections = file, kind, list(sections)
+        self.path, self.aside = file.place, file.path
 
     @classmethod
     def new(cls, path: str | Path, kind: int) -> Unfinished:
         """Begin a file."""
-        check_place(path)
-        place = Path(os.path.realpath(path))
+        file = None
         try:
-            handle, name = tempfile.mkstemp(prefix=f".{place.name}.", suffix=".unfinished", dir=place.parent)
-            with os.fdopen(handle, "wb") as file:
-                file.write(_HEADER.pack(_UNFINISHED, VERSION, kind, 0, 0, 0, 0, 0))
+            file = Aside(path)
+            with file.path.open("wb") as written:
+                written.write(_HEADER.pack(_UNFINISHED, VERSION, kind, 0, 0, 0, 0, 0))
         except OSError as error:
-            raise cannot_write(place, error) from None
-        return cls(path, kind, Path(name))
+            if file is not None:
+                file.discard()
+            raise cannot_write(Path(path), error) from None
+        return cls(file, kind)
 
     @classmethod
     def resumed(cls, path: str | Path, kind: int, state: Mapping[str, Any]) -> Unfinished | None:
@@ -179,7 +180,7 @@ class Unfinished:
         if not aside.is_file() or aside.stat().st_size < size:
             return None
         os.truncate(aside, size)
-        return cls(path, kind, aside, sections)
+        return cls(Aside(path, aside.name), kind, sections)
 
     @property
     def state(self) -> dict[str, Any]:
@@ -237,14 +238,13 @@ class Unfinished:
                 _finish(file, self.kind, metadata, sections)
                 file.flush()
                 os.fsync(file.fileno())
-            give_usual_permissions(self.aside)
-            self.aside.replace(self.path)
+            self._file.put_in_place()
         except OSError as error:
             raise cannot_write(self.path, error, "") from None
 
     def discard(self) -> None:
         """Remove what was written."""
-        self.aside.unlink(missing_ok=True)
+        self._file.discard()
 
 
 def make_room(file: BinaryIO, offset: int, size: int) -> None:

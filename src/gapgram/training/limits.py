@@ -16,6 +16,7 @@ from gapgram.estimation.weights.sample import sample_bytes, sample_positions
 from gapgram.lattice import Lattice
 from gapgram.models.streamed_file import discard_tables
 from gapgram.signature import __version__
+from gapgram.system.atomic_file import short_name
 from gapgram.system.memory import PROGRAM, check_room, default_memory, parse_size, resident, show_size, trim
 from gapgram.system.parallel import checked_threads
 from gapgram.system.work_folder import WorkFolder
@@ -50,7 +51,7 @@ class Limits:
     def work_folder(self) -> Path:
         """The folder of temporary files, the same for the same output, so that it is found again."""
         if self.tmp == self.output.parent:
-            return self.tmp / f".{self.output.name}.work"
+            return self.tmp / f".{short_name(self.output.name)}.work"
         return self.tmp / f"gapgram-{hashlib.sha256(os.fsencode(self.output)).hexdigest()[:16]}.work"
 
     def most_held(self, lattice: Lattice, *, learned: bool) -> int:

@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from gapgram.lattice import Lattice
 from gapgram.models.model import Model
 from gapgram.models.streamed_file import build_model_file
 from gapgram.queries.language_model import Sentence
+from gapgram.system.atomic_file import temporary_folder
 from gapgram.system.parallel import checked_threads
 from gapgram.system.work_folder import WorkFolder
 from gapgram.text import corpus as text
@@ -133,8 +133,8 @@ class Run:
                 ids = np.empty(0, np.int32)
                 if self.weights == "learned" and unseen is None and (classing is None or classing.apart is None):
                     ids = counted.sample(seed=self.seed, limit=sample_positions(len(counts.patterns)))
-                with TemporaryDirectory(prefix=".sample-", dir=limits.tmp) as folder:
-                    in_file = None if limits.sample_fits(self.lattice) else Path(folder)
+                with temporary_folder(limits.output, limits.tmp) as folder:
+                    in_file = None if limits.sample_fits(self.lattice) else folder
                     return self._weigh(counts, ids, unseen, classing, in_file, limits.left())
 
             build_model_file(
