@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from tests.support.corpora import toy_text
 from tests.support.made_models import ESTIMATORS, trained
-from tests.support.running import Ran
+from tests.support.running import Ran, apart_from_compiling
 
 import gapgram
 from gapgram.cli.main import main
@@ -76,7 +76,8 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
             code = 0
         except SystemExit as done:
             code = int(done.code or 0)
-        return Ran(code, *capsys.readouterr())
+        out, err = capsys.readouterr()
+        return Ran(code, out, apart_from_compiling(err))
 
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     with warnings.catch_warnings():

@@ -1,10 +1,19 @@
-"""What a command did, for the tests of the command line."""
+"""Commands and processes for tests: what they did, and how long a test waits for one that hangs."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
+
+from gapgram.cli.options import COMPILING
+
+HANGING_SECONDS = 600  # after which a process is taken to hang; no test depends on how long one takes
+
+
+def apart_from_compiling(said: str) -> str:
+    """What a command said on stderr, whether or not another had left it compiled kernels."""
+    return said.replace(f"{COMPILING}\n", "")
 
 
 class Ran(NamedTuple):

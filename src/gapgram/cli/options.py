@@ -19,6 +19,7 @@ memory_option = click.option(
     metavar="SIZE",
     help="What this may take beside the program itself, such as 4G.  [default: half of what there is]",
 )
+COMPILING = "compiling kernels for this machine (once, up to a minute) …"
 model_argument = click.argument("model", type=click.Path())
 
 
@@ -59,4 +60,4 @@ def announce_compilation(quiet: bool) -> None:
     """Say so if kernels have to be compiled first."""
     from gapgram.kernels.jit import on_first_compilation
 
-    on_first_compilation(lambda: talk("compiling kernels for this machine (once, up to a minute) …", quiet))
+    on_first_compilation(lambda: talk(COMPILING, quiet))

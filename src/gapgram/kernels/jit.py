@@ -44,18 +44,21 @@ def entry(compiled: Callable[..., Any], *arguments: object) -> Callable[..., Any
 
 
 class _OnFirstCompilation(event.Listener):  # type: ignore[misc]
-    def __init__(self, tell: Callable[[], None]) -> None:
-        self.tell: Callable[[], None] | None = tell
+    tell: Callable[[], None] | None = None
 
     def on_start(self, event: object) -> None:
         if self.tell is not None:
-            self.tell()
-            self.tell = None
+            tell, self.tell = self.tell, None
+            tell()
 
     def on_end(self, event: object) -> None:
         pass
 
 
+_LISTENER = _OnFirstCompilation()
+event.register("numba:compile", _LISTENER)
+
+
 def on_first_compilation(tell: Callable[[], None]) -> None:
-    """Call `tell` once, when a kernel is really compiled rather than taken from the cache."""
-    event.register("numba:compile", _OnFirstCompilation(tell))
+    """Call `tell` once, when a kernel is really compiled rather than taken from the cache; the last who asks is told."""
+    _LISTENER.tell = tell
