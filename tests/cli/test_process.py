@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.corpora import toy_text
+from tests.support.running import HANGING_SECONDS, apart_from_compiling
 
 import gapgram
 from gapgram import Model
@@ -18,10 +18,12 @@ from gapgram import Model
 GAPGRAM = [sys.executable, "-m", "gapgram"]
 
 
-def run(*arguments: object, stdin: bytes = b"", **options: object) -> subprocess.CompletedProcess[bytes]:
+def run(*arguments: object, **variables: str) -> subprocess.CompletedProcess[bytes]:
+    """The command line in a process of its own, with some environment variables set."""
+    environment = {**os.environ, **variables}
     return subprocess.run(
-        [*GAPGRAM, *map(str, arguments)], input=stdin, capture_output=True, timeout=120, **options  # type: ignore[call-overload]
-    )  # fmt: skip
+        [*GAPGRAM, *map(str, arguments)], env=environment, input=b"", capture_output=True, timeout=HANGING_SECONDS
+    )
 
 
 @pytest.fixture
@@ -31,23 +33,18 @@ def text(tmp_path: Path) -> Path:
     return path
 
 
-def test_help_loads_nothing_heavy_and_is_quick() -> None:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "gapgram", "--help"], capture_output=True, text=True, timeout=60
-    )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+def test_help_loads_nothing_heavy() -> None:
+    arguments = [sys.executable, "-X", "importtime", "-m", "gapgram", "--help"]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=HANGING_SECONDS)
     imported = {line.split("|")[-1].strip().split(".")[0] for line in done.stderr.splitlines()}
     assert done.returncode == 0
     assert "click" in imported
     assert not imported & {"numpy", "numba", "llvmlite", "tqdm", "zstandard", "xxhash", "scipy", "pandas"}
-    # Processor time: the clock on the wall also measures what else the machine is doing.
-    assert after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime < 0.3
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
     program = "import sys, gapgram; dir(gapgram); print([m for m in ('numpy', 'numba', 'click') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=HANGING_SECONDS)
     assert done.stdout == "[]\n"
 
 
@@ -67,8 +64,8 @@ def test_a_mistake_is_exit_code_2_without_a_traceback(text: Path) -> None:
 @pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 def test_words_that_the_terminal_cannot_show(tmp_path: Path) -> None:
     gapgram.train(sentences=["grün ist blau", "blau ist grün"] * 3, order=2, model="mkn", output=tmp_path / "m")
-    done = run("info", tmp_path / "m", "--pattern", "11", env={**os.environ, "PYTHONIOENCODING": "ascii"})
-    assert (done.returncode, done.stderr) == (0, b"")
+    done = run("info", tmp_path / "m", "--pattern", "11", PYTHONIOENCODING="ascii")
+    assert (done.returncode, apart_from_compiling(done.stderr.decode())) == (0, "")
     assert b"gr\\xfcn" in done.stdout
 
 
@@ -76,15 +73,13 @@ def test_words_that_the_terminal_cannot_show(tmp_path: Path) -> None:
 def test_a_reader_that_goes_away_is_no_error(models: dict[str, Model], text: Path, arguments: list[str]) -> None:
     command, *options = arguments
     texts = [str(text)] if command == "score" else []
-    process = subprocess.Popen(
-        [*GAPGRAM, command, str(models["mkn"].path), *texts, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    process.stdout.close()
-    said = process.stderr.read()
-    process.stderr.close()
-    assert (process.wait(60), said) == (1, b"")
+    given = [*GAPGRAM, command, str(models["mkn"].path), *texts, *options]
+    with subprocess.Popen(given, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        said = process.stderr.read()
+    assert (process.returncode, apart_from_compiling(said.decode())) == (1, "")
 
 
 def test_an_answer_comes_before_the_next_line_is_asked(models: dict[str, Model]) -> None:
@@ -100,14 +95,14 @@ def test_an_answer_comes_before_the_next_line_is_asked(models: dict[str, Model])
             assert float(process.stdout.readline().split()[0]) == pytest.approx(model.score(sentence), abs=1e-6)
 
 
-# Runs the command line, but says so and waits when it comes to the given function.
+# Runs the command line, but says so when it comes to the given function, and waits there until its input ends.
 STOPPING_AT = """
-import sys, time
+import sys
 from gapgram.{module} import {name} as real
 import gapgram.{module} as module
 def waiting(*arguments, **options):
     print("here", flush=True)
-    time.sleep({seconds})
+    sys.stdin.read()
     return real(*arguments, **options)
 module.{name} = waiting
 from gapgram.cli.main import main
@@ -115,24 +110,24 @@ main()
 """
 
 
-def interrupt(program: str, arguments: list[str], number: int) -> tuple[int, str, list[str]]:
-    """(exit code, what it said, the files beside the text while it waited)."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline().startswith("here")
-    beside = sorted(p.name for p in Path(arguments[1]).parent.iterdir())
-    process.send_signal(number)
-    _, said = process.communicate(timeout=60)
-    return process.returncode, said, beside
+def interrupt(arguments: list[str], number: int, *, module: str, name: str) -> tuple[int, str, list[str]]:
+    """Stop a command where it calls a function: (exit code, what it said, the files beside the text just then)."""
+    program = [sys.executable, "-c", STOPPING_AT.format(module=module, name=name), *arguments]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(program, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        beside = sorted(p.name for p in Path(arguments[1]).parent.iterdir())
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=HANGING_SECONDS)
+    assert said == "here\n", errors
+    return process.returncode, apart_from_compiling(errors), beside
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_interrupted_while_writing(text: Path, number: int, code: int) -> None:
     arguments = ["train", str(text), "-o", str(text.parent / "m"), "-n", "3", "--model", "mkn", "-q"]
-    program = STOPPING_AT.format(module="system.array_file", name="_header", seconds=60)
-    returned, said, beside = interrupt(program, arguments, number)
+    returned, said, beside = interrupt(arguments, number, module="system.array_file", name="_header")
     assert [name.endswith(".unfinished") for name in beside] == [True, False]  # it had begun to write
     assert returned == code
     assert said.splitlines()[-1] == "gapgram: interrupted; nothing half-written was left behind"
@@ -143,10 +138,9 @@ def test_interrupted_while_writing(text: Path, number: int, code: int) -> None:
 def test_interrupted_while_counting_an_older_model_survives(text: Path, models: dict[str, Model]) -> None:
     older = text.parent / "m"
     older.write_bytes(models["mkn"].path.read_bytes())  # type: ignore[union-attr]
-    text.write_text("\n".join([*toy_text(300)] * 400))  # some seconds of counting on two threads
+    text.write_text("\n".join([*toy_text(300)] * 40))  # several bands
     arguments = ["train", str(text), "-o", str(older), "-n", "6", "--weights", "uniform", "-q", "--threads", "2"]
-    program = STOPPING_AT.format(module="counting.in_memory", name="Band", seconds=0.05)
-    returned, said, _ = interrupt(program, arguments, signal.SIGINT)
+    returned, said, _ = interrupt(arguments, signal.SIGINT, module="counting.in_memory", name="Band")
     assert (returned, said) == (130, "gapgram: interrupted; nothing half-written was left behind\n")
     assert sorted(p.name for p in text.parent.iterdir()) == ["m", "text"]
     assert gapgram.load(older, verify=True).score("w1 w2") == models["mkn"].score("w1 w2")
@@ -154,8 +148,7 @@ def test_interrupted_while_counting_an_older_model_survives(text: Path, models: 
 
 def test_interrupted_while_finding_classes(text: Path) -> None:
     arguments = ["classes", str(text), "-o", str(text.parent / "c"), "-k", "9", "-q"]
-    program = STOPPING_AT.format(module="classes.exchange", name="_cuts", seconds=0.3)
-    returned, said, _ = interrupt(program, arguments, signal.SIGINT)
+    returned, said, _ = interrupt(arguments, signal.SIGINT, module="classes.exchange", name="_cuts")
     assert (returned, said) == (130, "gapgram: interrupted; nothing half-written was left behind\n")
     assert [p.name for p in text.parent.iterdir()] == ["text"]
 
@@ -163,10 +156,8 @@ def test_interrupted_while_finding_classes(text: Path) -> None:
 def test_kernels_run_as_plain_python_too(text: Path) -> None:
     text.write_text("\n".join([*toy_text(30)]) + "\n")
     for name, disable in (("plain", "1"), ("compiled", "0")):
-        arguments = [sys.executable, "-m", "gapgram", "train", str(text), "-o", str(text.parent / name), "-n", "3"]
-        ran = subprocess.run(
-            [*arguments, "--model", "mkn", "-q"], env={**os.environ, "NUMBA_DISABLE_JIT": disable}, capture_output=True
-        )
+        arguments = ["train", text, "-o", text.parent / name, "-n", 3, "--model", "mkn", "-q"]
+        ran = run(*arguments, NUMBA_DISABLE_JIT=disable)
         assert ran.returncode == 0, ran.stderr
         assert b"overflow" not in ran.stderr
     assert (text.parent / "plain").read_bytes() == (text.parent / "compiled").read_bytes()
@@ -175,7 +166,6 @@ def test_kernels_run_as_plain_python_too(text: Path) -> None:
 def test_classes_are_found_in_plain_python_too(text: Path) -> None:
     text.write_text("\n".join([*toy_text(30)]) + "\n")
     for name, disable in (("plain", "1"), ("compiled", "0")):
-        arguments = [*GAPGRAM, "classes", str(text), "-o", str(text.parent / name), "-k", "4", "-q"]
-        ran = subprocess.run(arguments, env={**os.environ, "NUMBA_DISABLE_JIT": disable}, capture_output=True)
-        assert (ran.returncode, ran.stderr) == (0, b"")
+        ran = run("classes", text, "-o", text.parent / name, "-k", 4, "-q", NUMBA_DISABLE_JIT=disable)
+        assert (ran.returncode, apart_from_compiling(ran.stderr.decode())) == (0, "")
     assert (text.parent / "plain").read_bytes() == (text.parent / "compiled").read_bytes()
