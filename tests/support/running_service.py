@@ -9,6 +9,8 @@ import time
 import urllib.request
 from pathlib import Path
 
+from tests.support.running import HANGING_SECONDS
+
 START = "import sys; from gapgram.cli.serve import command; command(sys.argv[1:], standalone_mode=False)"
 
 
@@ -41,15 +43,15 @@ class Service:
     def stop(self) -> int:
         assert self._process.stderr is not None
         self._process.terminate()
-        code = self._process.wait(20)
+        code = self._process.wait(HANGING_SECONDS)
         self._process.stderr.close()
         return code
 
 
 def _wait_for(url: str) -> None:
-    for _ in range(100):
+    for _ in range(10 * HANGING_SECONDS):
         try:
-            urllib.request.urlopen(url, timeout=5).close()
+            urllib.request.urlopen(url, timeout=HANGING_SECONDS).close()
             return
         except OSError:
             time.sleep(0.1)

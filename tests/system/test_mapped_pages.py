@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.corpora import corpus_of, toy_text
+from tests.support.running import HANGING_SECONDS
 
 import gapgram
 from gapgram import GapgramError
@@ -207,7 +208,7 @@ def test_the_peak_of_memory_is_what_was_allowed(tmp_path: Path) -> None:
     for name, some in (("small", lines[:100]), ("large", lines)):
         gapgram.train(sentences=some, order=6, weights="uniform", output=tmp_path / name)
     arguments = [sys.executable, "-W", "ignore", "-c", PEAKS, *(str(tmp_path / n) for n in ("small", "large", "out"))]
-    done = subprocess.run(arguments, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=HANGING_SECONDS)
     assert not done.returncode, done.stderr
     limited, unlimited = (list(map(int, line.split()[1:])) for line in done.stdout.splitlines())
     assert max(limited) < 20, "megabytes: 8 are allowed, and one operation may take a few"

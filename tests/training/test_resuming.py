@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.support.limited import LINES, SMALL, interrupt_at, names, train
+from tests.support.running import HANGING_SECONDS
 
 import gapgram
 from gapgram import GapgramError
@@ -91,7 +92,7 @@ def test_a_killed_process_leaves_what_it_has_done(text: Path, whole: bytes) -> N
         "WorkFolder.note = killed\n"
         f"gapgram.train([{str(text)!r}], order=4, memory={SMALL}, output={str(text.parent / 'model')!r})\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=HANGING_SECONDS)
     assert done.returncode == -signal.SIGKILL
     assert names(text.parent) == {"text", ".model.work"}
     assert train(text, resume=True) == whole

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from tests.support.running import HANGING_SECONDS
 from tests.support.running_service import Service
 
 from gapgram import Model
@@ -23,12 +24,12 @@ def served(models: dict[str, Model]) -> list[Any]:
 
 @pytest.fixture(scope="session")
 def client(served: list[Any]) -> Iterator[Any]:
-    """A client of the application; errors of ours would be raised."""
+    """A client of the application, which waits as long as a busy machine takes; errors of ours would be raised."""
     from fastapi.testclient import TestClient
 
     from gapgram.web.app import make_app
 
-    with TestClient(make_app(served), base_url="http://127.0.0.1") as client:
+    with TestClient(make_app(served, seconds=HANGING_SECONDS), base_url="http://127.0.0.1") as client:
         yield client
 
 

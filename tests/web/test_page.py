@@ -135,8 +135,7 @@ def test_a_model_writes_on(page: Page) -> None:
     with page.expect_response("**/api/generate") as caught:
         page.locator("text=Let it write on").last.click()
     written = caught.value.json()["sentences"][0]
-    page.wait_for_timeout(100)
-    assert page.input_value("#type-text").strip() == written
+    page.wait_for_function("text => document.querySelector('#type-text').value.trim() === text", arg=written)
 
 
 @pytest.mark.parametrize("name", ["mkn", "glm"])

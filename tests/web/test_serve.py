@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra web is not installed")
 
 from click.testing import CliRunner
+from tests.support.running import HANGING_SECONDS
 from tests.support.running_service import Service
 
 from gapgram import Model
@@ -77,10 +78,10 @@ def test_loopback_is_the_default() -> None:
 
 
 def test_endless_headers_are_cut_off(service: Service) -> None:
-    with socket.create_connection(("127.0.0.1", service.port), timeout=10) as client:
+    with socket.create_connection(("127.0.0.1", service.port), timeout=HANGING_SECONDS) as client:
         client.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\nx: " + b"x" * 40_000)
         assert client.recv(100).startswith(b"HTTP/1.1 4")
-    with socket.create_connection(("127.0.0.1", service.port), timeout=10) as client:
+    with socket.create_connection(("127.0.0.1", service.port), timeout=HANGING_SECONDS) as client:
         client.sendall(b"GET /api/health HTTP/1.1\r\nhost: localhost\r\n\r\n")
         assert client.recv(100).startswith(b"HTTP/1.1 200")
 

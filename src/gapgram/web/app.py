@@ -56,7 +56,7 @@ def make_app(
         redoc_url=None,
         lifespan=lifespan,
     )
-    _add_information(app, served)
+    _add_information(app, served, seconds)
     _add_queries(app, {model.name: model for model in served}, workshop)
     _add_page(app, read_page())
     _add_mistakes(app)
@@ -64,7 +64,7 @@ def make_app(
     return Guard(app, hosts=hosts, seconds=seconds)
 
 
-def _add_information(app: FastAPI, served: Sequence[ServedModel]) -> None:
+def _add_information(app: FastAPI, served: Sequence[ServedModel], seconds: float) -> None:
     overview = responses.Models(
         models=[model.description for model in served],
         examples=make_examples(served[0]),
@@ -75,7 +75,7 @@ def _add_information(app: FastAPI, served: Sequence[ServedModel]) -> None:
             predictions=limits.PREDICTIONS,
             sentences=limits.SENTENCES,
             sentence_words=limits.SENTENCE_WORDS,
-            seconds=limits.SECONDS,
+            seconds=seconds,
         ),
     )
     models, health = _encoded(overview), responses.Health(status="ok", version=__version__, models=len(served))

@@ -8,6 +8,7 @@ no thread is held for long after its request was given up.
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import time
 from collections.abc import Callable
@@ -36,6 +37,11 @@ class Deadline:
     def after(cls, seconds: float) -> Deadline:
         """The moment so many seconds from now."""
         return cls(time.monotonic() + seconds)
+
+    @classmethod
+    def never(cls) -> Deadline:
+        """For work that no request waits for, such as that of the start."""
+        return cls(math.inf)
 
     def check(self) -> None:
         """Stop a job that has lost its reader."""

@@ -48,12 +48,11 @@ class ServedModel:
 
     def warm_up(self) -> None:
         """Compile or load every kernel and sort what is sorted once, before anybody waits for it."""
-        later = Deadline.after(3600)
         self.predict(requests.PredictQuestion(model="", context="a"))
         self.predict(requests.PredictQuestion(model="", prefix="a"))
-        self.score(requests.ScoreQuestion(model="", text="a"), later)
+        self.score(requests.ScoreQuestion(model="", text="a"), Deadline.never())
         self.explain(requests.ExplainQuestion(model="", word="a"))
-        self.generate(requests.GenerateQuestion(model="", max_words=1), later)
+        self.generate(requests.GenerateQuestion(model="", max_words=1), Deadline.never())
 
     @cached_property
     def description(self) -> responses.ModelDescription:
