@@ -60,5 +60,5 @@ event.register("numba:compile", _LISTENER)
 
 
 def on_first_compilation(tell: Callable[[], None]) -> None:
-    """Call `tell` once, when a kernel is really compiled rather than taken from the cache; the last who asks is told."""
+    """Call `tell` once, when a kernel is compiled rather than taken from the cache; the last who asks is told."""
     _LISTENER.tell = tell
