@@ -1,4 +1,8 @@
-"""The one tree of errors: each says what was found, where, and what to do."""
+"""The one tree of errors: each says what was found, where, and what to do.
+
+Each is also the built-in error that a Python program would look for: a wrong argument or text is a `ValueError`, a file
+that is not there a `FileNotFoundError`, any other trouble with a file an `OSError`.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +11,31 @@ class GapgramError(Exception):
     """Anything that a user can mend. The command line prints it and exits with 2."""
 
 
-class UsageError(GapgramError):
+class UsageError(GapgramError, ValueError):
     """An option or argument that makes no sense."""
 
 
-class TextError(GapgramError):
+class TextError(GapgramError, ValueError):
     """Text that cannot be read as one sentence a line of UTF-8 words."""
 
 
-class ModelFileError(GapgramError):
-    """A model or counts file that is not there, not ours, damaged, or cannot be written."""
+class TextFileError(TextError, OSError):
+    """A file of text that cannot be read."""
 
 
-class EngineError(GapgramError):
+class TextNotFoundError(TextFileError, FileNotFoundError):
+    """A file of text that is not there."""
+
+
+class ModelFileError(GapgramError, OSError):
+    """A model or counts file that is not ours, damaged, or cannot be read or written."""
+
+
+class ModelNotFoundError(ModelFileError, FileNotFoundError):
+    """A model or counts file that is not there."""
+
+
+class EngineError(GapgramError, RuntimeError):
     """A cluster that cannot be reached or used, or that gave up."""
 
 

@@ -27,7 +27,7 @@ import numpy.typing as npt
 import xxhash
 
 from gapgram.arrays import Bytes
-from gapgram.errors import ModelFileError
+from gapgram.errors import ModelFileError, ModelNotFoundError
 from gapgram.system.atomic_file import Aside, cannot_write, written_aside
 from gapgram.system.mapped_pages import Pages
 
@@ -326,7 +326,7 @@ def _read_header(path: Path, kind: int) -> tuple[int, int, int, int]:
             head = file.read(_HEADER.size)
             size = os.fstat(file.fileno()).st_size
     except FileNotFoundError:
-        raise ModelFileError(f"{path}: no such file") from None
+        raise ModelNotFoundError(f"{path}: no such file") from None
     except IsADirectoryError:
         raise ModelFileError(f"{path}: a folder, not a model file") from None
     except OSError as error:

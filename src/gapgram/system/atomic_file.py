@@ -226,8 +226,10 @@ def _take_permissions(aside: Path, place: Path) -> None:
     aside.chmod(mode)
 
 
-def cannot_write(path: Path, error: OSError, outcome: str = "; nothing was kept") -> ModelFileError:
-    """What to say of a file that could not be written."""
+def cannot_write(path: Path, error: OSError, outcome: str = "; nothing was kept") -> OSError:
+    """What to say of a file that could not be written; what already says so itself, as it is."""
+    if isinstance(error, GapgramError):
+        return error
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return ModelFileError(f"{path}: no room left while writing ({error.strerror}){outcome}")
     return ModelFileError(f"{path}: cannot be written: {error.strerror}")

@@ -16,7 +16,7 @@ from typing import IO, cast
 
 import zstandard
 
-from gapgram.errors import TextError
+from gapgram.errors import TextFileError, TextNotFoundError
 
 BLOCK_BYTES = 1 << 22
 _DECODE_ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
@@ -70,11 +70,11 @@ def open_raw(path: str | Path) -> IO[bytes]:
     try:
         return Path(path).open("rb")
     except FileNotFoundError:
-        raise TextError(f"{path}: no such file") from None
+        raise TextNotFoundError(f"{path}: no such file") from None
     except IsADirectoryError:
-        raise TextError(f"{path}: a folder, not a file; name the text files in it") from None
+        raise TextFileError(f"{path}: a folder, not a file; name the text files in it") from None
     except OSError as error:
-        raise TextError(f"{path}: cannot be read: {error.strerror}") from None
+        raise TextFileError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def decompressed(raw: IO[bytes]) -> tuple[str, IO[bytes]]:
@@ -140,8 +140,8 @@ def _chunks(name: str, kind: str, stream: IO[bytes], block_bytes: int) -> Iterat
             data = read(block_bytes)
         except _DECODE_ERRORS as error:
             if isinstance(error, OSError) and error.errno == errno.EISDIR:
-                raise TextError(f"{name}: a folder, not a file; name the text files in it") from None
-            raise TextError(f"{name}: the {kind} data is damaged or cut off: {error}") from None
+                raise TextFileError(f"{name}: a folder, not a file; name the text files in it") from None
+            raise TextFileError(f"{name}: the {kind} data is damaged or cut off: {error}") from None
         if not data:
             return
         yield data.removeprefix(b"\xef\xbb\xbf") if first else data

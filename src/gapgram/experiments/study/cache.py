@@ -47,7 +47,7 @@ class Cache:
             folder.mkdir(parents=True, exist_ok=True)
             write_aside(folder / ".gitignore", b"*\n")
         except OSError as error:
-            raise UsageError(f"{folder}: the report cannot be written there: {error.strerror}") from None
+            raise UsageError(f"{folder}: the report cannot be written there: {error.strerror or error}") from None
 
     def get(self, depends: Values) -> Values | None:
         """The result, if it is there and whole."""

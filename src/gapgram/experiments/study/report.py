@@ -112,4 +112,4 @@ def _write(folder: Path, files: dict[str, bytes]) -> None:
         for name, data in files.items():
             write_aside(folder / name, data)
     except OSError as error:
-        raise UsageError(f"{folder}: the report cannot be written there: {error.strerror}") from None
+        raise UsageError(f"{folder}: the report cannot be written there: {error.strerror or error}") from None

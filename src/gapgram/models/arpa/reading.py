@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from gapgram.arrays import Floats, Integers
-from gapgram.errors import ModelFileError, TextError
+from gapgram.errors import ModelFileError, ModelNotFoundError, TextError
 from gapgram.kernels import backoff as kernels
 from gapgram.kernels.special_words import SPECIAL, START
 from gapgram.models.backoff import NEVER, BackoffModel, Grams
@@ -62,6 +62,8 @@ class _Reader:
             with self._bar as bar:
                 for block in read_blocks(path, bar.advance):
                     yield from block.data.split(b"\n")[:-1]
+        except FileNotFoundError as error:
+            raise ModelNotFoundError(str(error)) from None
         except TextError as error:
             raise ModelFileError(str(error)) from None
 
