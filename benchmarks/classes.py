@@ -35,7 +35,7 @@ FEATURES, DIMENSIONS, ROUNDS = 2000, 64, 15
 
 
 def exchange(ids: Ids, n_words: int, k: int) -> Ids:
-    return clustering.cluster(ids, n_words, k).of_word
+    return clustering.find_classes(ids, n_words, k).of_word
 
 
 def next_words(ids: Ids, n_words: int, k: int) -> Ids:
@@ -124,7 +124,7 @@ class Bench:
         model = gapgram.train(train)
         self.ids = np.concatenate([part.ids for part in encode(blocks_of_files(scored), self.corpus.vocabulary)])
         self.begins = sentence_begins(self.ids)
-        self.words = model.positions(self.ids, self.begins)
+        self.words = model.score_checked_ids(self.ids, self.begins)
         self.scored = self.ids >= 2
 
     def perplexity(self, log10_probs: Floats) -> float:
@@ -140,7 +140,7 @@ class Bench:
         times = np.bincount(corpus.ids, minlength=len(of_word))
         share = times / np.maximum(1, np.bincount(of_word, times)[of_word])
         with np.errstate(divide="ignore"):
-            scores: Floats = model.positions(of_word[self.ids], self.begins) + np.log10(share)[self.ids]
+            scores: Floats = model.score_checked_ids(of_word[self.ids], self.begins) + np.log10(share)[self.ids]
         return scores
 
     def row(self, way: str, k: int) -> list[object]:
@@ -165,7 +165,7 @@ def main() -> None:
     given = arguments.parse_args()
     warnings.simplefilter("ignore", DiscountWarning)
     bench = Bench(given.train, given.scored)
-    clustering.cluster(bench.corpus.ids[:10_000], len(bench.corpus.vocabulary), 5)  # compiles
+    clustering.find_classes(bench.corpus.ids[:10_000], len(bench.corpus.vocabulary), 5)  # compiles
     print(f"words' own model: {bench.perplexity(bench.words):.1f}", flush=True)
     rows = [bench.row(way, k) for way in given.ways for k in given.k]
     print(table(["way", "k", "used", "classes alone", "mixed", "weight", "CPU s", "wall s"], rows))

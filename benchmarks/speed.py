@@ -78,11 +78,11 @@ out["list"] = measured(lambda: model.score_many(lines))
 out["one"] = measured(lambda: [model.score(line) for line in lines[:1000]])
 def step():
     for words in some:
-        state = model.begin()
+        state = model.begin_sentence()
         for word in words: _, state = model.extend(state, word)
 out["step"] = measured(step)
 def before(words):
-    state = model.begin()
+    state = model.begin_sentence()
     for word in words:
         yield state, word
         _, state = model.extend(state, word)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import gapgram
 from gapgram.experiments.demo import reference_sentences
-from gapgram.models.open import AnyModel, open_model
+from gapgram.models.open import AnyModel
 from gapgram.queries.states import State
 
 # What was heard: for each place words with log10 of the ear's probabilities.
@@ -42,7 +42,7 @@ class Hypothesis(NamedTuple):
 
 def decode(model: AnyModel, heard: list[dict[str, float]]) -> Hypothesis:
     """The best sequence of words."""
-    beam = [Hypothesis(0.0, (), model.begin())]
+    beam = [Hypothesis(0.0, (), model.begin_sentence())]
     for choices in [*heard, {"</s>": 0.0}]:
         longer = [(one, word) for one in beam for word in choices]
         scores, states = model.extend_many([one.state for one, _ in longer], [word for _, word in longer])
@@ -64,6 +64,6 @@ def main(model: AnyModel) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) == 2:
-        main(open_model(sys.argv[1]))
+        main(gapgram.load(sys.argv[1]))
     else:
         main(gapgram.train(sentences=[line.lower() for line in reference_sentences()], order=4))

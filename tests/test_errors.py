@@ -38,7 +38,7 @@ def test_text_that_is_not_utf8_is_a_value_error(tmp_path: Path) -> None:
 
 
 def test_a_text_that_is_not_there_is_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="text: no such file$"):
+    with pytest.raises(FileNotFoundError, match=r"text: no such file$"):
         gapgram.train(tmp_path / "text")
 
 
@@ -55,7 +55,7 @@ def test_a_text_that_may_not_be_read_is_an_os_error(tmp_path: Path) -> None:
 
 
 def test_a_model_that_is_not_there_is_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="model: no such file$"):
+    with pytest.raises(FileNotFoundError, match=r"model: no such file$"):
         gapgram.load(tmp_path / "model")
 
 
@@ -70,6 +70,6 @@ def test_an_error_of_the_writer_is_not_taken_for_one_of_the_file(tmp_path: Path)
     """`OSError` is what a full disk raises while a file is written; ours keep their own sentence."""
     from gapgram.system.atomic_file import written_aside
 
-    with pytest.raises(errors.TextNotFoundError, match="^text: no such file$"), written_aside(tmp_path / "new"):
+    with pytest.raises(errors.TextNotFoundError, match=r"^text: no such file$"), written_aside(tmp_path / "new"):
         raise errors.TextNotFoundError("text: no such file")
     assert not list(tmp_path.iterdir())

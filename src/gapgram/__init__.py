@@ -5,7 +5,49 @@
     >>> model.log10_prob("sat", ["the", "cat"]) > model.log10_prob("the", ["the", "cat"])
     True
 
-Names are loaded when they are first used, so that importing the package costs nothing.
+Making and opening models
+
+    train           text to a model
+    load            a model of any kind from its file
+    Model           a model of gapgram's own: scores, predictions, explanations, states, smaller versions of itself
+    BackoffModel    probabilities and backoff weights, as ARPA files have them
+    Mixture         several models mixed; answers the same questions
+    tune            the mixture that suits a text best
+    read_arpa       an ARPA file as a BackoffModel
+    write_arpa      a model as an ARPA file
+
+Asking them
+
+    score_lines     the score of every line of a text
+    generate        sentences drawn from a model
+    LineScore       what score_lines gives for a line
+    Perplexity      what model.perplexity gives
+    Prediction      a word and its probability, as model.predict gives them
+    Explanation     what each pattern contributes, as model.explain gives it
+    State           what is known before the next word, for model.extend
+    as_svg          an Explanation as a picture
+    as_dot          an Explanation for Graphviz
+
+From text to counts
+
+    TextRules       what to do with special words and invalid bytes
+    read_corpus     a text with its vocabulary, as ids: a Corpus
+    count           a Corpus to the Counts of all patterns
+    find_classes    classes of words that have the same neighbours
+    read_classes    classes of words from a file
+    Corpus, Counts, Lattice, Pattern, Vocabulary    what the theory speaks of
+
+What may go wrong, each also the built-in error that a program would catch
+
+    GapgramError    all of these
+    UsageError      an argument that makes no sense; a ValueError
+    TextError       text that cannot be read; a ValueError
+    ModelFileError  a file that is no whole model; an OSError, and a FileNotFoundError where it is not there
+    DiscountWarning discounts could not be estimated from so small a text
+
+Names are loaded when they are first used, so that importing the package costs nothing. `gapgram.kenlm` is KenLM's
+Python module with models of gapgram behind it. The packages below this one are the program's own rooms; their names
+are nouns, so that none hides a function.
 """
 
 from __future__ import annotations
@@ -14,42 +56,68 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gapgram.classes.classes import read_classes
+    from gapgram.classes.exchange import find_classes
+    from gapgram.counting.in_memory import count
     from gapgram.counts.counts import Counts
-    from gapgram.errors import GapgramError
+    from gapgram.errors import DiscountWarning, GapgramError, ModelFileError, TextError, UsageError
     from gapgram.lattice import Lattice
+    from gapgram.models.arpa import read_arpa, write_arpa
+    from gapgram.models.backoff import BackoffModel
+    from gapgram.models.mixture import Mixture, tune
     from gapgram.models.model import Model
     from gapgram.models.open import load
     from gapgram.pattern import Pattern
+    from gapgram.queries.explain import Explanation
+    from gapgram.queries.generate import generate
+    from gapgram.queries.line_scores import LineScore, score_lines
     from gapgram.queries.perplexity import Perplexity
+    from gapgram.queries.predict import Prediction
+    from gapgram.queries.states import State
+    from gapgram.reporting.lattice_picture import as_dot, as_svg
     from gapgram.signature import __version__
-    from gapgram.text.corpus import Corpus, TextRules
+    from gapgram.text.corpus import Corpus, TextRules, read_corpus
     from gapgram.text.vocabulary import Vocabulary
     from gapgram.training.train import train
 
 _HOMES = {
-    "Corpus": "text.corpus",
-    "Counts": "counts.counts",
-    "GapgramError": "errors",
-    "Lattice": "lattice",
-    "Model": "models.model",
-    "Pattern": "pattern",
-    "Perplexity": "queries.perplexity",
-    "TextRules": "text.corpus",
-    "Vocabulary": "text.vocabulary",
-    "__version__": "signature",
-    "load": "models.open",
-    "train": "training.train",
+    "classes.classes": ("read_classes",),
+    "classes.exchange": ("find_classes",),
+    "counting.in_memory": ("count",),
+    "counts.counts": ("Counts",),
+    "errors": ("DiscountWarning", "GapgramError", "ModelFileError", "TextError", "UsageError"),
+    "lattice": ("Lattice",),
+    "models.arpa": ("read_arpa", "write_arpa"),
+    "models.backoff": ("BackoffModel",),
+    "models.mixture": ("Mixture", "tune"),
+    "models.model": ("Model",),
+    "models.open": ("load",),
+    "pattern": ("Pattern",),
+    "queries.explain": ("Explanation",),
+    "queries.generate": ("generate",),
+    "queries.line_scores": ("LineScore", "score_lines"),
+    "queries.perplexity": ("Perplexity",),
+    "queries.predict": ("Prediction",),
+    "queries.states": ("State",),
+    "reporting.lattice_picture": ("as_dot", "as_svg"),
+    "signature": ("__version__",),
+    "text.corpus": ("Corpus", "TextRules", "read_corpus"),
+    "text.vocabulary": ("Vocabulary",),
+    "training.train": ("train",),
 }
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "Corpus", "Counts", "GapgramError", "Lattice", "Model", "Pattern", "Perplexity", "TextRules", "Vocabulary",
-    "__version__", "load", "train",
+    "BackoffModel", "Corpus", "Counts", "DiscountWarning", "Explanation", "GapgramError", "Lattice", "LineScore",
+    "Mixture", "Model", "ModelFileError", "Pattern", "Perplexity", "Prediction", "State", "TextError", "TextRules",
+    "UsageError", "Vocabulary", "__version__", "as_dot", "as_svg", "count", "find_classes", "generate", "load",
+    "read_arpa", "read_classes", "read_corpus", "score_lines", "train", "tune", "write_arpa",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"gapgram.{_HOMES[name]}"), name)
+    if name in _HOME_OF:
+        return getattr(import_module(f"gapgram.{_HOME_OF[name]}"), name)
     raise AttributeError(f"module 'gapgram' has no attribute {name!r}")
 
 

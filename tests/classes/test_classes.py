@@ -17,7 +17,7 @@ from tests.support.running import Cli
 from gapgram import Corpus, GapgramError, Vocabulary
 from gapgram.arrays import Ids
 from gapgram.classes.classes import Classes, read_classes, write_classes
-from gapgram.classes.exchange import CLASS_PRIOR, PRIOR, Exchange, Neighbours, automatic_k, cluster
+from gapgram.classes.exchange import CLASS_PRIOR, PRIOR, Exchange, Neighbours, automatic_k, find_classes
 from gapgram.kernels import exchange as kernels
 
 
@@ -63,7 +63,7 @@ def hidden_classes(seed: int = 3) -> tuple[list[str], dict[str, str]]:
 def test_hidden_classes_are_found_again() -> None:
     lines, truth = hidden_classes()
     corpus = corpus_of(lines)
-    classes = cluster(corpus.ids, len(corpus.vocabulary), 5)
+    classes = find_classes(corpus.ids, len(corpus.vocabulary), 5)
     found = {(truth[w], int(c)) for w, c in zip(list(corpus.vocabulary)[3:], classes.of_word[3:], strict=True)}
     assert len(found) == 5
     assert len({c for _, c in found}) == 5
@@ -72,7 +72,7 @@ def test_hidden_classes_are_found_again() -> None:
 def test_more_classes_than_the_text_bears_out_are_not_made() -> None:
     lines, _ = hidden_classes()
     corpus = corpus_of(lines)
-    assert cluster(corpus.ids, len(corpus.vocabulary), 40, sweeps=20).k < 40
+    assert find_classes(corpus.ids, len(corpus.vocabulary), 40, sweeps=20).k < 40
 
 
 @given(sentences(), st.data())
@@ -144,16 +144,16 @@ def test_nothing_depends_on_threads_or_the_order_of_lines(monkeypatch: pytest.Mo
     corpus = corpus_of(lines)
     shuffled = random.Random(5).sample(lines, len(lines))
     other = corpus_of(shuffled)
-    one = cluster(corpus.ids, len(corpus.vocabulary), 6, threads=1)
+    one = find_classes(corpus.ids, len(corpus.vocabulary), 6, threads=1)
     assert 1 < one.k <= 6
-    assert np.array_equal(one.of_word, cluster(corpus.ids, len(corpus.vocabulary), 6, threads=3).of_word)
-    assert np.array_equal(one.of_word, cluster(other.ids, len(other.vocabulary), 6, threads=2).of_word)
+    assert np.array_equal(one.of_word, find_classes(corpus.ids, len(corpus.vocabulary), 6, threads=3).of_word)
+    assert np.array_equal(one.of_word, find_classes(other.ids, len(other.vocabulary), 6, threads=2).of_word)
 
 
 def test_classes_come_by_falling_count_and_special_words_have_their_own() -> None:
     lines, _ = hidden_classes()
     corpus = corpus_of(lines)
-    classes = cluster(corpus.ids, len(corpus.vocabulary), 5)
+    classes = find_classes(corpus.ids, len(corpus.vocabulary), 5)
     assert classes.of_word[:3].tolist() == [0, 1, 2]
     counts = np.bincount(classes.of_word[corpus.ids])[3:]
     assert counts.tolist() == sorted(counts.tolist(), reverse=True)
@@ -166,14 +166,14 @@ def test_classes_come_by_falling_count_and_special_words_have_their_own() -> Non
 
 def test_no_more_classes_than_words_and_no_fewer_than_one() -> None:
     corpus = corpus_of(["a b", "b a c"])
-    assert 1 <= cluster(corpus.ids, len(corpus.vocabulary), 99).k <= 3
-    assert cluster(corpus.ids, len(corpus.vocabulary), 1).of_word.tolist() == [0, 1, 2, 3, 3, 3]
+    assert 1 <= find_classes(corpus.ids, len(corpus.vocabulary), 99).k <= 3
+    assert find_classes(corpus.ids, len(corpus.vocabulary), 1).of_word.tolist() == [0, 1, 2, 3, 3, 3]
     empty = corpus_of(["a b", "c"], min_count=9)
-    assert cluster(empty.ids, len(empty.vocabulary), 4).of_word.tolist() == [0, 1, 2]
+    assert find_classes(empty.ids, len(empty.vocabulary), 4).of_word.tolist() == [0, 1, 2]
     with pytest.raises(GapgramError, match="0 classes: expected 1 or more"):
-        cluster(corpus.ids, len(corpus.vocabulary), 0)
+        find_classes(corpus.ids, len(corpus.vocabulary), 0)
     with pytest.raises(GapgramError, match="0 sweeps: expected 1 or more"):
-        cluster(corpus.ids, len(corpus.vocabulary), 2, sweeps=0)
+        find_classes(corpus.ids, len(corpus.vocabulary), 2, sweeps=0)
 
 
 def test_the_default_number_of_classes_grows_with_the_text() -> None:
@@ -183,7 +183,7 @@ def test_the_default_number_of_classes_grows_with_the_text() -> None:
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     corpus = corpus_of(["the cat sat", "the dog sat", "a cat ran", "naïve 猫 #"])
     counts = np.bincount(corpus.ids, minlength=len(corpus.vocabulary))
-    classes = cluster(corpus.ids, len(corpus.vocabulary), 3)
+    classes = find_classes(corpus.ids, len(corpus.vocabulary), 3)
     write_classes(tmp_path / "classes", classes, corpus.vocabulary, counts)
     again = read_classes(tmp_path / "classes", corpus.vocabulary, counts)
     assert np.array_equal(again.of_word, classes.of_word)

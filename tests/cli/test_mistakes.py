@@ -68,11 +68,11 @@ def test_texts_that_cannot_be_trained_on(cli: Cli, folder: Path, data: bytes, ex
     (["trian", "text"], "no such command 'trian'"),
     (["score"], "missing argument 'MODEL'"),
     (["score", "none"], "none: no such file"),
-    (["score", "text", "text"], "text: not a file of gapgram; expected a model written by gapgram"),
+    (["score", "text", "text"], "text: not a model: expected a file that gapgram train or gapgram mix has written"),
     (["perplexity", "none", "text"], "none: no such file"),
     (["perplexity", "."], "missing argument 'TEXT…'"),
     (["perplexity", ".", "text"], ".: a folder, not a model file"),
-    (["info", "text"], "text: not a file of gapgram"),
+    (["info", "text"], "text: not a model: "),
     (["verify", "none"], "none: no such file"),
     (["compare", "none"], "none: no such file"),
     (["compare", "text", "-n", "5-3"], "orders '5-3': the first is larger than the last"),
@@ -101,7 +101,7 @@ def test_arguments_that_make_no_sense(
     (lambda data: data[:900] + bytes([data[900] ^ 1]) + data[901:], "m: damaged: its section "),
     (lambda data: data[:8] + b"\x63" + data[9:], "m: written in format 99 by a newer gapgram"),
     (lambda data: b"gapgram?" + data[8:], "m: unfinished: the program that wrote it was stopped; make it again"),
-    (lambda data: b"PK\x03\x04", "m: not a file of gapgram"),
+    (lambda data: b"PK\x03\x04", "m: not a model: "),
 ])  # fmt: skip
 def test_model_files_that_are_not_whole(
     cli: Cli, models: dict[str, Model], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,

@@ -57,7 +57,7 @@ def test_a_text_is_scored_the_same_in_blocks_of_any_size(clustered: Model) -> No
     sentences = [" ".join(words), *(" ".join(words[i : i + 7]) for i in range(0, 700, 7))]
     at_once = clustered.score_many(sentences, threads=1)
     for sentence, score in zip(sentences, at_once.tolist(), strict=True):
-        state, total = clustered.begin(), 0.0
+        state, total = clustered.begin_sentence(), 0.0
         for word in [*sentence.split(), "</s>"]:
             found, state = clustered.extend(state, word)
             total += found

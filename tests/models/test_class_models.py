@@ -156,7 +156,7 @@ def test_the_laws_hold(name: str, request: pytest.FixtureRequest, tmp_path: Path
             assert one.predict(context, 3, prefix="w1") == head_of_distribution(one, context, 3, prefix="w1")
             for word in ("w2", "</s>", "<unk>"):
                 chance = distribution[one.vocabulary.id(word)]
-                explanation = one.explain(context, word)
+                explanation = one.explain(word, context)
                 assert explanation.probability == pytest.approx(chance, rel=1e-12)
                 assert one.log10_prob(word, context) == pytest.approx(math.log10(chance), abs=1e-12)
         assert np.array_equal(one.score_many(TEXT[:40]), made.score_many(TEXT[:40], threads=1))
@@ -181,7 +181,7 @@ def test_a_file_of_classes_is_taken_as_it_is(model: gapgram.Model) -> None:
     names = {word: counts.class_names[counts.tables.class_of[i]] for i, word in enumerate(model.vocabulary)}
     assert names["w7"] == "odd one" and names["w8"] == "even" and names["w57"] == "<other>" and names["</s>"] == "</s>"
     assert model.signature.classes.startswith("3@")
-    assert model.explain(["w3", "w4"], "w5").patterns[-1].context == "{odd_one} {even}"
+    assert model.explain("w5", ["w3", "w4"]).patterns[-1].context == "{odd_one} {even}"
 
 
 def test_the_gradient_equals_finite_differences(model: gapgram.Model) -> None:
@@ -257,8 +257,8 @@ def test_the_commands_show_classes(
     classes = cli("info", path, "--classes", "--json").json["classes"]
     assert sum(c["words"] for c in classes) == len(found.vocabulary) - 3
     assert f"classes             {len(classes)}" in cli("info", path).out
-    assert "in its class" in cli("explain", path, "w1 w2", "w3").out
-    assert "in its class" not in cli("explain", models["mkn"].path, "w1 w2", "w3").out
+    assert "in its class" in cli("explain", path, "w3", "w1 w2").out
+    assert "in its class" not in cli("explain", models["mkn"].path, "w3", "w1 w2").out
     assert "has no word classes" in cli("info", models["mkn"].path, "--classes").err
 
 

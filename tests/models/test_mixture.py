@@ -12,11 +12,11 @@ from click.testing import CliRunner
 from tests.support.corpora import toy_text
 from tests.support.made_models import trained
 
+import gapgram
 from gapgram import Model
 from gapgram.cli.mix import command
 from gapgram.errors import ModelFileError, TextError, UsageError
 from gapgram.models.mixture import Mixture, best_weights, tune
-from gapgram.models.open import open_model
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 
@@ -66,7 +66,7 @@ def test_a_useless_model_gets_no_weight() -> None:
 def test_saved_and_opened_again(pair: list[Model], tmp_path: Path) -> None:
     both = Mixture(pair, [0.3, 0.7])
     both.save(tmp_path / "both")
-    again = open_model(tmp_path / "both")
+    again = gapgram.load(tmp_path / "both")
     assert isinstance(again, Mixture)
     assert again.score("w1 w2 w250") == both.score("w1 w2 w250")
     assert again.signature == both.signature
@@ -78,10 +78,10 @@ def test_another_model_in_the_place_of_one_is_noticed(pair: list[Model], tmp_pat
     Mixture([Model.load(tmp_path / "a"), Model.load(tmp_path / "b")], [0.5, 0.5]).save(tmp_path / "both")
     shutil.copy(tmp_path / "a", tmp_path / "b")
     with pytest.raises(ModelFileError, match="b is another model than when the mixture was made"):
-        open_model(tmp_path / "both")
+        gapgram.load(tmp_path / "both")
     (tmp_path / "both").write_text("{}")
     with pytest.raises(ModelFileError, match="not a mixture as gapgram writes it"):
-        open_model(tmp_path / "both")
+        gapgram.load(tmp_path / "both")
 
 
 def test_mistakes(pair: list[Model], tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_the_command(pair: list[Model], tmp_path: Path) -> None:
     out = CliRunner().invoke(command, [*paths, "--tune", str(tmp_path / "valid"), "-o", str(tmp_path / "m"), "--json"])
     weights = [entry["weight"] for entry in json.loads(out.stdout)["models"]]
     assert sum(weights) == pytest.approx(1)
-    assert open_model(tmp_path / "m").order == 4
+    assert gapgram.load(tmp_path / "m").order == 4
     assert CliRunner().invoke(command, [*paths, "--weights", "0.25,0.75"]).stdout.startswith("0.250000\t")
 
 
@@ -121,4 +121,4 @@ def test_a_mixture_that_is_a_part_of_itself_is_refused(made: dict[str, Model], t
     circle = (tmp_path / "mixed").read_text().replace('"one"', '"mixed"')
     (tmp_path / "mixed").write_text(circle)
     with pytest.raises(ModelFileError, match="mixed: a mixture that is a part of itself"):
-        open_model(tmp_path / "mixed")
+        gapgram.load(tmp_path / "mixed")

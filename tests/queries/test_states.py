@@ -54,15 +54,15 @@ def stepped(model: Queries, state: State, words: list[str]) -> tuple[list[float]
 def test_steps_give_the_bits_of_whole_sequences(kinds: dict[str, Queries], name: str) -> None:
     model = kinds[name]
     for words in [*SENTENCES, ["zzz"], ["w1", "zzz", "zzz", "w2"], []]:
-        assert stepped(model, model.begin(), [*words, "</s>"])[0] == model.scores(words).tolist()
-        assert stepped(model, model.nothing(), words)[0] == model.scores(words, bos=False, eos=False).tolist()
+        assert stepped(model, model.begin_sentence(), [*words, "</s>"])[0] == model.score_words(words).tolist()
+        assert stepped(model, model.null_context(), words)[0] == model.score_words(words, bos=False, eos=False).tolist()
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_beam_gives_the_bits_of_its_states_one_by_one(kinds: dict[str, Queries], name: str) -> None:
     model, draw = kinds[name], Random(3)
-    states = [stepped(model, model.begin(), words[: draw.randrange(8)])[1] for words in SENTENCES]
-    states = [*states, model.nothing()] * 20
+    states = [stepped(model, model.begin_sentence(), words[: draw.randrange(8)])[1] for words in SENTENCES]
+    states = [*states, model.null_context()] * 20
     words = [draw.choice(["w1", "w2", "w3", "w50", "zzz", "</s>"]) for _ in states]
     assert len(states) > MANY > BEAM
     expected = [model.extend(state, word) for state, word in zip(states, words, strict=True)]
@@ -88,7 +88,7 @@ def test_equal_states_have_equal_futures(options: dict[str, object], order: int)
     groups: dict[State, list[list[str]]] = {}
     for context in contexts:
         for first in ([], ["<s>"]):
-            state = stepped(model, model.begin() if first else model.nothing(), context)[1]
+            state = stepped(model, model.begin_sentence() if first else model.null_context(), context)[1]
             groups.setdefault(state, []).append([*first, *context])
     draw, n_merged = Random(1), 0
     for state, same in groups.items():
@@ -97,7 +97,7 @@ def test_equal_states_have_equal_futures(options: dict[str, object], order: int)
         for context in same if len(same) < 12 else draw.sample(same, 12):
             bos = context[:1] == ["<s>"]
             for one, scores in zip(further, expected, strict=True):
-                assert model.scores([*context[bos:], *one], bos=bos)[len(context) - bos :].tolist() == scores
+                assert model.score_words([*context[bos:], *one], bos=bos)[len(context) - bos :].tolist() == scores
         # What differs within the words that the order lets a prediction see, and is equal all the same.
         n_merged += len({tuple(c[max(0, len(c) - order + 1) :]) for c in same}) - 1
     assert n_merged > 0 or order <= (1 if model.name == "mkn" else 2) or model.stepper.plan.gated
@@ -105,13 +105,14 @@ def test_equal_states_have_equal_futures(options: dict[str, object], order: int)
 
 def test_words_that_no_context_was_seen_with_are_forgotten(made: dict[str, Model]) -> None:
     model = made["mkn"]
-    far = [stepped(model, model.nothing(), ["w1", word, "zzz", "w7"])[1] for word in ("w1", "w2", "w3", "zzz")]
-    assert set(far) == {stepped(model, model.nothing(), ["w7"])[1]}
-    assert stepped(model, model.nothing(), ["zzz"])[1] == model.nothing()
+    far = [stepped(model, model.null_context(), ["w1", word, "zzz", "w7"])[1] for word in ("w1", "w2", "w3", "zzz")]
+    assert set(far) == {stepped(model, model.null_context(), ["w7"])[1]}
+    assert stepped(model, model.null_context(), ["zzz"])[1] == model.null_context()
     for name in ("uniform", "learned"):
         glm = made[name]
-        assert stepped(glm, glm.begin(), ["zzz", "w1", "w2", "w3"])[1] != stepped(glm, glm.begin(), ["w1", "w2"])[1]
-        one, other = (stepped(glm, glm.nothing(), [word, "w1", "w2"])[1] for word in ("w1", "w2"))
+        begin = glm.begin_sentence()
+        assert stepped(glm, begin, ["zzz", "w1", "w2", "w3"])[1] != stepped(glm, begin, ["w1", "w2"])[1]
+        one, other = (stepped(glm, glm.null_context(), [word, "w1", "w2"])[1] for word in ("w1", "w2"))
         assert one != other
 
 
@@ -119,7 +120,7 @@ def test_words_that_no_context_was_seen_with_are_forgotten(made: dict[str, Model
 def test_far_words_merge_where_they_were_not_seen(made: dict[str, Model], name: str) -> None:
     model = made[name]
     words = list(model.vocabulary)[3:]
-    states = {stepped(model, model.nothing(), [word, "w1", "w2"])[1] for word in words}
+    states = {stepped(model, model.null_context(), [word, "w1", "w2"])[1] for word in words}
     assert 1 < len(states) < len(words)
 
 
@@ -127,15 +128,15 @@ def test_far_words_merge_where_they_were_not_seen(made: dict[str, Model], name: 
 def test_states_do_not_depend_on_the_layout(made: dict[str, Model], name: str) -> None:
     fast, compact = made[name], made[name].with_layout("compact")
     for words in SENTENCES:
-        assert stepped(fast, fast.begin(), words) == stepped(compact, compact.begin(), words)
+        assert stepped(fast, fast.begin_sentence(), words) == stepped(compact, compact.begin_sentence(), words)
 
 
 def test_states_are_small_values(made: dict[str, Model]) -> None:
     model = made["learned"]
-    one, other = (stepped(model, model.begin(), ["w1", "w2"])[1] for _ in range(2))
+    one, other = (stepped(model, model.begin_sentence(), ["w1", "w2"])[1] for _ in range(2))
     assert one == other == pickle.loads(pickle.dumps(one))
     assert hash(one) == hash(other)
-    assert len({one, other, model.begin(), model.nothing()}) == 3
+    assert len({one, other, model.begin_sentence(), model.null_context()}) == 3
     assert len(one.key) == 4 * (1 + 3 + 7)  # available, the last three words' buckets, seven contexts
     with pytest.raises(AttributeError):
         one.key = b""  # type: ignore[misc]
@@ -150,7 +151,7 @@ def test_a_gate_cannot_tell_its_words_apart() -> None:
 @pytest.mark.parametrize("name", ["learned", "arpa"])
 def test_mistakes(kinds: dict[str, Queries], name: str) -> None:
     model = kinds[name]
-    begin = model.begin()
+    begin = model.begin_sentence()
     for word in ("<s>", 1):
         with pytest.raises(UsageError, match="<s> starts a sentence and is never predicted"):
             model.extend(begin, word)
@@ -169,6 +170,6 @@ def test_mistakes(kinds: dict[str, Queries], name: str) -> None:
 
 def test_a_state_of_another_model_is_refused(made: dict[str, Model]) -> None:
     with pytest.raises(UsageError, match="the state is that of another model"):
-        made["mkn"].extend(made["learned"].begin(), "w1")
+        made["mkn"].extend(made["learned"].begin_sentence(), "w1")
     with pytest.raises(UsageError, match="the state is that of another model"):
-        made["mkn"].extend_many([made["mkn"].begin(), made["learned"].begin()], ["w1", "w1"])
+        made["mkn"].extend_many([made["mkn"].begin_sentence(), made["learned"].begin_sentence()], ["w1", "w1"])

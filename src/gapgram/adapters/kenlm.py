@@ -19,7 +19,7 @@ from gapgram.kernels.special_words import END_ID, START_ID
 from gapgram.models.backoff import BackoffModel
 from gapgram.models.mixture import Mixture, Part
 from gapgram.models.model import Model as GapgramModel
-from gapgram.models.open import AnyModel, open_model
+from gapgram.models.open import AnyModel, load
 from gapgram.queries.states import State as NativeState
 from gapgram.text.vocabulary import Vocabulary
 
@@ -78,7 +78,7 @@ class Model:
         """Open a model file, or take a model that is open; `config` is accepted and makes no difference."""
         if isinstance(path, str | bytes | PathLike):
             name = fspath(path)
-            self._model: AnyModel = open_model(name.decode() if isinstance(name, bytes) else name)
+            self._model: AnyModel = load(name.decode() if isinstance(name, bytes) else name)
         else:
             self._model = path
 
@@ -117,7 +117,7 @@ class Model:
 
     def BeginSentenceWrite(self, state: State) -> None:
         """Make a state that of the beginning of a sentence."""
-        state.filled = self._model.begin()
+        state.filled = self._model.begin_sentence()
 
     def NullContextWrite(self, state: State) -> None:
         """Make a state that of nothing known."""
@@ -125,14 +125,14 @@ class Model:
 
     def BaseScore(self, in_state: State, word: str | bytes, out_state: State) -> float:
         """log10 P(word | in_state); writes the state after the word."""
-        known = self._model.nothing() if in_state.filled is None else in_state.filled
+        known = self._model.null_context() if in_state.filled is None else in_state.filled
         score, out_state.filled = self._model.extend(known, word if isinstance(word, str) else _text(word))
         return score
 
     def BaseFullScore(self, in_state: State, word: str | bytes, out_state: State) -> FullScoreReturn:
         """As `BaseScore`, with the length of the longest gram and whether the word is unknown."""
         model, text = self._model, _text(word)
-        known = model.nothing() if in_state.filled is None else in_state.filled
+        known = model.null_context() if in_state.filled is None else in_state.filled
         if isinstance(model, GapgramModel):
             score, length, out_state.filled = model.stepper.extend_with_length(known, text)
         else:

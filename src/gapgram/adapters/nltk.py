@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from gapgram.errors import UsageError
 from gapgram.kernels.special_words import END, START, UNKNOWN
-from gapgram.models.open import AnyModel, open_model
+from gapgram.models.open import AnyModel, load
 from gapgram.queries.generate import pick
 
 try:
@@ -27,7 +27,7 @@ class NltkModel(LanguageModel):  # type: ignore[misc]
     """
 
     def __init__(self, model: AnyModel | str | os.PathLike[str]) -> None:
-        self.model = open_model(model) if isinstance(model, str | os.PathLike) else model
+        self.model = load(model) if isinstance(model, str | os.PathLike) else model
         super().__init__(self.model.order, Vocabulary(list(self.model.vocabulary), unk_cutoff=1, unk_label=UNKNOWN))
 
     def fit(self, text: Iterable[Any], vocabulary_text: Iterable[str] | None = None) -> NoReturn:

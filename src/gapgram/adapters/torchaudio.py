@@ -11,7 +11,7 @@ import os
 from collections.abc import Sequence
 
 from gapgram.kernels.special_words import END, UNKNOWN
-from gapgram.models.open import AnyModel, open_model
+from gapgram.models.open import AnyModel, load
 from gapgram.queries.states import State
 
 try:
@@ -25,7 +25,7 @@ class CTCWordModel(LM):  # type: ignore[misc]
 
     def __init__(self, model: AnyModel | str | os.PathLike[str], words: Sequence[str]) -> None:
         LM.__init__(self)
-        self._model: AnyModel = open_model(model) if isinstance(model, str | os.PathLike) else model
+        self._model: AnyModel = load(model) if isinstance(model, str | os.PathLike) else model
         self._words = list(words)
         self._known: dict[LMState, tuple[float, State]] = {}
 
@@ -33,7 +33,7 @@ class CTCWordModel(LM):  # type: ignore[misc]
         """The state before the first word; after the beginning of a sentence unless `start_with_nothing`."""
         self._known.clear()
         state = LMState()
-        self._known[state] = 0.0, self._model.nothing() if start_with_nothing else self._model.begin()
+        self._known[state] = 0.0, self._model.null_context() if start_with_nothing else self._model.begin_sentence()
         return state
 
     def score(self, state: LMState, usr_token_idx: int) -> tuple[LMState, float]:

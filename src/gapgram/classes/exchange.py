@@ -128,7 +128,7 @@ def automatic_k(n_positions: int) -> int:
     return min(500, max(2, round(0.3 * math.sqrt(n_positions))))
 
 
-def cluster(
+def find_classes(
     ids: Ids,
     n_words: int,
     k: int | None = None,

@@ -38,15 +38,14 @@ def command(
     which gives back most of what it gains over mkn. An ARPA file is taken as a model too and written anew.
     """
     announce_compilation(quiet)
-    from gapgram import Model
+    from gapgram import Model, load
     from gapgram.errors import UsageError
     from gapgram.models.arpa import approximate, as_backoff, write_arpa
     from gapgram.models.mixture import Mixture
-    from gapgram.models.open import open_model
     from gapgram.system.atomic_file import check_place
 
     check_place(output, [model, *([measure] if measure else [])])
-    opened = open_model(model, progress=not quiet)
+    opened = load(model, progress=not quiet)
     if isinstance(opened, Mixture):
         raise UsageError(f"{model}: a mixture has no ARPA file; use it as it is, through gapgram.adapters.kenlm")
     if measure is not None and not (nearly and isinstance(opened, Model)):

@@ -41,7 +41,7 @@ def command(
     import numpy as np
 
     from gapgram.classes.classes import write_classes
-    from gapgram.classes.exchange import cluster
+    from gapgram.classes.exchange import find_classes
     from gapgram.system.atomic_file import check_place
     from gapgram.text.corpus import TextRules, blocks_of_files, read_corpus
 
@@ -50,7 +50,7 @@ def command(
     blocks = blocks_of_files(list(texts), progress=not quiet)
     rules = TextRules(special=special, invalid=invalid)
     corpus = read_corpus(blocks, min_count=min_count, vocab_limit=vocab_limit, rules=rules)
-    classes = cluster(corpus.ids, len(corpus.vocabulary), k, threads=threads, progress=not quiet)
+    classes = find_classes(corpus.ids, len(corpus.vocabulary), k, threads=threads, progress=not quiet)
     counts = np.bincount(corpus.ids, minlength=len(corpus.vocabulary))
     write_classes(output, classes, corpus.vocabulary, counts)
     seconds = time.perf_counter() - began

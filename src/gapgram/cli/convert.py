@@ -49,19 +49,19 @@ def command(
     cannot be made exact again, and says in its signature that it is quantised.
     """
     announce_compilation(quiet)
-    from gapgram import load
+    from gapgram.models.open import load_own
     from gapgram.system.atomic_file import check_place
     from gapgram.system.memory import default_memory
 
     check_place(output, [model])
     limit = memory or default_memory()
-    opened = load(model, memory=limit)
+    opened = load_own(model, memory=limit, wanted_by="convert")
     before = _size(opened)
     if bits and layout == "compact":
         opened.save_quantised(output, bits)
     else:
         (opened.quantised(bits) if bits else opened).save(output, layout=layout)
-    after = _size(load(output, memory=limit))
+    after = _size(load_own(output, memory=limit, wanted_by="convert"))
     if as_json:
         print_json({"model": model, "output": output, "before": before, "after": after})
         return

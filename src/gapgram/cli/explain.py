@@ -9,15 +9,15 @@ from gapgram.cli.options import announce_compilation, json_option, model_argumen
 
 @click.command()
 @model_argument
-@click.argument("context")
 @click.argument("word")
+@click.argument("context", nargs=-1)
 @click.option("--start", is_flag=True, help="The context begins a sentence.")
 @click.option("--svg", "form", flag_value="svg", help="Print a picture of the lattice.")
 @click.option("--dot", "form", flag_value="dot", help="Print the lattice for Graphviz.")
 @json_option
 @quiet_option
 def command(
-    model: str, context: str, word: str, start: bool, form: str | None, as_json: bool, quiet: bool
+    model: str, word: str, context: tuple[str, ...], start: bool, form: str | None, as_json: bool, quiet: bool
 ) -> None:
     """Show where the probability of WORD after CONTEXT comes from.
 
@@ -26,18 +26,17 @@ def command(
     the pattern received, and what it contributes. The contributions add up to the probability.
 
     \b
-        gapgram explain MODEL "the end of the" world
-        gapgram explain MODEL "the end of the" world --svg > lattice.svg
+        gapgram explain MODEL world "the end of the"
+        gapgram explain MODEL world "the end of the" --svg > lattice.svg
     """
     announce_compilation(quiet)
-    from gapgram import load
-    from gapgram.queries.explain import explain
+    from gapgram.models.open import load_own
     from gapgram.reporting.lattice_picture import as_dot, as_svg
     from gapgram.reporting.tables import explanation_table
 
-    opened = load(model)
-    words = [*(["<s>"] if start else []), *context.split()]
-    result = explain(opened, word, words)
+    opened = load_own(model, wanted_by="explain")
+    words = [*(["<s>"] if start else []), *" ".join(context).split()]
+    result = opened.explain(word, words)
     unknown = [w for w in [*words[max(0, len(words) - opened.order + 1) :], word] if w not in opened.vocabulary]
     if unknown:
         talk(f"not in the model's vocabulary, taken as <unk>: {' '.join(unknown)}", quiet)

@@ -23,10 +23,10 @@ def command(
 ) -> None:  # fmt: skip
     """Draw sentences from a model, each beginning with the words BEGIN if there are any."""
     announce_compilation(quiet)
-    from gapgram.models.open import open_model
+    from gapgram import load
     from gapgram.queries.generate import generate
 
-    opened = open_model(model)
+    opened = load(model)
     drawn = generate(
         opened, n, begin=" ".join(begin), temperature=temperature, top_k=top_k, max_words=max_words, seed=seed
     )

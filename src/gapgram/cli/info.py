@@ -21,12 +21,21 @@ if TYPE_CHECKING:
 @click.option("--classes", is_flag=True, help="Show the word classes, each with its most frequent words.")
 @json_option
 def command(model: str, pattern: str | None, top: int, classes: bool, as_json: bool) -> None:
-    """Show what is in a model: order, patterns, counts of counts, discounts, sizes."""
-    from gapgram import Pattern, load
-    from gapgram.reporting.model_info import model_info
+    """Show what is in a model: order, patterns, counts of counts, discounts, sizes.
+
+    Of a mixture or an ARPA file: its order, its grams or models, and its words.
+    """
+    from gapgram import Model, Pattern, load
+    from gapgram.errors import UsageError
+    from gapgram.reporting.model_info import foreign_info, model_info
     from gapgram.reporting.tables import table
 
     opened = load(model)
+    if not isinstance(opened, Model):
+        if pattern is not None or classes:
+            raise UsageError(f"{model}: --pattern and --classes need a model that gapgram train has written")
+        _show_foreign(foreign_info(opened), as_json)
+        return
     info = model_info(opened)
     if pattern is not None:
         grams = opened.counts.most_frequent(Pattern.parse(pattern), top)
@@ -55,6 +64,20 @@ def command(model: str, pattern: str | None, top: int, classes: bool, as_json: b
     if info["learned"]:
         _print_learned(info["learned"])
     print(f"\n{_pattern_table(info['patterns'])}")
+    print(f"\nsignature           {info['signature']}")
+
+
+def _show_foreign(info: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(info)
+        return
+    for name in ("model", "order", "vocabulary"):
+        value = info[name]
+        print(f"{name:20}{value:,}" if isinstance(value, int) else f"{name:20}{value}")
+    for length, n in enumerate(info.get("grams", ()), 1):
+        print(f"{f'{length}-grams':20}{n:,}")
+    for mixed in info.get("models", ()):
+        print(f"{mixed['weight']:<20.6f}{mixed['path']}")
     print(f"\nsignature           {info['signature']}")
 
 

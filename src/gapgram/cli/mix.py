@@ -35,17 +35,16 @@ def command(
         gapgram perplexity BOTH TEXT
     """
     announce_compilation(quiet)
-    from gapgram import TextRules
+    from gapgram import TextRules, load
     from gapgram.errors import UsageError
     from gapgram.models.mixture import Mixture, tune
-    from gapgram.models.open import open_model
     from gapgram.system.atomic_file import check_place
 
     if (tuning is None) == (weights is None):
         raise UsageError("mix: give --tune TEXT or --weights, one of the two")
     if output is not None:
         check_place(output, [*models, *([tuning] if tuning else [])])
-    opened = [open_model(path, progress=not quiet) for path in models]
+    opened = [load(path, progress=not quiet) for path in models]
     if tuning is not None:
         mixed = tune(opened, tuning, rules=TextRules(special=special, invalid=invalid), threads=threads)
     else:

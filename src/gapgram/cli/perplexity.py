@@ -27,12 +27,11 @@ def command(
 ) -> None:
     """Print the perplexity of text under a model, with and without unknown words."""
     announce_compilation(quiet)
-    from gapgram import TextRules
+    from gapgram import TextRules, load
     from gapgram.errors import TextError
-    from gapgram.models.open import open_model
 
     rules = TextRules(special=special, invalid=invalid)
-    opened = open_model(model, progress=not quiet)
+    opened = load(model, progress=not quiet)
     result = opened.perplexity(list(texts), rules=rules, threads=threads, progress=not quiet)
     if not result.sentences:
         raise TextError(f"{', '.join(texts)}: no sentence in it: expected one sentence a line")

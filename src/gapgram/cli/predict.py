@@ -58,11 +58,10 @@ def command(
         rules = TextRules(special=special, invalid=invalid)
         _evaluate([model, *context], evaluate, limit, rules, threads, as_json, quiet)
         return
-    from gapgram import Model
-    from gapgram.models.open import open_model
+    from gapgram import Model, load
     from gapgram.queries.predict import Predictor
 
-    opened = open_model(model, progress=not quiet)
+    opened = load(model, progress=not quiet)
     predictor = Predictor(opened) if isinstance(opened, Model) else opened
     if interactive:
         _interact(predictor, k)
@@ -137,10 +136,10 @@ def _answer(predictor: Predictor | Queries, line: str, k: int) -> None:
 def _evaluate(
     models: Sequence[str], text: str, limit: int | None, rules: Any, threads: int | None, as_json: bool, quiet: bool
 ) -> None:
-    from gapgram import load
+    from gapgram.models.open import load_own
     from gapgram.reporting.prediction_quality import judge
 
-    opened = [load(path) for path in models]
+    opened = [load_own(path, wanted_by="predict --evaluate") for path in models]
     results = [judge(m, text, limit=limit, rules=rules, threads=threads, progress=not quiet) for m in opened]
     if as_json:
         named = [{"model": path, **result.as_dict()} for path, result in zip(models, results, strict=True)]

@@ -44,18 +44,18 @@ def command(
     Words stay, probabilities still sum to one, and discounts and weights are those of the whole model.
     """
     announce_compilation(quiet)
-    from gapgram import load
+    from gapgram.models.open import load_own
     from gapgram.reporting.model_info import model_info
     from gapgram.system.atomic_file import check_place
     from gapgram.system.memory import default_memory
 
     check_place(output, [model])
     limit = memory or default_memory()
-    whole = load(model, memory=limit)
+    whole = load_own(model, memory=limit, wanted_by="prune")
     before = model_info(whole)
     if not whole.save_pruned(output, counts=counts, size=size, keep=keep):
         talk(f"nothing to prune: {model} has {before['bytes']:,} bytes, no more than asked for; it is copied", quiet)
-    info = model_info(load(output, memory=limit))
+    info = model_info(load_own(output, memory=limit, wanted_by="prune"))
     if as_json:
         print_json(info)
         return

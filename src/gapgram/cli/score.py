@@ -41,14 +41,13 @@ def command(
     and the line as it is. An empty line gives an empty line.
     """
     announce_compilation(quiet)
-    from gapgram import TextRules
+    from gapgram import TextRules, load
     from gapgram.errors import UsageError
-    from gapgram.models.open import open_model
     from gapgram.queries.line_scores import score_blocks
 
     if words and per_line:
         raise UsageError("score: --words or --per-line, one of the two")
-    opened = open_model(model, progress=not quiet)
+    opened = load(model, progress=not quiet)
     if sys.stdin.isatty() and text == "-" and not quiet:
         print("reading sentences from the terminal, one a line; end with Ctrl-D", file=sys.stderr)
     rules = TextRules(special=special, invalid=invalid)

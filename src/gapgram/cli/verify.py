@@ -12,10 +12,10 @@ from gapgram.cli.options import json_option, model_argument, print_json
 @json_option
 def command(model: str, as_json: bool) -> None:
     """Check every bit of a model file against its checksums, and that its distributions sum to one."""
-    from gapgram import load
     from gapgram.errors import ModelFileError
+    from gapgram.models.open import load_own
 
-    opened = load(model, verify=True)
+    opened = load_own(model, wanted_by="verify", verify=True)
     contexts = [[], ["<s>"], *[[opened.vocabulary[i]] for i in range(3, min(11, len(opened.vocabulary)))]]
     worst = max(abs(float(opened.distribution(context).sum()) - 1) for context in contexts)
     if worst > 1e-9:

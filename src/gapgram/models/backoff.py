@@ -73,7 +73,7 @@ class BackoffModel(Queries):
         """What every figure of this model depends on."""
         return self._source
 
-    def positions(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
+    def score_checked_ids(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
         """log10 of the probability of each position of sequences of word ids; 0 for `<s>`."""
         return self.located(ids, begins)[0]
 

@@ -111,7 +111,7 @@ class Mixture(Queries):
         """Each model with the ids that it has for these words of the mixture."""
         return [(model, t.ids[ids]) for model, t in zip(self.models, self._translations, strict=True)]
 
-    def positions(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
+    def score_checked_ids(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
         """log10 of the probability of each position of sequences of word ids; 0 for `<s>`."""
         scores = self.scores_of_models(ids, begins, threads=threads)
         out: Floats = mix(scores, self.weights)

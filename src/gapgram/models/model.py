@@ -173,7 +173,7 @@ class Model(Queries):
         """
         return self._predictor.predict(context, k, prefix=prefix, special=special)
 
-    def explain(self, context: Sentence, word: str) -> Explanation:
+    def explain(self, word: str, context: Sentence = ()) -> Explanation:
         """Where P(word | context) comes from: what each pattern of the lattice contributes."""
         return explain(self, word, context)
 
@@ -216,20 +216,20 @@ class Model(Queries):
 
     @cached_property
     def stepper(self) -> Stepper:
-        """What `begin`, `nothing` and `extend` are made of."""
+        """What `begin_sentence`, `null_context` and `extend` are made of."""
         return Stepper(self)
 
     @cached_property
     def _beginning(self) -> State:
         return self.stepper.after_start()
 
-    def begin(self) -> State:
+    def begin_sentence(self) -> State:
         """The state at the beginning of a sentence, after `<s>`."""
         return self._beginning
 
-    def nothing(self) -> State:
+    def null_context(self) -> State:
         """The state in which nothing is known of what came before."""
-        return self.stepper.nothing()
+        return self.stepper.null_context()
 
     def extend(self, state: State, word: str | int) -> tuple[float, State]:
         """(log10 P(word | state), the state after the word); the word may be given by its id.
@@ -246,7 +246,7 @@ class Model(Queries):
 
     def log10_prob(self, word: str, context: Sentence = ()) -> float:
         """log10 P(word | context); the context is a list of words, oldest first, `<s>` allowed as its first."""
-        ids = np.append(self.context_ids(context), np.int32(self.step_id(word)))
+        ids = np.append(self.context_ids(context), np.int32(self.word_id(word)))
         return float(self._score_last(ids, self.order, self.uniform, self.arrays))
 
     @cached_property
@@ -261,7 +261,7 @@ class Model(Queries):
         """
         return float(self._scored(text.block_of_sentence(sentence), bos, eos)[1][0])
 
-    def scores(self, sentence: Sentence, bos: bool = True, eos: bool = True) -> Floats:
+    def score_words(self, sentence: Sentence, bos: bool = True, eos: bool = True) -> Floats:
         """log10 of the probability of each word of a sentence, and of its end if `eos`."""
         return self._scored(text.block_of_sentence(sentence), bos, eos)[0][int(bos) :]
 
@@ -300,7 +300,7 @@ class Model(Queries):
         example = np.frombuffer(b"\n", np.uint8)
         return entry(score_lines, example, ALLOW_UNKNOWN, True, True, *self._text_arguments)
 
-    def positions(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
+    def score_checked_ids(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
         """log10 of the probability of every position, in chunks of whole sequences, a chunk a thread."""
         ids, out = np.ascontiguousarray(ids, np.int32), np.empty(ids.size)
         available = availability(ids, begins, self.order)

@@ -1,69 +1,127 @@
-"""A model of any kind from its file: gapgram's own, a mixture, or ARPA."""
+"""A model of any kind from its file, which is recognised by its first bytes."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
+from typing import NamedTuple
 
-from gapgram.errors import ModelFileError, TextError
+from gapgram.errors import ModelFileError, UsageError
 from gapgram.models.arpa import read_arpa
 from gapgram.models.backoff import BackoffModel
 from gapgram.models.mixture import FORMAT, Mixture
 from gapgram.models.model import Model
 from gapgram.system.memory import most_resident
-from gapgram.text.files import read_chunks
+from gapgram.text.files import read_head
 
 AnyModel = Model | BackoffModel | Mixture
 
-_HEAD = 1 << 14  # bytes in which an ARPA file begins, after what its toolkit says about itself
+_FIRST_BYTES = 64
+_INTRODUCTION_BYTES = 1 << 20  # in which the data of an ARPA file begin, after what its toolkit says about itself
+_DATA_LINE = re.compile(rb"^[ \t]*\\data\\[ \t\r]*$", re.IGNORECASE | re.MULTILINE)
 
 
-def open_model(path: str | PathLike[str], *, progress: bool = False) -> AnyModel:
-    """Open a model by what its file begins with; what is none of the others must be gapgram's own."""
-    return _open(Path(path), progress, ())
+class _Options(NamedTuple):
+    """How models are opened; `inside` are the files of the mixtures that this one is a model of."""
+
+    verify: bool | None
+    most_resident: int | None
+    progress: bool
+    inside: tuple[Path, ...] = ()
 
 
-def _open(path: Path, progress: bool, outer: tuple[Path, ...]) -> AnyModel:
-    """As `open_model`, of a part of the mixtures `outer`."""
-    try:
-        head = next(read_chunks(path, block_bytes=_HEAD), b"")
-    except TextError:
-        head = b""  # said properly by Model.load
-    if b"\\data\\" in head and not head.startswith(b"gapgram"):
-        return read_arpa(path, progress=progress)
-    if head.startswith(b"{"):
-        return _read_mixture(path, (*outer, path.resolve()))
-    return Model.load(path)
+def load(
+    path: str | PathLike[str], *, verify: bool | None = None, memory: str | int | None = None, progress: bool = False
+) -> AnyModel:
+    """Open a model file of any kind: gapgram's own, a mixture, or an ARPA file, compressed or not.
+
+    gapgram's own are mapped, so that this takes no longer for a large one; ARPA files are read.
+
+    verify: of a model of gapgram, whether all of it is compared with its checksums; by default large tables are not.
+    memory: of a model of gapgram, bytes, or a size such as "4G", that reading the file from end to end, as saving it in
+        another layout does, may take beside the program itself. What queries read stays mapped.
+    progress: show how far an ARPA file is read.
+    """
+    return _open(Path(path), _Options(verify, None if memory is None else most_resident(memory), progress))
 
 
-def _read_mixture(path: Path, outer: tuple[Path, ...]) -> Mixture:
-    if path.resolve() in outer[:-1]:
+def load_own(
+    path: str | PathLike[str], *, wanted_by: str, verify: bool | None = None, memory: str | int | None = None
+) -> Model:
+    """As `load`, where only a model of gapgram's own will do; another kind is refused before it is read."""
+    kind = _kind_of(Path(path))
+    if kind is not _OWN:
+        raise UsageError(f"{path}: {kind.name}: {wanted_by} needs a model that gapgram train has written")
+    return Model.load(Path(path), verify=verify, most_resident=None if memory is None else most_resident(memory))
+
+
+def _open(path: Path, options: _Options) -> AnyModel:
+    return _kind_of(path).open(path, options)
+
+
+def _open_own(path: Path, options: _Options) -> Model:
+    return Model.load(path, verify=options.verify, most_resident=options.most_resident)
+
+
+def _open_arpa(path: Path, options: _Options) -> BackoffModel:
+    return read_arpa(path, progress=options.progress)
+
+
+def _open_mixture(path: Path, options: _Options) -> Mixture:
+    if path.resolve() in options.inside:
         raise ModelFileError(f"{path}: a mixture that is a part of itself; make it again with gapgram mix")
     try:
-        found = json.loads(path.read_text("utf-8"))
-        entries = [(str(e["path"]), float(e["weight"]), str(e["signature"])) for e in found["models"]]
-        fits = found["format"] == FORMAT
+        content = json.loads(path.read_text("utf-8"))
+        entries = [(str(e["path"]), float(e["weight"]), str(e["signature"])) for e in content["models"]]
+        is_mixture = content["format"] == FORMAT
     except (ValueError, KeyError, TypeError):
-        fits = False
-    if not fits:
+        is_mixture = False
+    if not is_mixture:
         raise ModelFileError(f"{path}: not a mixture as gapgram writes it; make it again with gapgram mix")
-    models = [_part(path, place, signature, outer) for place, _, signature in entries]
+    inner = options._replace(progress=False, inside=(*options.inside, path.resolve()))
+    models = [_open_mixed(path, name, signature, inner) for name, _, signature in entries]
     return Mixture(models, [weight for _, weight, _ in entries], path.resolve())
 
 
-def _part(path: Path, place: str, signature: str, outer: tuple[Path, ...]) -> AnyModel:
+def _open_mixed(mixture: Path, name: str, signature: str, options: _Options) -> AnyModel:
     """A model of a mixture; it must be the one that was mixed."""
-    model = _open(path.parent / place, False, outer)
+    model = _open(mixture.parent / name, options)
     if str(model.signature) != signature:
-        raise ModelFileError(f"{path}: {place} is another model than when the mixture was made; mix again")
+        raise ModelFileError(f"{mixture}: {name} is another model than when the mixture was made; mix again")
     return model
 
 
-def load(path: str | Path, *, verify: bool | None = None, memory: str | int | None = None) -> Model:
-    """Open a model file; it is mapped, so that this takes no longer for a large one.
+class _Kind(NamedTuple):
+    """A kind of model: what its files begin with, and how they are opened."""
 
-    memory: bytes, or a size such as "4G", that reading the file from end to end, as saving it in another layout does,
-        may take beside the program itself. What queries read stays mapped.
-    """
-    return Model.load(path, verify=verify, most_resident=None if memory is None else most_resident(memory))
+    name: str
+    first_bytes: bytes
+    open: Callable[[Path, _Options], AnyModel]
+
+
+_OWN = _Kind("a model of gapgram", b"gapgram", _open_own)
+_ARPA = _Kind("an ARPA file", b"\\data\\", _open_arpa)
+_KINDS = (_OWN, _Kind("a mixture", b"{", _open_mixture), _ARPA)
+
+
+def _kind_of(path: Path) -> _Kind:
+    """The kind of a model file; what cannot be read, or is empty, is left to `Model.load` to complain about."""
+    try:
+        with path.open("rb") as file:
+            first_bytes = file.read(_FIRST_BYTES)
+    except OSError:
+        return _OWN
+    if not first_bytes:
+        return _OWN
+    for kind in _KINDS:
+        if first_bytes.startswith(kind.first_bytes):
+            return kind
+    # Compressed, or with an introduction: a line that begins the data is there, but not at once.
+    if _DATA_LINE.search(read_head(path, _INTRODUCTION_BYTES)):
+        return _ARPA
+    raise ModelFileError(
+        f"{path}: not a model: expected a file that gapgram train or gapgram mix has written, or an ARPA file"
+    )

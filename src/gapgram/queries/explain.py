@@ -12,11 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from gapgram.counts.counts import Counts, class_text
-from gapgram.errors import UsageError
 from gapgram.estimation.parts import ModelParts
 from gapgram.kernels.model_arrays import BACKOFF, SCALE
 from gapgram.kernels.shares import given_class, locate_one
-from gapgram.kernels.special_words import START
 from gapgram.pattern import Pattern
 from gapgram.queries.predict import Source as PredictionSource
 
@@ -24,6 +22,7 @@ from gapgram.queries.predict import Source as PredictionSource
 class Source(PredictionSource, Protocol):
     """What is needed of a model."""
 
+    def word_id(self, word: str) -> int: ...
     @property
     def counts(self) -> Counts: ...
     @property
@@ -90,9 +89,7 @@ class Explanation:
 
 def explain(model: Source, word: str, context: Any = ()) -> Explanation:
     """Take P(word | context) apart."""
-    if word == START:
-        raise UsageError(f"the word {START} starts a sentence and is never predicted")
-    ids = np.append(model.context_ids(context), np.int32(model.vocabulary.id(word)))
+    ids = np.append(model.context_ids(context), np.int32(model.word_id(word)))
     column = ids.size - 1
     _, counts, rows, shares, rest = locate_one(ids, model.order, model.arrays)
     patterns = tuple(

@@ -44,7 +44,7 @@ class Queries(ABC):
         """What every figure of this model depends on; printed in one line."""
 
     @abstractmethod
-    def positions(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
+    def score_checked_ids(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
         """As `score_ids`, of ids and begins that are known to make sense."""
 
     @abstractmethod
@@ -59,10 +59,8 @@ class Queries(ABC):
 
     def log10_prob(self, word: str, context: Sentence = ()) -> float:
         """log10 P(word | context); the context is a list of words, oldest first, `<s>` allowed as its first."""
-        if word == START:
-            raise UsageError(f"the word {START} starts a sentence and is never predicted")
-        ids = np.append(self.context_ids(context), np.int32(self.vocabulary.id(word)))
-        return float(self.positions(ids, np.array([0, ids.size]))[-1])
+        ids = np.append(self.context_ids(context), np.int32(self.word_id(word)))
+        return float(self.score_checked_ids(ids, np.array([0, ids.size]))[-1])
 
     def context_ids(self, context: Sentence) -> Ids:
         """The ids of the last words of a context, as many as the order lets a prediction see."""
@@ -80,17 +78,17 @@ class Queries(ABC):
         """
         return float(self.score_many([sentence], bos, eos, threads=1)[0])
 
-    def scores(self, sentence: Sentence, bos: bool = True, eos: bool = True) -> Floats:
+    def score_words(self, sentence: Sentence, bos: bool = True, eos: bool = True) -> Floats:
         """log10 of the probability of each word of a sentence, and of its end if `eos`."""
         ids, begins = self.sequences([sentence], bos, eos)
-        return self.positions(ids, begins)[int(bos) :]
+        return self.score_checked_ids(ids, begins)[int(bos) :]
 
     def score_many(
         self, sentences: Iterable[Sentence], bos: bool = True, eos: bool = True, *, threads: int | None = None
     ) -> Floats:
         """The scores of many sentences, on all cores."""
         ids, begins = self.sequences(sentences, bos, eos)
-        sums: Floats = sum_sequences(self.positions(ids, begins, threads), begins)
+        sums: Floats = sum_sequences(self.score_checked_ids(ids, begins, threads), begins)
         return sums
 
     def score_ids(
@@ -102,13 +100,13 @@ class Queries(ABC):
         """
         stream, bounds = np.asarray(ids), np.asarray(begins)
         _check_ids(stream, bounds, len(self.vocabulary))
-        return self.positions(stream.astype(np.int32, copy=False), bounds.astype(np.int64, copy=False), threads)
+        return self.score_checked_ids(stream.astype(np.int32, copy=False), bounds.astype(np.int64, copy=False), threads)
 
-    def begin(self) -> State:
+    def begin_sentence(self) -> State:
         """The state at the beginning of a sentence, after `<s>`."""
         return State(np.array([START_ID], np.int32).tobytes())
 
-    def nothing(self) -> State:
+    def null_context(self) -> State:
         """The state in which nothing is known of what came before."""
         return State(b"")
 
@@ -130,6 +128,12 @@ class Queries(ABC):
         scores = self.score_ids(np.concatenate([np.empty(0, np.int32), *sequences]), begins, threads=threads)
         after = [State(one[max(0, one.size - self.order + 1) :].tobytes()) for one in sequences]
         return scores[begins[1:] - 1], after
+
+    def word_id(self, word: str) -> int:
+        """The id of a word that may be predicted; a context in its place is refused."""
+        if not isinstance(word, str) or len(word.encode("utf-8", "surrogatepass").split()) != 1:
+            raise UsageError(f"the word {word!r}: expected one word, without white space; its context comes after it")
+        return self.step_id(word)
 
     def step_id(self, word: str | int) -> int:
         """The id of a word that may be predicted."""
@@ -174,7 +178,7 @@ class Queries(ABC):
         known: list[list[float]] = []
         for part in text.encode(blocks, self.vocabulary, rules or text.TextRules(special="unk")):
             begins = sentence_begins(part.ids)
-            scores = self.positions(part.ids, begins, threads)
+            scores = self.score_checked_ids(part.ids, begins, threads)
             unknown = part.ids == 0
             n_words += part.ids.size - 2 * part.sentences
             n_unknown += int(unknown.sum())

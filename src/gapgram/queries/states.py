@@ -32,7 +32,7 @@ _new = tuple.__new__  # a third of the time that State(…) takes
 class State(NamedTuple):
     """What is known before the next word. Immutable, some hundred bytes, compared and hashed by what it holds.
 
-    Made by a model's `begin`, `nothing` and `extend`, and of use to that model alone.
+    Made by a model's `begin_sentence`, `null_context` and `extend`, and of use to that model alone.
     """
 
     key: bytes
@@ -57,7 +57,7 @@ class Stepper:
         self._constants = self.plan, self.order, self.uniform, self.arrays
         self._model, self._ids = model, dict[str | int, int]()
 
-    def nothing(self) -> State:
+    def null_context(self) -> State:
         """The state in which nothing is known."""
         key = np.full(self.width, -1, self.kind)
         key[: self.width - len(self.plan.slots)] = 0
@@ -65,7 +65,7 @@ class Stepper:
 
     def after_start(self) -> State:
         """The state after `<s>`."""
-        return self._step(self.nothing(), START_ID)[2]
+        return self._step(self.null_context(), START_ID)[2]
 
     def extend(self, state: State, word: str | int) -> tuple[float, State]:
         """(log10 P(word | state), the state after it)."""

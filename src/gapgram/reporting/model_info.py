@@ -6,7 +6,20 @@ from typing import Any
 
 from gapgram.counts.layouts import Parts, bits_of
 from gapgram.kernels.special_words import SPECIAL
+from gapgram.models.backoff import BackoffModel
+from gapgram.models.mixture import Mixture
 from gapgram.models.model import Model
+
+
+def foreign_info(model: BackoffModel | Mixture) -> dict[str, Any]:
+    """Of a model that gapgram did not train itself: its kind, order and sizes, and what a mixture mixes."""
+    kind: dict[str, Any]
+    if isinstance(model, Mixture):
+        mixed = zip(model.models, model.weights.tolist(), strict=True)
+        kind = {"model": "mixture", "models": [{"path": str(m.path), "weight": weight} for m, weight in mixed]}
+    else:
+        kind = {"model": "backoff", "grams": model.grams.sizes()}
+    return {"order": model.order, **kind, "vocabulary": len(model.vocabulary), "signature": str(model.signature)}
 
 
 def model_info(model: Model) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import zstandard
 from gapgram.errors import TextFileError, TextNotFoundError
 
 BLOCK_BYTES = 1 << 22
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _DECODE_ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 
 
@@ -87,6 +88,18 @@ def decompressed(raw: IO[bytes]) -> tuple[str, IO[bytes]]:
     return "plain", buffered
 
 
+def read_head(path: str | Path, size: int) -> bytes:
+    """The first bytes of what is inside a file, at most `size`; no more than that is decompressed."""
+    with open_raw(path) as raw:
+        kind, stream = decompressed(raw)
+        if kind == "zstd":  # _ZstdStream gives as much as comes at once, which may be very much
+            stream = zstandard.ZstdDecompressor(max_window_size=1 << 31).stream_reader(raw)
+        try:
+            return stream.read(size).removeprefix(_BYTE_ORDER_MARK)
+        except _DECODE_ERRORS:
+            return b""
+
+
 def read_chunks(
     path: str | Path, on_bytes: Callable[[int], None] = lambda n: None, *, block_bytes: int = BLOCK_BYTES
 ) -> Iterator[bytes]:
@@ -144,5 +157,5 @@ def _chunks(name: str, kind: str, stream: IO[bytes], block_bytes: int) -> Iterat
             raise TextFileError(f"{name}: the {kind} data is damaged or cut off: {error}") from None
         if not data:
             return
-        yield data.removeprefix(b"\xef\xbb\xbf") if first else data
+        yield data.removeprefix(_BYTE_ORDER_MARK) if first else data
         first = False

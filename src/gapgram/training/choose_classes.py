@@ -14,7 +14,7 @@ import numpy as np
 
 from gapgram.arrays import Ids, Integers
 from gapgram.classes.classes import Classes, read_classes
-from gapgram.classes.exchange import cluster
+from gapgram.classes.exchange import find_classes
 from gapgram.errors import UsageError
 from gapgram.estimation.weights.sample import chosen, sample_positions
 from gapgram.kernels.special_words import START_ID
@@ -115,5 +115,5 @@ def choose_classes(
     apart, rest = ids[:cut], ids[cut:]
     if not rest.size:
         apart, rest = rest, ids
-    found = cluster(rest, len(vocabulary), source.k, later=apart, threads=threads, progress=progress)
+    found = find_classes(rest, len(vocabulary), source.k, later=apart, threads=threads, progress=progress)
     return Classing(found.named_by(vocabulary), apart if apart.size else None)

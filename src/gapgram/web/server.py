@@ -13,7 +13,7 @@ from typing import Any
 import uvicorn
 
 from gapgram.errors import UsageError
-from gapgram.models.open import load
+from gapgram.models.open import load_own
 from gapgram.web import limits
 from gapgram.web.app import LOOPBACK, make_app
 from gapgram.web.guard import Application
@@ -32,7 +32,7 @@ def open_models(arguments: Sequence[str]) -> list[ServedModel]:
                 f"two models are called {name}: {named[name]} and {path}\ngive one of them a name: other={path}"
             )
         named[name] = path
-    served = [ServedModel(name, load(path)) for name, path in named.items()]
+    served = [ServedModel(name, load_own(path, wanted_by="serve")) for name, path in named.items()]
     for model in served:
         model.warm_up()
     return served

@@ -1,0 +1,59 @@
+"""What `gapgram` exports: every name is there, is described, and is hidden by no module."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gapgram
+
+NAMES = [name for name in gapgram.__all__ if not name.startswith("_")]
+FOLDER = Path(gapgram.__file__).parent
+
+
+@pytest.mark.parametrize("name", gapgram.__all__)
+def test_a_name_is_there(name: str) -> None:
+    assert getattr(gapgram, name) is not None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_is_described_in_the_docstring(name: str) -> None:
+    lines = [line.strip() for line in str(gapgram.__doc__).splitlines()]
+    assert any(line.startswith(f"{name} ") or f"{name}, " in line or f", {name} " in line for line in lines)
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    """They do not follow `__getattr__`: what it finds is imported for them as well."""
+    tree = ast.parse((FOLDER / "__init__.py").read_text("utf-8"))
+    homes: dict[str, tuple[str, ...]] = gapgram._HOMES  # type: ignore[attr-defined]
+    seen = {
+        alias.name: str(node.module)
+        for block in tree.body
+        if isinstance(block, ast.If)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert seen == {name: f"gapgram.{home}" for home, names in homes.items() for name in names}
+    assert sorted(seen) == sorted(gapgram.__all__)
+
+
+def test_no_module_has_the_name_of_a_function() -> None:
+    modules = {path.stem for path in FOLDER.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert not modules & set(NAMES)
+    commands = {path.stem for path in (FOLDER / "cli").glob("*.py")} - {"classes"}  # a noun
+    assert not modules & commands - {"__init__"}
+
+
+def test_importing_the_package_imports_nothing_else() -> None:
+    code = "import sys, gapgram; print([m for m in sys.modules if m.startswith(('gapgram.', 'numpy', 'numba'))])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'gapgram' has no attribute 'Predictor'"):
+        gapgram.Predictor  # noqa: B018
