@@ -6,22 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.support.running import Cli
+from tests.support.running import Cli, assert_refused
 
 from gapgram import Model
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 
 TEXT = b"the cat sat\nthe dog sat\na cat ran\n"
-
-
-def assert_refused(ran: object, expected: str) -> None:
-    assert ran.code == 2, ran  # type: ignore[attr-defined]
-    assert ran.out == ""  # type: ignore[attr-defined]
-    lines = ran.err.splitlines()  # type: ignore[attr-defined]
-    assert 1 <= len(lines) <= 3
-    assert lines[0].startswith("gapgram: ")
-    assert expected in ran.err  # type: ignore[attr-defined]
 
 
 @pytest.fixture

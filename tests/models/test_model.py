@@ -169,6 +169,15 @@ def test_perplexity_by_hand(models: dict[str, Model], tmp_path: Path) -> None:
     assert model.perplexity(tmp_path / "t") == found
 
 
+@pytest.mark.parametrize("word", ["on the", " on", "", "on\n", ["on", "the"], None])
+def test_a_context_in_the_place_of_the_word_is_refused(models: dict[str, Model], word: str) -> None:
+    """P(word | context): the word comes first."""
+    for ask in (models["glm"].log10_prob, models["glm"].explain):
+        with pytest.raises(ValueError, match="expected one word, without white space; its context comes after it"):
+            ask(word, "mat")
+    assert models["glm"].log10_prob("on\u00a0the", "mat") == models["glm"].log10_prob("<unk>", "mat")
+
+
 def test_what_a_model_does_not_predict(models: dict[str, Model]) -> None:
     model = models["glm"]
     with pytest.raises(GapgramError, match="the word <s> starts a sentence and is never predicted"):

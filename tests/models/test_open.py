@@ -69,8 +69,8 @@ def test_no_more_than_a_head_is_decompressed(tmp_path: Path, kind: str, monkeypa
 
 
 @pytest.mark.parametrize("data", [
-    b"the line \\data\\ of an ARPA file stands alone\n", b"a sentence\n", gzip.compress(b"a sentence\n"), b"\x1f\x8b cut",
-    b"PK\x03\x04",
+    b"the line \\data\\ of an ARPA file stands alone\n", b"a sentence\n", gzip.compress(b"a sentence\n"),
+    b"\x1f\x8b cut", b"PK\x03\x04",
 ])  # fmt: skip
 def test_what_is_no_model_is_refused(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(OSError, match="model: not a model: expected a file that gapgram train or gapgram mix has"):
@@ -84,7 +84,8 @@ def test_another_kind_is_refused_before_it_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("command", "name"), [
-    (["explain", "MODEL", "a"], "explain"), (["verify", "MODEL"], "verify"), (["serve", "MODEL"], "serve"),
+    (["explain", "MODEL", "a"], "explain"), (["verify", "MODEL"], "verify"),
+    (["serve", "MODEL", "--port", "0"], "serve"),
     (["convert", "MODEL", "-o", "new"], "convert"), (["prune", "MODEL", "-o", "new", "--keep", "0.5"], "prune"),
     (["predict", "MODEL", "--evaluate", "text"], "predict --evaluate"),
 ])  # fmt: skip

@@ -59,10 +59,12 @@ def test_dot_has_the_same_edges(made: dict[str, Model]) -> None:
 
 def test_the_command(made: dict[str, Model]) -> None:
     path = str(made["learned"].path)
-    found = json.loads(CliRunner().invoke(command, [path, "w1 w2", "w3", "--json"]).stdout)
+    found = json.loads(CliRunner().invoke(command, [path, "w3", "w1 w2", "--json"]).stdout)
     assert sum(p["contribution"] for p in found["patterns"]) + found["uniform_contribution"] == found["probability"]
-    assert CliRunner().invoke(command, [path, "w1", "w3", "--svg"]).stdout.startswith("<svg")
-    assert CliRunner().invoke(command, [path, "w1", "w3", "--dot"]).stdout.startswith("digraph")
-    table = CliRunner().invoke(command, [path, "w1 zzz", "yyy"])
+    assert CliRunner().invoke(command, [path, "w3", "w1", "--svg"]).stdout.startswith("<svg")
+    assert CliRunner().invoke(command, [path, "w3", "w1", "--dot"]).stdout.startswith("digraph")
+    table = CliRunner().invoke(command, [path, "yyy", "w1", "zzz"])
     assert "contribution" in table.stdout
     assert "not in the model's vocabulary, taken as <unk>: zzz yyy" in table.stderr
+    swapped = CliRunner().invoke(command, [path, "w1 w2", "w3"]).exception
+    assert "the word 'w1 w2': expected one word, without white space; its context comes after it" in str(swapped)

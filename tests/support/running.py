@@ -30,3 +30,13 @@ class Ran(NamedTuple):
 
 
 Cli = Callable[..., Ran]
+
+
+def assert_refused(ran: Ran, expected: str) -> None:
+    """A mistake of the user's: one to three lines on stderr, nothing on stdout, exit code 2."""
+    assert ran.code == 2, ran
+    assert ran.out == ""
+    lines = ran.err.splitlines()
+    assert 1 <= len(lines) <= 3
+    assert lines[0].startswith("gapgram: ")
+    assert expected in ran.err

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from gapgram.prepare import Options, Prepared
+    from gapgram.preparation import Options, Prepared
 
 _Command = Callable[..., None]
 
@@ -46,7 +46,7 @@ def _shared(function: _Command) -> _Command:
 @_shared
 def wikipedia(dumps: tuple[str, ...], output: str, language: str, as_json: bool, **rest: Any) -> None:
     """MediaWiki pages-articles dumps: articles without their markup."""
-    from gapgram.prepare import prepare_wikipedia
+    from gapgram.preparation import prepare_wikipedia
 
     _report(prepare_wikipedia(dumps, output, language, _options(**rest)), output, as_json)
 
@@ -56,7 +56,7 @@ def wikipedia(dumps: tuple[str, ...], output: str, language: str, as_json: bool,
 @_shared
 def acquis(sources: tuple[str, ...], output: str, language: str, as_json: bool, **rest: Any) -> None:
     """JRC-Acquis documents in TEI XML; a folder stands for its XML files in sorted order."""
-    from gapgram.prepare import prepare_acquis
+    from gapgram.preparation import prepare_acquis
 
     _report(prepare_acquis(sources, output, language, _options(**rest)), output, as_json)
 
@@ -66,13 +66,13 @@ def acquis(sources: tuple[str, ...], output: str, language: str, as_json: bool, 
 @_shared
 def text(texts: tuple[str, ...], output: str, language: str, as_json: bool, **rest: Any) -> None:
     """Plain text; blank lines end paragraphs, - is standard input."""
-    from gapgram.prepare import prepare_text
+    from gapgram.preparation import prepare_text
 
     _report(prepare_text(texts, output, language, _options(**rest)), output, as_json)
 
 
 def _options(*, malformed: str, processes: int | None, quiet: bool) -> Options:
-    from gapgram.prepare import Options
+    from gapgram.preparation import Options
 
     return Options(malformed=malformed, processes=processes, progress=not quiet)
 

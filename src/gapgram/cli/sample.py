@@ -19,7 +19,7 @@ import click
 def command(text: str, sequences: int, length: int, seed: int, output: str, as_json: bool, quiet: bool) -> None:
     """Draw word sequences from the sentences of TEXT, all equally likely, without replacement."""
     from gapgram.errors import UsageError
-    from gapgram.prepare.split import sample_text
+    from gapgram.preparation.split import sample_text
 
     if as_json and output == "-":
         raise UsageError("--json: the sequences go to standard output already; name a file with --output")

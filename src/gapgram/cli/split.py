@@ -27,7 +27,7 @@ def command(
     quiet: bool,
 ) -> None:
     """Share the sentences of TEXT out at random; the test set is what is left."""
-    from gapgram.prepare.split import split_text
+    from gapgram.preparation.split import split_text
 
     split = split_text(
         text, prefix, train=_shares(train), valid=valid, seed=seed, compression=compression, progress=not quiet

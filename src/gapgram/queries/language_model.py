@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -22,6 +23,8 @@ from gapgram.text import corpus as text
 from gapgram.text.vocabulary import Vocabulary
 
 Sentence = str | Sequence[str]
+
+_ONE_WORD = re.compile(r"[^ \t\n\v\f\r]+")  # as text is split: by the white space of ASCII
 
 
 
@@ -131,7 +134,7 @@ class Queries(ABC):
 
     def word_id(self, word: str) -> int:
         """The id of a word that may be predicted; a context in its place is refused."""
-        if not isinstance(word, str) or len(word.encode("utf-8", "surrogatepass").split()) != 1:
+        if not isinstance(word, str) or not _ONE_WORD.fullmatch(word):
             raise UsageError(f"the word {word!r}: expected one word, without white space; its context comes after it")
         return self.step_id(word)
 

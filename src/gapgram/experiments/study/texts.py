@@ -17,7 +17,7 @@ import xxhash
 
 from gapgram.errors import TextError, UsageError
 from gapgram.experiments.study.config import CorpusConfig, SizesConfig
-from gapgram.prepare.split import sentences_of_file
+from gapgram.preparation.split import sentences_of_file
 from gapgram.text.corpus import Corpus, blocks_of_sentences, read_corpus
 
 

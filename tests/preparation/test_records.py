@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gapgram.errors import TextError
-from gapgram.prepare import records
-from gapgram.prepare.records import Head, Malformed, Record, as_utf8, split_records
-from gapgram.prepare.xml import XmlError, elements_of
+from gapgram.preparation import records
+from gapgram.preparation.records import Head, Malformed, Record, as_utf8, split_records
+from gapgram.preparation.xml import XmlError, elements_of
 
 FILE = b"<all>\n<!-- c -->\n<d x='1'>a\n</d>\n<d>b</d><d>\xc3\xa9</d >\n\n</all>\n"
 

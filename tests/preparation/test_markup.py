@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("mwparserfromhell", reason="needs the extra gapgram[prepare]")
 
-from gapgram.prepare.dump import Article, Site
-from gapgram.prepare.markup import paragraphs_of
+from gapgram.preparation.dump import Article, Site
+from gapgram.preparation.markup import paragraphs_of
 
 SITE = Site("en", frozenset({"file", "image", "файл"}), frozenset({"category", "категория"}), frozenset())
 MARKUP = (

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gapgram.errors import TextError, UsageError
-from gapgram.prepare.output import text_outputs
-from gapgram.prepare.split import _choose, _Kinds, sample_text, split_text
+from gapgram.preparation.output import text_outputs
+from gapgram.preparation.split import _choose, _Kinds, sample_text, split_text
 
 
 @pytest.fixture

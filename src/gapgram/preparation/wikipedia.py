@@ -8,10 +8,10 @@ from itertools import chain
 from pathlib import Path
 
 from gapgram.errors import TextError, UsageError
-from gapgram.prepare.conversion import NOT_AN_ARTICLE, Options, Outcome, Prepared, converted, prepare
-from gapgram.prepare.dump import Article, Page, Site, article_of, site_of
-from gapgram.prepare.languages import Language, language_of
-from gapgram.prepare.records import CHUNK_BYTES, Head, Malformed, Record, split_records
+from gapgram.preparation.conversion import NOT_AN_ARTICLE, Options, Outcome, Prepared, converted, prepare
+from gapgram.preparation.dump import Article, Page, Site, article_of, site_of
+from gapgram.preparation.languages import Language, language_of
+from gapgram.preparation.records import CHUNK_BYTES, Head, Malformed, Record, split_records
 from gapgram.text.files import display_name, read_chunks
 
 
@@ -55,7 +55,7 @@ def _page(item: object, site: Site) -> Page | Malformed:
 
 def convert_page(language: Language, page: Page) -> Outcome:
     """The sentences of a page."""
-    from gapgram.prepare.markup import paragraphs_of
+    from gapgram.preparation.markup import paragraphs_of
 
     article = article_of(page)
     if isinstance(article, Article):

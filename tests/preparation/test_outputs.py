@@ -16,9 +16,9 @@ from tests.support.faults import each_fault
 pytest.importorskip("sentencex", reason="needs the extra gapgram[prepare]")
 
 from gapgram.errors import GapgramError, TextError
-from gapgram.prepare import Options, prepare_text
-from gapgram.prepare.output import text_outputs
-from gapgram.prepare.split import sample_text, split_text
+from gapgram.preparation import Options, prepare_text
+from gapgram.preparation.output import text_outputs
+from gapgram.preparation.split import sample_text, split_text
 
 ONE = Options(processes=1)
 
@@ -75,8 +75,8 @@ def test_a_link_leads_to_the_file_that_is_replaced(text: Path, command: Callable
 def test_a_place_that_does_not_do_is_found_before_the_text_is_read(
     text: Path, command: Callable[[Path, Path], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gapgram.prepare.split.sentences_of_file", None)
-    monkeypatch.setattr("gapgram.prepare.plain.read_chunks", None)
+    monkeypatch.setattr("gapgram.preparation.split.sentences_of_file", None)
+    monkeypatch.setattr("gapgram.preparation.plain.read_chunks", None)
     with pytest.raises(TextError, match=r"does not exist; make it first$"):
         command(text, text.parent / "none" / "out.train.txt")
 
@@ -125,7 +125,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next_one(text: Path) -> None:
     output = text.with_name("out")
     program = (
         "import os, signal\n"
-        "from gapgram.prepare.output import text_outputs\n"
+        "from gapgram.preparation.output import text_outputs\n"
         f"with text_outputs([{str(output)!r}]) as (file,):\n"
         "    file.write(b'half')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from gapgram.prepare import template_names as names
+from gapgram.preparation import template_names as names
 
 BLOCK, ITEM = "\n\n", "\n\x04"
 

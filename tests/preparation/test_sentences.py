@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gapgram.errors import UsageError
-from gapgram.prepare.languages import language_of
-from gapgram.prepare.sentences import clean, lines_of, sentences_of
-from gapgram.prepare.tokens import _MARKS, tokens
+from gapgram.preparation.languages import language_of
+from gapgram.preparation.sentences import clean, lines_of, sentences_of
+from gapgram.preparation.tokens import _MARKS, tokens
 
 SENTENCES = {
     "en": [

@@ -9,11 +9,11 @@ import pytest
 pytest.importorskip("mwparserfromhell", reason="needs the extra gapgram[prepare]")
 pytest.importorskip("sentencex", reason="needs the extra gapgram[prepare]")
 
-from gapgram.prepare import Options, prepare_wikipedia
-from gapgram.prepare.dump import Article, article_of
-from gapgram.prepare.markup import paragraphs_of
-from gapgram.prepare.records import Malformed
-from gapgram.prepare.wikipedia import read_pages
+from gapgram.preparation import Options, prepare_wikipedia
+from gapgram.preparation.dump import Article, article_of
+from gapgram.preparation.markup import paragraphs_of
+from gapgram.preparation.records import Malformed
+from gapgram.preparation.wikipedia import read_pages
 
 MARKUP = (
     "[[", "]]", "{{", "}}", "{|", "|}", "|-", "<ref", "</", "<br",

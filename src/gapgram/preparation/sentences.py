@@ -11,8 +11,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 
 from gapgram.errors import UsageError
-from gapgram.prepare.languages import Language
-from gapgram.prepare.tokens import tokens
+from gapgram.preparation.languages import Language
+from gapgram.preparation.tokens import tokens
 
 # Soft hyphens, zero-width and direction marks, control characters: nothing that a reader sees.
 _INVISIBLE = re.compile(
@@ -38,7 +38,7 @@ def need_sentencex() -> None:
 def lines_of(paragraphs: Iterable[str], language: Language) -> list[str]:
     """The sentences of paragraphs as lines of tokens; a line without a word is left out.
 
-    >>> from gapgram.prepare.languages import language_of
+    >>> from gapgram.preparation.languages import language_of
     >>> lines_of(["It was 5 p.m. in St. Louis. He left!", "***"], language_of("en"))
     ['It was 5 p.m. in St. Louis .', 'He left !']
     """
@@ -60,7 +60,7 @@ def clean(paragraph: str) -> str:
 def sentences_of(paragraph: str, language: Language) -> list[str]:
     """The sentences of a paragraph; joined together they are the paragraph.
 
-    >>> from gapgram.prepare.languages import language_of
+    >>> from gapgram.preparation.languages import language_of
     >>> sentences_of("M. Dupont est là. Il vient en 50 av. J.-C. ici.", language_of("fr"))
     ['M. Dupont est là. ', 'Il vient en 50 av. J.-C. ici.']
     """

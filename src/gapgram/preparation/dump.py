@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gapgram.errors import TextError
-from gapgram.prepare.records import Head, Malformed, Record
-from gapgram.prepare.xml import Element, XmlError, elements_of
+from gapgram.preparation.records import Head, Malformed, Record
+from gapgram.preparation.xml import Element, XmlError, elements_of
 
 _FILE, _CATEGORY = "6", "14"
 # For old dumps, which do not mark redirects.

@@ -9,10 +9,10 @@ from html.entities import html5
 from pathlib import Path
 
 from gapgram.errors import TextError
-from gapgram.prepare.conversion import Options, Outcome, Prepared, converted, prepare
-from gapgram.prepare.languages import Language, language_of
-from gapgram.prepare.records import CHUNK_BYTES, Head, Malformed, Record, split_records
-from gapgram.prepare.xml import Element, XmlError, elements_of
+from gapgram.preparation.conversion import Options, Outcome, Prepared, converted, prepare
+from gapgram.preparation.languages import Language, language_of
+from gapgram.preparation.records import CHUNK_BYTES, Head, Malformed, Record, split_records
+from gapgram.preparation.xml import Element, XmlError, elements_of
 from gapgram.text.files import display_name, read_chunks
 
 _SUFFIXES = (".xml", ".xml.gz", ".xml.bz2", ".xml.xz", ".xml.zst")

@@ -19,8 +19,8 @@ pytest.importorskip("sentencex", reason="needs the extra gapgram[prepare]")
 from tests.support.made_documents import dump, page
 
 from gapgram.errors import TextError, UsageError
-from gapgram.prepare import Options, prepare_wikipedia
-from gapgram.prepare import pool as pool_module
+from gapgram.preparation import Options, prepare_wikipedia
+from gapgram.preparation import pool as pool_module
 
 ONE = Options(processes=1)
 GOOD = dump(page("A", "A '''dog''' &amp;amp; a [[cat]]. It barks."), page("B", "Bees fly."))
@@ -66,7 +66,7 @@ def test_compressed_dumps(tmp_path: Path, compress) -> None:  # type: ignore[no-
 
 
 def test_the_number_of_processes_makes_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gapgram.prepare.conversion._BATCH_DOCUMENTS", 3)
+    monkeypatch.setattr("gapgram.preparation.conversion._BATCH_DOCUMENTS", 3)
     text = dump(*(page(f"P{n}", f"Page {n} is here. It has {n} dogs.") for n in range(50)))
     alone = prepared(tmp_path, text)
     assert len(alone.splitlines()) == 100
@@ -153,7 +153,7 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
         raise KeyboardInterrupt
 
     (tmp_path / "out.txt").write_text("old\n")
-    monkeypatch.setattr("gapgram.prepare.wikipedia.article_of", interrupted)
+    monkeypatch.setattr("gapgram.preparation.wikipedia.article_of", interrupted)
     with pytest.raises(KeyboardInterrupt):
         prepared(tmp_path, GOOD)
     assert (tmp_path / "out.txt").read_text() == "old\n"

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from gapgram.errors import TextError, UsageError
-from gapgram.prepare.output import check_outputs, text_outputs
+from gapgram.preparation.output import check_outputs, text_outputs
 from gapgram.text.corpus import blocks_of_files
 
 _COMPRESSIONS = ("", "gz", "bz2", "xz", "zst")

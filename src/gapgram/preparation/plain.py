@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from gapgram.prepare.conversion import Options, Outcome, Prepared, converted, prepare
-from gapgram.prepare.languages import Language, language_of
-from gapgram.prepare.records import Malformed, Record, as_utf8
+from gapgram.preparation.conversion import Options, Outcome, Prepared, converted, prepare
+from gapgram.preparation.languages import Language, language_of
+from gapgram.preparation.records import Malformed, Record, as_utf8
 from gapgram.text.files import display_name, read_chunks
 
 _LONGEST_PARAGRAPH_BYTES = 1 << 20

@@ -12,7 +12,7 @@ pytest.importorskip("sentencex", reason="needs the extra gapgram[prepare]")
 from tests.support.made_documents import document
 
 from gapgram.errors import TextError
-from gapgram.prepare import Options, prepare_acquis, prepare_text
+from gapgram.preparation import Options, prepare_acquis, prepare_text
 
 ONE = Options(processes=1)
 SKIP = Options(malformed="skip", processes=1)
@@ -108,5 +108,5 @@ def test_plain_text_that_is_not_utf_8(tmp_path: Path) -> None:
 
 
 def test_a_long_paragraph_is_cut_at_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gapgram.prepare.plain._LONGEST_PARAGRAPH_BYTES", 20)
+    monkeypatch.setattr("gapgram.preparation.plain._LONGEST_PARAGRAPH_BYTES", 20)
     assert plain(tmp_path, b"A dog barks here.\n" * 3) == "A dog barks here .\n" * 3

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from gapgram.errors import TextError, UsageError
-from gapgram.prepare.languages import Language
-from gapgram.prepare.output import text_outputs
-from gapgram.prepare.pool import in_order
-from gapgram.prepare.records import Malformed, Record
-from gapgram.prepare.sentences import lines_of, need_sentencex
+from gapgram.preparation.languages import Language
+from gapgram.preparation.output import text_outputs
+from gapgram.preparation.pool import in_order
+from gapgram.preparation.records import Malformed, Record
+from gapgram.preparation.sentences import lines_of, need_sentencex
 from gapgram.system.progress import Progress
 from gapgram.text.files import open_raw
 

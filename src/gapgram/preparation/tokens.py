@@ -11,7 +11,7 @@ import unicodedata
 from functools import lru_cache
 from itertools import groupby
 
-from gapgram.prepare.languages import Language, words_of
+from gapgram.preparation.languages import Language, words_of
 
 _LOWER, _UPPER = "[a-zß-öø-ÿа-я]", "[A-ZÀ-ÖØ-ÞА-Я]"
 _OPENING = "[(\\[\"“„«'‘]"
@@ -55,7 +55,7 @@ def _pattern(language: Language) -> re.Pattern[str]:
 def tokens(sentence: str, language: Language) -> list[str]:
     """The tokens of a sentence.
 
-    >>> from gapgram.prepare.languages import language_of
+    >>> from gapgram.preparation.languages import language_of
     >>> tokens("Dr. Smith didn't pay $3.50 (in the U.S.) ☺.", language_of("en"))
     ['Dr.', 'Smith', "didn't", 'pay', '$3.50', '(', 'in', 'the', 'U.S.', ')', '.']
     >>> tokens("L'homme d'État, aujourd'hui.", language_of("fr"))
