@@ -48,7 +48,7 @@ def message(path: Path, data: bytes, **options: Any) -> str:
     """What is said about a file with these bytes."""
     path.write_bytes(data)
     with pytest.raises(ModelFileError) as error:
-        gapgram.load(path, **options)
+        gapgram.Model.load(path, **options)
     assert str(error.value).startswith(f"{path}: ")
     return str(error.value).removeprefix(f"{path}: ")
 
@@ -61,7 +61,7 @@ def with_header(data: bytes, magic: bytes, version: int, kind: int) -> bytes:
 
 
 def test_the_file_as_it_was_saved_opens(saved: Path) -> None:
-    assert gapgram.load(saved, verify=True).score("the cat") < 0
+    assert gapgram.Model.load(saved, verify=True).score("the cat") < 0
 
 
 def test_every_flipped_bit_is_found(saved: Path, path: Path) -> None:
@@ -72,10 +72,10 @@ def test_every_flipped_bit_is_found(saved: Path, path: Path) -> None:
         data[at] ^= 1 << at % 8
         path.write_bytes(data)
         with pytest.raises(ModelFileError):
-            gapgram.load(path, verify=True)
+            gapgram.Model.load(path, verify=True)
         data[at] = whole[at]
     path.write_bytes(data)
-    gapgram.load(path, verify=True)
+    gapgram.Model.load(path, verify=True)
 
 
 @pytest.mark.parametrize("bit", range(8))
@@ -86,7 +86,7 @@ def test_every_bit_of_the_header_is_found_at_once(saved: Path, path: Path, bit: 
         data[at] ^= 1 << bit
         path.write_bytes(data)
         with pytest.raises(ModelFileError):
-            gapgram.load(path, verify=False)
+            gapgram.Model.load(path, verify=False)
 
 
 def test_a_small_file_is_checked_whenever_it_is_opened(saved: Path, path: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_large_file_is_checked_in_full_on_request(
         data = bytearray(saved.read_bytes())
         data[section.offset] ^= 4
         assert message(path, bytes(data), verify=True).startswith(f"damaged: its section {section.name} ")
-    gapgram.load(path)  # its large table is damaged
+    gapgram.Model.load(path)  # its large table is damaged
     data = bytearray(saved.read_bytes())
     data[small.offset] ^= 4
     assert message(path, bytes(data)).startswith("damaged: its section discounts ")
@@ -132,7 +132,7 @@ def test_files_of_other_versions_and_unfinished_ones(saved: Path, path: Path, na
 
 
 def test_files_of_another_kind(saved: Path, path: Path) -> None:
-    gapgram.load(saved).counts.save(path)
+    gapgram.Model.load(saved).counts.save(path)
     assert message(path, path.read_bytes()) == "holds counts, expected a model"
     with pytest.raises(ModelFileError, match="holds a model, expected counts"):
         Counts.open(saved)
@@ -154,9 +154,9 @@ def test_files_that_are_not_ours(path: Path, data: bytes, expected: str) -> None
 def test_no_file_and_a_folder(path: Path) -> None:
     for verify in (None, True):
         with pytest.raises(ModelFileError, match="model: no such file"):
-            gapgram.load(path, verify=verify)
+            gapgram.Model.load(path, verify=verify)
         with pytest.raises(ModelFileError, match=": a folder, not a model file"):
-            gapgram.load(path.parent, verify=verify)
+            gapgram.Model.load(path.parent, verify=verify)
 
 
 def test_a_whole_file_without_what_a_model_needs(path: Path) -> None:
@@ -221,7 +221,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(ModelFileError, match=r"no room left while writing .*; nothing was kept"):
-        gapgram.load(saved).save(path)
+        gapgram.Model.load(saved).save(path)
     assert [p.name for p in path.parent.iterdir()] == ["model"]
     assert path.read_bytes() == saved.read_bytes()
 
@@ -229,7 +229,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(
 def test_a_limit_on_file_sizes_leaves_nothing(saved: Path, path: Path) -> None:
     program = (
         "import resource, sys, gapgram\n"
-        "model = gapgram.load(sys.argv[1])\n"
+        "model = gapgram.Model.load(sys.argv[1])\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         "try:\n    model.save(sys.argv[2])\n"
         "except gapgram.GapgramError as error:\n    print(error)\n"
@@ -247,7 +247,7 @@ def test_an_interrupted_save_leaves_nothing(
     def interrupted(*_: object) -> None:
         raise problem
 
-    model: Model = gapgram.load(saved)
+    model: Model = gapgram.Model.load(saved)
     monkeypatch.setattr(container, "_header", interrupted)
     with pytest.raises(problem):
         model.save(path)
@@ -259,18 +259,18 @@ def test_a_link_keeps_leading_to_the_model(saved: Path, path: Path) -> None:
     target = path.parent / "real" / "v1"
     target.write_bytes(b"old")
     path.symlink_to(target)
-    gapgram.load(saved).save(path)
+    gapgram.Model.load(saved).save(path)
     assert path.is_symlink()
     assert target.read_bytes() == saved.read_bytes()
 
 
 def test_an_open_model_survives_a_new_file_under_its_name(saved: Path, path: Path) -> None:
     path.write_bytes(saved.read_bytes())
-    model = gapgram.load(path)
+    model = gapgram.Model.load(path)
     before = model.score("the cat sat")
     gapgram.train(sentences=["x y z", "x y"], order=2, model="mkn", output=path)
     assert model.score("the cat sat") == before
-    assert gapgram.load(path).score("x y") != before
+    assert gapgram.Model.load(path).score("x y") != before
 
 
 def test_errors_are_of_one_tree() -> None:
