@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gapgram.counting.size_estimates import file_bytes, held_bytes, work_bytes
-from gapgram.errors import ModelFileError, UsageError
+from gapgram.errors import GapgramError, ModelFileError, UsageError
 from gapgram.estimation.weights.sample import sample_bytes, sample_positions
 from gapgram.lattice import Lattice
 from gapgram.models.streamed_file import discard_tables
@@ -166,8 +166,9 @@ class Work:
 
 def _mendable(error: BaseException) -> bool:
     """Whether the same run could do better another time: it was stopped, or something was lacking."""
-    not_written = isinstance(error, ModelFileError) and isinstance(error.__context__, OSError)
-    return not_written or isinstance(error, OSError | MemoryError) or not isinstance(error, Exception)
+    if isinstance(error, GapgramError):
+        return isinstance(error, ModelFileError) and isinstance(error.__context__, OSError)  # not written
+    return isinstance(error, OSError | MemoryError) or not isinstance(error, Exception)
 
 
 def _said(error: BaseException) -> str:
