@@ -92,7 +92,7 @@ def fill_slots(slots, pool, offsets, n):
 
 
 @kernel
-def _next_word(text, i):
+def next_word(text, i):
     """(begin, end, hash) of the first word from i on; both the place of the newline where the line has none."""
     byte = text[np.uint64(i)]
     while byte == 32 or (9 <= byte <= 13 and byte != 10):
@@ -108,7 +108,8 @@ def _next_word(text, i):
 
 
 @kernel
-def _refused(word, special):
+def refused(word, special):
+    """Whether a text may not hold this word, by the rule for special words."""
     return 0 <= word <= END_ID and (special == REFUSE_SPECIAL or word != UNKNOWN_ID)
 
 
@@ -133,7 +134,7 @@ def encode_lines(text, special, keep_empty, slots, pool, offsets, out):
     while place < text.size:
         n = 0
         while n < begins.size and place < text.size:
-            begins[n], ends[n], hashes[n] = _next_word(text, place)
+            begins[n], ends[n], hashes[n] = next_word(text, place)
             prefetch(slots, first_slot(hashes[n], slots))
             place = ends[n] + (begins[n] == ends[n])
             n += 1
@@ -150,7 +151,7 @@ def encode_lines(text, special, keep_empty, slots, pool, offsets, out):
                 slot = slots[np.uint64(find_slot(text, begins[k], ends[k], hashes[k], slots, pool, offsets))]
                 word = slot & 0xFFFFFFFF if slot >= 0 else np.int64(-1)
                 if not (special == SKIP_SPECIAL and 0 <= word <= END_ID):
-                    if _refused(word, special):
+                    if refused(word, special):
                         return SPECIAL_FOUND, line_begin, line_used, lines, empty
                     out[np.uint64(used)] = max(word, UNKNOWN_ID)
                     used += 1
@@ -184,11 +185,11 @@ def learn_lines(text, line_begin, special, slots, pool, offsets, counts, n, out)
         used += 1
         line_hash = np.uint64(0x9E3779B97F4A7C15)
         status = DONE
-        begin, end, h = _next_word(text, line_begin)
+        begin, end, h = next_word(text, line_begin)
         while begin < end and status == DONE:
             at = find_slot(text, begin, end, h, slots, pool, offsets)
             word = slots[at] & 0xFFFFFFFF if slots[at] >= 0 else np.int64(-1)
-            if _refused(word, special) and special != SKIP_SPECIAL:
+            if refused(word, special) and special != SKIP_SPECIAL:
                 status = SPECIAL_FOUND
             elif word < 0 and (
                 n >= counts.size or 2 * (n + 1) > slots.size or offsets[n] + end - begin > pool.size
@@ -207,7 +208,7 @@ def learn_lines(text, line_begin, special, slots, pool, offsets, counts, n, out)
                 line_hash ^= line_hash >> np.uint64(31)
                 out[np.uint64(used)] = word
                 used += 1
-            begin, end, h = _next_word(text, end)
+            begin, end, h = next_word(text, end)
         if status != DONE:
             for j in range(line_used + 1, used):
                 counts[out[j]] -= 1

@@ -274,10 +274,8 @@ def encode(
         for block in blocks:
             text = text_of(block, rules)
             out = np.empty(2 * text.size + 2, np.int32)
-            status, stopped, used, lines, empty = kernels.encode_lines(
-                text, SPECIAL_RULES[rules.special], keep_empty,
-                vocabulary.slots, vocabulary.pool, vocabulary.offsets, out,
-            )  # fmt: skip
+            rule = SPECIAL_RULES[rules.special]
+            status, stopped, used, lines, empty = vocabulary.encode_lines(text, rule, keep_empty, out)
             if status == kernels.SPECIAL_FOUND:
                 raise special_word(block, text, stopped, rules)
             yield Encoded(out[:used].copy(), lines if keep_empty else lines - empty, empty)

@@ -75,6 +75,13 @@ class Vocabulary:
         text = np.frombuffer(word.encode("utf-8", "surrogatepass"), np.uint8)
         return int(kernels.find_word(text, self.slots, self.pool, self.offsets))
 
+    def encode_lines(self, text: Bytes, special: int, keep_empty: bool, out: Ids) -> tuple[int, int, int, int, int]:
+        """The ids of lines of text (`kernels.words.encode_lines`)."""
+        done: tuple[int, int, int, int, int] = kernels.encode_lines(
+            text, special, keep_empty, self.slots, self.pool, self.offsets, out
+        )
+        return done
+
     def ids(self, words: Sequence[str]) -> Ids:
         """The ids of several words."""
         return np.array([self.id(w) for w in words], np.int32)
