@@ -1,0 +1,337 @@
+"""Binary files of KenLM: every figure as KenLM has it; what is damaged is said."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from tests.models.kenlm.make import with_blanks
+from tests.support.corpora import toy_text
+
+from gapgram.errors import ModelFileError, TextError, UsageError
+from gapgram.kernels.kenlm_words import hash_word
+from gapgram.models.kenlm_binary import MAGIC, KenlmModel, read_kenlm_binary
+from gapgram.queries.states import State
+
+FOLDER = Path(__file__).parent / "kenlm"
+NAMES = sorted(path.stem for path in FOLDER.glob("*.bin"))
+HAVE_WORDS = [name for name in NAMES if "no-words" not in name]
+
+
+class Expected(NamedTuple):
+    word: str
+    log10_prob: float
+    length: int
+    unknown: bool
+    state_words: int
+
+
+def opened(name: str) -> KenlmModel:
+    return read_kenlm_binary(FOLDER / f"{name}.bin")
+
+
+def expected(name: str) -> list[list[Expected]]:
+    """What KenLM says of each sentence."""
+    sentences: dict[str, list[Expected]] = {}
+    for line in (FOLDER / f"{name}.tsv").read_text().splitlines():
+        number, word, score, length, unknown, kept = line.split("\t")
+        row = Expected(word, float(score), int(length), unknown == "1", int(kept))
+        sentences.setdefault(number, []).append(row)
+    return list(sentences.values())
+
+
+def words_of(sentence: list[Expected]) -> list[str]:
+    return [row.word for row in sentence[:-1]]
+
+
+def changed(tmp_path: Path, name: str, at: int, data: bytes) -> Path:
+    """A copy of a file with other bytes somewhere."""
+    path, whole = tmp_path / f"{name}.bin", bytearray((FOLDER / f"{name}.bin").read_bytes())
+    whole[at : at + len(data)] = data
+    path.write_bytes(whole)
+    return path
+
+
+def test_there_is_a_file_of_each_kind() -> None:
+    kinds = {opened(name).kind for name in NAMES}
+    assert kinds == {
+        "probing", "probing,rest", "trie", "trie,q=4,b=3", "trie,a=22", "trie,q=3,b=3,a=22", "trie,q=3,b=3,a=0"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scores_and_lengths_are_those_of_kenlm(name: str) -> None:
+    model = opened(name)
+    for sentence in expected(name):
+        ids, begins = model.sequences([words_of(sentence)], True, True)
+        scores, lengths = model.located(ids, begins)
+        assert scores[1:].tolist() == [row.log10_prob for row in sentence]
+        assert lengths[1:].tolist() == [row.length for row in sentence]
+        assert model.score_words(words_of(sentence)).tolist() == scores[1:].tolist()
+        assert (ids[1:-1] == 0).tolist() == [row.unknown for row in sentence[:-1]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_steps_and_states_are_those_of_kenlm(name: str) -> None:
+    model = opened(name)
+    for sentence in expected(name):
+        state = model.begin_sentence()
+        for row in sentence:
+            score, length, after = model.extend_with_length(state, row.word)
+            many, (also_after,) = model.extend_many([state], [row.word])
+            assert (score, length, len(after.key) // 8) == (row.log10_prob, row.length, row.state_words)
+            assert many[0] == score
+            assert also_after == after
+            state = after
+
+
+def test_states_are_equal_where_no_later_word_can_tell() -> None:
+    model = opened("trie")
+    after = {model.extend(model.extend(model.begin_sentence(), word)[1], "</s>")[1] for word in ("w1", "w2", "nothing")}
+    assert after == {model.null_context()}
+
+
+def test_many_sentences_score_as_each_alone_on_any_number_of_threads() -> None:
+    model, sentences = opened("probing"), toy_text(3000, seed=33, vocabulary=70)
+    together = model.score_many(sentences, threads=2)
+    assert together.tolist() == model.score_many(sentences, threads=1).tolist()
+    assert together[17] == model.score(sentences[17])
+    assert model.score("w1 w2", bos=False, eos=False) == pytest.approx(sum(model.score_words("w1 w2", False, False)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_distribution_holds_the_score_of_each_word(name: str) -> None:
+    model = opened(name)
+    for context in ("<s> w1", "w2 w1 w4 w3", "", "c a"):
+        found = model.distribution(context)
+        assert found[1] == 0.0
+        for word in ("w1", "w20", "c", "nothing", "</s>"):
+            score = model.log10_prob(word, context)
+            assert np.log10(found[model.vocabulary.id(word)]) == pytest.approx(score, abs=1e-6)
+
+
+def test_distributions_sum_to_one() -> None:
+    for name in ("probing", "trie", "trie-a22"):
+        assert opened(name).distribution("<s> w1").sum() == pytest.approx(1.0, abs=1e-5)
+
+
+def test_most_probable_words_are_predicted() -> None:
+    model = opened("trie")
+    best, second = model.predict("w1 w2", 2)
+    assert best.probability == pytest.approx(model.distribution("w1 w2")[3:].max())
+    assert best.probability >= second.probability
+    assert all(p.word.startswith("w3") for p in model.predict("w1", 5, prefix="w3"))
+
+
+@pytest.mark.parametrize("name", HAVE_WORDS)
+def test_words_and_ids_belong_together(name: str) -> None:
+    vocabulary = opened(name).vocabulary
+    words = list(vocabulary)
+    assert words[:3] == ["<unk>", "<s>", "</s>"]
+    assert len(words) == len(vocabulary) == len(set(words))
+    assert [vocabulary.id(word) for word in words] == list(range(len(words)))
+    assert "nothing" not in vocabulary
+    with pytest.raises(IndexError):
+        vocabulary[len(vocabulary)]
+
+
+def test_files_of_both_kinds_hold_the_same_words() -> None:
+    assert set(opened("probing").vocabulary) == set(opened("trie-q4").vocabulary)
+    assert len(opened("probing").vocabulary) == 63
+
+
+@pytest.mark.parametrize("name", ["probing-no-words", "trie-no-words"])
+def test_a_file_without_words_says_what_it_cannot_do(name: str) -> None:
+    model = opened(name)
+    assert model.perplexity(sentences=["w1 w2", "nothing"]).unknown_words == 1
+    assert "w1" in model.vocabulary
+    assert model.vocabulary[2] == "</s>"
+    for ask in (lambda: list(model.vocabulary), lambda: model.predict("w1"), lambda: model.vocabulary[5]):
+        with pytest.raises(ModelFileError, match=r"no words, only their hashes .* it scores text, but cannot list"):
+            ask()
+
+
+def test_text_is_encoded_by_the_same_rules_as_everywhere() -> None:
+    model = opened("trie")
+    with pytest.raises(TextError, match="the word <s> is the model's own"):
+        model.score("w1 <s> w2")
+    assert model.score("w1 <unk>") == model.score("w1 nothing")
+    skipping = model.perplexity(sentences=["w1 w2"])
+    assert skipping.log10_prob == pytest.approx(model.score("w1 w2"))
+    assert model.perplexity(sentences=["w1", "", "w2"]).empty_lines == 1
+
+
+def test_hashes_are_murmur_hashes() -> None:
+    known = {"": 0, "<s>": 0x00758639BD217E70, "</s>": 0x6BE0737DF1F76C0A, "<unk>": 0xEA91E7561F5B392B}
+    known |= {"w1": 0x728ECDAAF3316CB4, "Straßenbahnhaltestelle": 0xF2822F30581B7B24}
+    for word, expected_hash in known.items():
+        text = np.frombuffer(word.encode(), np.uint8)
+        assert int(hash_word(text, 0, text.size)) == expected_hash, word
+
+
+def test_a_model_is_pickled_by_its_path() -> None:
+    model = opened("probing")
+    assert len(pickle.dumps(model)) < 300
+    again = pickle.loads(pickle.dumps(model))
+    assert again.path == model.path
+    assert again.score("w1 w2 w3") == model.score("w1 w2 w3")
+
+
+def test_its_signature_names_kind_and_file() -> None:
+    model = opened("trie-q3-a22")
+    assert model.signature.startswith("order:4|model:kenlm|kind:trie,q=3,b=3,a=22|grams:63,")
+    assert model.signature.endswith("|log:10|file:trie-q3-a22.bin")
+    assert repr(model) == f"<KenlmModel {model.signature}>"
+
+
+def test_states_of_other_models_are_refused() -> None:
+    model = opened("probing")
+    for key in (b"abc", bytes(4 * 8), struct.pack("<If", 10**6, 0.0)):
+        with pytest.raises(UsageError, match="the state is that of another model"):
+            model.extend(State(key), "w1")
+        with pytest.raises(UsageError, match="the state is that of another model"):
+            model.extend_many([State(key)], ["w1"])
+
+
+HEADER_FAULTS = {
+    "unfinished": (0, MAGIC + b" incomplete\n", "unfinished: KenLM's build_binary was stopped"),
+    "older": (len(MAGIC) + 16, b"4", "version 4; version 5 is read, as by KenLM itself"),
+    "other machine": (60, b"\xff", "test values are not as on this machine"),
+    "another file": (0, b"x", "not a binary file of KenLM"),
+    "order": (88, b"\x01", "damaged: its order is 1"),
+    "multiplier": (92, struct.pack("<f", float("nan")), "damaged: its hash tables are nan times"),
+    "kind": (96, b"\x06", "of the kind 6; 0 to 5 are known"),
+    "kind version": (104, b"\x02", "kind 0 in version 2; version 0 is read"),
+    "grams": (116, b"\xff" * 8, "18,446,744,073,709,551,615 grams of length 2 are not in"),
+    "more grams": (116, b"\xff\xff\x00", "truncated: .* bytes, at least .* are expected"),
+    "words": (148, struct.pack("<I", 10**6), "it has 1,000,000 words, 1 to 64 are expected"),
+    "words version": (144, b"\x01", "damaged: its table of words has version 1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", HEADER_FAULTS)
+def test_a_wrong_header_is_said(fault: str, tmp_path: Path) -> None:
+    at, data, message = HEADER_FAULTS[fault]
+    with pytest.raises(ModelFileError, match=message):
+        read_kenlm_binary(changed(tmp_path, "probing", at, data))
+
+
+def test_wrong_parts_of_a_trie_are_said(tmp_path: Path) -> None:
+    words = 144 + 8 + 8 * 63  # where the header, its hashes and their number end
+    for name, at, data, message in (
+        ("trie", 144, b"\xff\xff", "it has 65,536 words, 1 to 63 are expected"),
+        ("trie-q4", words, b"\x03", "its quantised figures have version 3"),
+        ("trie-q4", words + 1, b"\x1a", "its figures are quantised to 26 and 3 bits"),
+        ("trie-a22", words + 16 * 65, b"\x01", "its compressed pointers have version 1"),
+    ):
+        with pytest.raises(ModelFileError, match=message):
+            read_kenlm_binary(changed(tmp_path, name, at, data))
+
+
+def test_wrong_places_are_said_when_they_are_met(tmp_path: Path) -> None:
+    first_word = 144 + 8 + 8 * 63
+    for data, at in ((b"\xff" * 8, first_word + 8), (struct.pack("<f", float("nan")), first_word)):
+        model = read_kenlm_binary(changed(tmp_path, "trie", at, data))  # of <unk>
+        asked = (
+            lambda model=model: model.score("nothing"),
+            lambda model=model: model.extend(model.begin_sentence(), "nothing"),
+            lambda model=model: model.extend_many([model.begin_sentence()], ["nothing"]),
+            lambda model=model: model.distribution("<s>"),
+        )
+        for ask in asked:
+            with pytest.raises(ModelFileError, match="a gram points outside its table or has a figure"):
+                ask()
+
+
+def test_a_wrong_table_of_words_is_said(tmp_path: Path) -> None:
+    hashes, entries = 136, 4  # where they begin, and how many there are
+    with pytest.raises(ModelFileError, match="no end, or one place for two words"):
+        read_kenlm_binary(changed(tmp_path, "probing-no-start", hashes, b"\xff" * 12 * entries))
+    data = bytearray((FOLDER / "probing-no-start.bin").read_bytes())
+    for entry in range(entries):
+        data[hashes + 12 * entry + 11] = 1  # the uppermost byte of an id
+    (tmp_path / "ids.bin").write_bytes(data)
+    model = read_kenlm_binary(tmp_path / "ids.bin")
+    for ask in (model.score, model.vocabulary.id):
+        with pytest.raises(ModelFileError, match="a word without a place"):
+            ask("a")
+
+
+def test_wrong_words_are_said(tmp_path: Path) -> None:
+    size = (FOLDER / "trie.bin").stat().st_size
+    with pytest.raises(ModelFileError, match="its list of words does not fit its table of hashes"):
+        list(read_kenlm_binary(changed(tmp_path, "trie", size - 3, b"?")).vocabulary)
+    with pytest.raises(ModelFileError, match="its list of words does not begin with <unk>"):
+        read_kenlm_binary(changed(tmp_path, "trie", (FOLDER / "trie.bin").read_bytes().index(b"<unk>"), b"!"))
+
+
+def test_files_that_are_none_are_said(tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.touch()
+    for path, message in ((empty, "an empty file"), (tmp_path, "a folder"), (tmp_path / "gone", "no such file")):
+        with pytest.raises(ModelFileError, match=message):
+            read_kenlm_binary(path)
+    short = tmp_path / "short"
+    for size in (60, 100, 120):
+        short.write_bytes((FOLDER / "trie.bin").read_bytes()[:size])
+        with pytest.raises(ModelFileError, match=f"truncated: {size} bytes, at least"):
+            read_kenlm_binary(short)
+
+
+INTERPRETED = [
+    "probing-no-start", "probing-order-2", "trie-no-start", "trie-order-2", "trie-q3-a22", "trie-blanks-a22"
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("interpreted", "mutants", "names"), [(False, 120, NAMES), (True, 20, INTERPRETED)])
+def test_damaged_files_give_numbers_or_errors(interpreted: bool, mutants: int, names: list[str]) -> None:
+    """In a process of its own, since what is looked for may end it; as plain Python places outside are errors."""
+    run = subprocess.run(
+        [sys.executable, FOLDER / "fuzz.py", str(mutants), "1", *(str(FOLDER / f"{name}.bin") for name in names)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "NUMBA_DISABLE_JIT": str(int(interpreted))},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr[-2000:]
+    assert len(run.stdout.splitlines()) == len(names)
+
+
+@pytest.fixture(scope="module")
+def fresh_arpa(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of another text than the stored ones, with blanks."""
+    path = tmp_path_factory.mktemp("kenlm") / "fresh.arpa"
+    text = "\n".join([*toy_text(700, seed=34, vocabulary=400), ""]).encode()
+    command = [program("lmplz"), "-o", "5", "--discount_fallback"]
+    made = subprocess.run(command, input=text, capture_output=True, check=True)
+    path.write_text(with_blanks(made.stdout.decode()))
+    return path
+
+
+def program(name: str) -> str:
+    found = shutil.which(name, path=os.pathsep.join([os.environ.get("KENLM_BIN", ""), os.environ.get("PATH", "")]))
+    if found is None:
+        pytest.skip(f"KenLM's {name} is neither on PATH nor in the folder that KENLM_BIN names")
+    return found
+
+
+@pytest.mark.parametrize(
+    "arguments", ["probing", "-p 1.9 probing", "trie", "-q 6 trie", "-q 9 -b 4 -a 5 trie", "-a 64 trie"]
+)
+def test_fresh_files_score_as_with_kenlm(arguments: str, fresh_arpa: Path, tmp_path: Path) -> None:
+    kenlm = pytest.importorskip("kenlm")
+    path = tmp_path / "fresh.bin"
+    subprocess.run([program("build_binary"), *arguments.split(), fresh_arpa, path], check=True, capture_output=True)
+    theirs, ours = kenlm.Model(str(path)), read_kenlm_binary(path)
+    for sentence in toy_text(300, seed=35, vocabulary=440):
+        ids, begins = ours.sequences([sentence], True, True)
+        scores, lengths = ours.located(ids, begins)
+        found = [(score, length) for score, length, _ in theirs.full_scores(sentence)]
+        assert list(zip(scores[1:].tolist(), lengths[1:].tolist(), strict=True)) == found
