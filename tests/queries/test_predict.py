@@ -76,8 +76,7 @@ def test_the_search_itself_answers_and_reads_few_words(made: dict[str, Model]) -
     model = made["learned"]
     blocks = np.zeros(topk.n_blocks(model.arrays.tables.places), np.int64)
     for context in contexts_of(toy_text(20, seed=6, vocabulary=1000)):
-        ids = np.append(model.context_ids(context), np.int32(0))
-        words, _, whole = topk.most_probable(ids, model.order, model.uniform, model.arrays, blocks, 3, False)
+        words, _, whole = topk.most_probable(model.context_ids(context), model.arrays, blocks, 3, False)
         assert whole
         assert 3 <= words.size < len(model.vocabulary) / 2
 
@@ -86,9 +85,8 @@ def test_a_search_for_more_words_than_it_may_find_says_so() -> None:
     lines = [f"w{i}" for i in range(3000)]
     model = trained(lines, order=2, model="mkn")
     assert pairs(Predictor(model).predict([], 3)) == sorted_words(model, [])[:3]
-    ids = np.zeros(1, np.int32)
     blocks = np.zeros(topk.n_blocks(model.arrays.tables.places), np.int64)
-    assert not topk.most_probable(ids, 2, model.uniform, model.arrays, blocks, 3, False)[2]
+    assert not topk.most_probable(np.empty(0, np.int32), model.arrays, blocks, 3, False)[2]
 
 
 def test_discounts_that_reorder_small_counts_do_not_hide_a_word() -> None:

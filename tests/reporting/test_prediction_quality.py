@@ -56,7 +56,7 @@ def test_figures_equal_those_of_a_plain_keyboard(made: dict[str, Model], name: s
 
 
 def test_letters_are_counted_not_bytes() -> None:
-    """ä is two bytes: three rivals share it, one shares äh."""
+    """ä is two bytes: three words that outrank it share it, one shares äh."""
     assert word_tally(np.array([0, 0, 2, 1, 0]), "äh".encode() + b"e").keystrokes == 3
 
 

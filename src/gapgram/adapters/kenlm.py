@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.arrays import Ids, Integers
-from gapgram.kernels.shares import locate_one
+from gapgram.kernels.lookup import locate_all
 from gapgram.kernels.special_words import END_ID, START_ID
 from gapgram.models.backoff import BackoffModel
 from gapgram.models.mixture import Mixture, Part
@@ -162,7 +162,7 @@ def gram_lengths(model: Part, ids: Ids) -> Integers:
     if isinstance(model, BackoffModel):
         return model.located(ids, np.array([0, ids.size]))[1]
     if isinstance(model, GapgramModel):
-        entries = locate_one(ids, model.order, model.arrays)[0]
+        entries = locate_all(ids, model.order, model.arrays.tables).entries
         spans = np.maximum(model.stepper.plan.spans, 1)
         longest: Integers = np.where(entries >= 0, spans[:, None], 1).max(axis=0)
         return longest

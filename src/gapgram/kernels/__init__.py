@@ -1,18 +1,33 @@
 """The only home of compiled code: arrays in, arrays out; nothing here prints or reads the environment.
 
-    words       bytes to word ids
-    sorting     positions into groups of equal grams
-    tables      groups to gram and context tables
-    lookup      grams of a text found in the tables, and their probabilities
-    gate        what learned weights look at
-    fitting     weights from text
-    clustering  words into classes of like neighbours
-    topk        the most probable next words
-    rivals      the rank of a word among all
-    backoff     probabilities of models read from ARPA files
-    sentences   lines of text to scores in one go
-    mixing      probabilities of several models added up
-    stepping    one word after another, from state to state
+    words           bytes to word ids
+    word_order      the order of the words of a vocabulary
+    sorting         positions into groups of equal grams
+    tables          the tables of grams and contexts: what they are, made and read
+    compact_read    the compact layout of the tables, read
+    compact_write   and written
+    read_tables     tables taken apart, many grams at a time
+    bits            numbers of any width
+    prefetch        asking for memory before it is read
+    lookup          grams of a text found in the tables
+    model_arrays    a model as kernels take it
+    gate            what learned weights look at, and what they make of it
+    exponentials    many at once
+    shares          what each pattern decides of a prediction
+    scoring         the probability of every word of a text
+    score_text      lines of text to scores in one go
+    stepping        one word after another, from state to state
+    successors      what follows a context, and the distribution that it makes
+    topk            the most probable next words
+    rank            the rank of a word among all
+    fitting         weights from text
+    exchange        words into classes of like neighbours
+    pruning         tables with fewer grams
+    backoff         probabilities of models read from ARPA files
+    mixing          probabilities of several models added up
+    window_codec    windows of text as few bytes
+    special_words   <unk>, <s> and </s>
+    jit             the decorator of every kernel
 
 Kernels are compiled on first use and cached beside the package (or in the user's cache folder). They
 release the interpreter's lock. With NUMBA_DISABLE_JIT=1 they run as plain Python under a debugger.

@@ -21,7 +21,7 @@ import numpy as np
 
 from gapgram.kernels.gate import BUCKETS, context_bucket, word_bucket, word_row
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.lookup import locate
+from gapgram.kernels.lookup import locate, new_found
 
 COUNT, TOTAL, N1, N2, N3 = 0, 1, 2, 3, 4
 
@@ -43,13 +43,11 @@ def sentence_hashes(ids, begins, seed):
 def statistics_of(ids, available, tables):
     """[position, pattern, 5] statistics of all positions of a few sequences."""
     n_patterns = tables.places.shape[0]
-    entries = np.full((n_patterns, ids.size), -1, np.int64)
-    counts = np.zeros((n_patterns, ids.size), np.int64)
-    rows = np.zeros((n_patterns, ids.size), np.int64)
-    locate(ids, available, 0, ids.size, 0, entries, counts, rows, tables)
+    found = new_found(n_patterns, ids.size)
+    locate(ids, available, found, 0, tables)
     out = np.zeros((ids.size, n_patterns, 5), np.int32)
     for p in range(n_patterns):
-        _fill(counts[p], rows[p], tables, 0, ids.size, out, p)
+        _fill(found.counts[p], found.rows[p], tables, 0, ids.size, out, p)
     return out
 
 
@@ -64,15 +62,15 @@ def _fill(counts, rows, tables, begin, end, out, p):
 
 
 @kernel
-def add_statistics(ids, available, begin, end, entries, counts, rows, tables, out, p):
+def add_statistics(ids, available, begin, end, found, tables, out, p):
     """Write the statistics of positions begin … end-1 under pattern p alone into `out`, as `statistics_of` gives them.
 
-    tables: of two patterns, the empty one and p. The first two rows of `entries`, `counts` and `rows` are theirs; row
-    2 + p of `entries` receives the numbers of the grams. `tables` names the tail and the parts of p by such rows.
+    tables: of two patterns, the empty one and p. The first two rows of each array of `found` are theirs; row 2 + p of
+    its entries receives the numbers of the grams. `tables` names the tail and the parts of p by such rows.
     """
-    locate(ids, available, begin, end, begin, entries, counts, rows, tables)
-    entries[2 + p, begin:end] = entries[1, begin:end]
-    _fill(counts[1], rows[1], tables, begin, end, out, p)
+    locate(ids[begin:end], available[begin:end], found, begin, tables)
+    found.entries[2 + p, begin:end] = found.entries[1, begin:end]
+    _fill(found.counts[1], found.rows[1], tables, begin, end, out, p)
 
 
 @kernel

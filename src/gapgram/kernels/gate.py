@@ -13,7 +13,9 @@ import math
 
 import numpy as np
 
+from gapgram.kernels.exponentials import exponentials
 from gapgram.kernels.jit import kernel
+from gapgram.kernels.model_arrays import BUCKET, order_of
 
 BUCKETS = 64
 _LEVELS, _SPREADS = 21, 3
@@ -59,3 +61,61 @@ def n_gate_rows(n_patterns, order):
 def word_row(n_patterns, order, offset, bucket):
     """The row of the word at an offset."""
     return n_patterns * BUCKETS + order + (offset - 1) * WORD_BUCKETS + bucket
+
+
+@kernel
+def add_logits(table, features, n_features, logits):
+    """Add to the logits of all patterns the rows of one position's features, in their order.
+
+    table: the gate table, flat. features: each the row of the table times the number of patterns.
+    """
+    whole = logits.size - logits.size % 4
+    for q in range(0, whole, 4):  # four sums at a time stay in registers
+        a, b, c, d = logits[q], logits[q + 1], logits[q + 2], logits[q + 3]
+        for f in range(n_features):
+            at = np.uint64(features[f] + q)
+            a += table[at]
+            b += table[at + np.uint64(1)]
+            c += table[at + np.uint64(2)]
+            d += table[at + np.uint64(3)]
+        logits[q], logits[q + 1], logits[q + 2], logits[q + 3] = a, b, c, d
+    for q in range(whole, logits.size):
+        a = logits[q]
+        for f in range(n_features):
+            a += table[np.uint64(features[f] + q)]
+        logits[q] = a
+
+
+@kernel
+def gate_weights(positions, rows, model):
+    """float64 [position, pattern]: by what the gate multiplies the weight of each pattern; 1 without a gate.
+
+    rows: [pattern, column] of the contexts, as `kernels.lookup.Found` has them.
+    """
+    available, n_patterns = positions.available, rows.shape[0]
+    n, order, table = available.size, order_of(model), model.gate_table.reshape(-1)
+    if table.size == 0:
+        return np.ones((n, n_patterns))
+    row_values, start_base, starts = model.row_values, model.start_base, model.starts
+    own_features = np.empty((n, n_patterns), np.int32)
+    for p in range(n_patterns):
+        for i in range(n):
+            row = rows[p, positions.column + i]
+            own_features[i, p] = p * BUCKETS + int(row_values[np.uint64(max(row, 0)), BUCKET])
+    logits = np.zeros((n, n_patterns))
+    features = np.empty(n_patterns + order + 1, np.int64)
+    for i in range(n):
+        features[0] = (n_patterns * BUCKETS + available[i]) * n_patterns
+        n_features = 1
+        for s in range(start_base[available[i]], start_base[available[i] + 1]):
+            features[n_features] = own_features[i, np.uint64(starts[s])] * n_patterns
+            n_features += 1
+        last = positions.first + i * positions.step
+        for k in range(1, available[i] + 1):
+            row = word_row(n_patterns, order, k, word_bucket(positions.ids[last - k]))
+            features[n_features] = row * n_patterns
+            n_features += 1
+        add_logits(table, features, n_features, logits[i])
+    weights = np.empty((n, n_patterns))
+    exponentials(logits.reshape(-1), weights.reshape(-1))
+    return weights

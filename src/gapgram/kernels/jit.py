@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,11 @@ def entry(compiled: Callable[..., Any], *arguments: object) -> Callable[..., Any
     types = tuple(numba.typeof(argument) for argument in arguments)
     compiled.compile(types)  # type: ignore[attr-defined]
     return compiled.overloads[types].entry_point  # type: ignore[attr-defined,no-any-return]
+
+
+def bound_kernel(compiled: Callable[..., Any], examples: Callable[[Any], tuple[object, ...]]) -> Any:
+    """An attribute of a class: the `entry` of a kernel for arguments like the examples that each object gives."""
+    return cached_property(lambda owner: entry(compiled, *examples(owner)))
 
 
 class _OnFirstCompilation(event.Listener):  # type: ignore[misc]

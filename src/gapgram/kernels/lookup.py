@@ -7,6 +7,7 @@ for the memory that the next one will read.
 from __future__ import annotations
 
 import sys
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,6 +38,26 @@ from gapgram.kernels.tables import (
 
 BLOCK = 256  # positions that are looked up together
 _LITTLE = sys.byteorder == "little"
+
+
+class Found(NamedTuple):
+    """What the tables hold of some words of a text, a column a word: int64 [pattern, column] each.
+
+    entries     the number of the pattern's gram that ends with the word; -1 where it was never seen
+    counts      the count of that gram
+    rows        the row of its context; the pattern's row 0 where it was never seen, -1 where the sentence is too short
+    """
+
+    entries: np.ndarray
+    counts: np.ndarray
+    rows: np.ndarray
+
+
+@kernel
+def new_found(n_patterns, n_columns):
+    """A `Found` to be filled by `locate`."""
+    shape = (n_patterns, n_columns)
+    return Found(np.empty(shape, np.int64), np.empty(shape, np.int64), np.empty(shape, np.int64))
 
 
 @kernel
@@ -127,52 +148,50 @@ def _locate_words(ids, p, tables, halves, keys, found, counts, rows):
 
 
 @kernel
-def locate(ids, available, begin, end, at, entries, counts, rows, tables):
-    """Look up, for at most BLOCK positions begin … end-1, the gram of every pattern and its context.
+def locate(words, available, found, at, tables):
+    """Look up, for at most BLOCK words one after the other, the gram of every pattern and its context.
 
-    Writes column at+i for position begin+i: `entries` the number of the gram (-1: never seen), `counts`
-    its count, `rows` the row of its context (the pattern's row 0 where it was never seen, -1 where the
-    sentence is too short for the pattern). The columns before `at` hold the positions before `begin`.
-    The tables are never read outside their bounds, whatever a damaged file says.
+    Word i, before which available[i] words are known, fills column at+i of `found`; the columns before `at` hold the
+    entries of the words before these. The tables are never read outside their bounds, whatever a damaged file says.
     """
-    n = end - begin
-    places, parts, grams = tables.places, tables.parts, tables.grams
+    n = words.size
+    places, parts, grams, entries = tables.places, tables.parts, tables.grams, found.entries
     # Of each position the key of its word; of those whose context was seen, one after the other: which they are,
     # the context, where its grams begin, how many there are, its row, and where the word is looked for first.
     room = np.empty((7, n + 1), np.int64)
-    keys, seen, chosen, low, spread, own_rows, guess = room[0], room[1], room[2], room[3], room[4], room[5], room[6]
-    known = available[begin:end]
+    keys, seen, chosen, low, spread, context_rows, guess = room[0], room[1], room[2], room[3], room[4], room[5], room[6]
     halves, halved = grams.view(np.uint32), tables.contexts.size > 0 and _LITTLE  # the fast layout has grams of 32 bits
     root = 0
     for p in range(places.shape[0]):
-        found, own_counts, found_rows = entries[p, at : at + n], counts[p, at : at + n], rows[p, at : at + n]
+        own, own_counts = entries[p, at : at + n], found.counts[p, at : at + n]
+        own_rows = found.rows[p, at : at + n]
         if places[p, REACH] == 0:
             root = p
             if halved:
-                _locate_words(ids[begin:end], p, tables, halves, keys, found, own_counts, found_rows)
+                _locate_words(words, p, tables, halves, keys, own, own_counts, own_rows)
             else:
-                _locate_words(ids[begin:end], p, tables, None, keys, found, own_counts, found_rows)
+                _locate_words(words, p, tables, None, keys, own, own_counts, own_rows)
             continue
         place = places[p]
         tail, distance, reach, last_context = place[TAIL], place[NEAREST], place[REACH], place[N_CONTEXTS] - 1
         row_at, last_row = place[FIRST_ROW], place[FIRST_ROW] + place[N_ROWS] - 1
         bit, width, key_bits = place[GRAM_BIT], place[WIDTH], place[KEY_BITS]
         for i in range(n):
-            found[i] = -1
+            own[i] = -1
             own_counts[i] = 0
-            found_rows[i] = row_at if known[i] >= reach else -1
+            own_rows[i] = row_at if available[i] >= reach else -1
         n_seen = 0
         for i in range(n):
             context = min(entries[tail, np.uint64(max(at + i - distance, 0))], last_context)
             seen[n_seen] = i
             chosen[n_seen] = context
-            n_seen += known[i] >= reach and context >= 0
+            n_seen += available[i] >= reach and context >= 0
         if tables.contexts.size > 0:
-            read_contexts(tables.contexts, place, chosen, n_seen, low, spread, own_rows)
+            read_contexts(tables.contexts, place, chosen, n_seen, low, spread, context_rows)
         else:
             packed_contexts(
                 tables.packed, tables.packed_places[p], grams, bit, width, place[CODE_BITS], place[N_GRAMS],
-                place[N_CONTEXTS], chosen, n_seen, low, spread, own_rows,
+                place[N_CONTEXTS], chosen, n_seen, low, spread, context_rows,
             )  # fmt: skip
         for k in range(parts.shape[1]):
             part = parts[p, k]
@@ -183,7 +202,7 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
         n_searched = 0
         for j in range(n_seen):
             i, grams_of = seen[j], spread[j]
-            found_rows[np.uint64(i)] = min(row_at + own_rows[j], last_row)
+            own_rows[np.uint64(i)] = min(row_at + context_rows[j], last_row)
             seen[n_searched] = i
             low[n_searched] = low[j]
             spread[n_searched] = grams_of
@@ -191,15 +210,17 @@ def locate(ids, available, begin, end, at, entries, counts, rows, tables):
             prefetch(grams, (bit + guess[n_searched] * width) >> 6)
             n_searched += grams_of > 0
         if halved:
-            largest = _search(grams, halves, place, keys, seen, low, spread, guess, n_searched, found, own_counts)
+            largest = _search(grams, halves, place, keys, seen, low, spread, guess, n_searched, own, own_counts)
         else:
-            largest = _search(grams, None, place, keys, seen, low, spread, guess, n_searched, found, own_counts)
+            largest = _search(grams, None, place, keys, seen, low, spread, guess, n_searched, own, own_counts)
         listed = first_listed(tables, (np.int64(1) << place[CODE_BITS]) - 1)
         if largest >= listed:
-            _fill_in_counts(tables, p, listed, found, own_counts)
+            _fill_in_counts(tables, p, listed, own, own_counts)
 
 
 @kernel
-def locate_few(ids, order, entries, counts, rows, tables):
-    """`locate` for one short sequence from its first word on."""
-    locate(ids, availability(ids, np.array([0, ids.size]), order), 0, ids.size, 0, entries, counts, rows, tables)
+def locate_all(words, order, tables):
+    """`locate` for the words of one short sequence, from its first on."""
+    found = new_found(tables.places.shape[0], words.size)
+    locate(words, availability(words, np.array([0, words.size]), order), found, 0, tables)
+    return found

@@ -4,7 +4,7 @@
     discounts                   [pattern, 4]: what is taken from a count of 0, 1, 2, 3 or more
     row_values                  [row, 4]: of a context with these statistics the SCALE that turns a
                                 discounted count into a probability, the BACKOFF probability g, the
-                                WEIGHT among its rivals, and its BUCKET in the gate table
+                                WEIGHT among the other patterns, and its BUCKET in the gate table
     edge_base, edge_to, edge_weight    the patterns each pattern falls back on, and its leaning to each
     start_base, starts          for 0 … n-1 words available: the patterns a prediction starts from
     gate_table                  [feature, pattern]: logits that add up (`kernels.gate`); may be empty
@@ -25,7 +25,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from gapgram.kernels.tables import Tables
+from gapgram.kernels.jit import kernel
+from gapgram.kernels.tables import N_GRAMS, Tables
 
 SCALE, BACKOFF, WEIGHT, BUCKET = 0, 1, 2, 3  # columns of `row_values`
 
@@ -47,12 +48,37 @@ class ModelArrays(NamedTuple):
     member_base: np.ndarray
 
 
+@kernel
+def order_of(model):
+    """The order of a model: a prediction sees at most order - 1 earlier words."""
+    return model.start_base.size - 1
+
+
+@kernel
+def uniform_of(model):
+    """The probability of a word when nothing is known: one in the vocabulary, where `<s>` is never predicted."""
+    return 1.0 / (model.tables.places[0, N_GRAMS] - 1)
+
+
+class Positions(NamedTuple):
+    """Positions of which probabilities are asked.
+
+    ids, first, step    the word of position i is ids[first + i * step], the word k before it ids[first + i * step - k]
+    available           int16 [position]: how many words before it are known
+    column              the column of position 0 in a `kernels.lookup.Found`; the others follow
+    """
+
+    ids: np.ndarray
+    first: int
+    step: int
+    available: np.ndarray
+    column: int
+
+
 class HasArrays(Protocol):
-    """What kernels need of a model: its arrays, the words of a gram, and the chance of a word under no pattern."""
+    """What kernels need of a model."""
 
     @property
     def order(self) -> int: ...
-    @property
-    def uniform(self) -> float: ...
     @property
     def arrays(self) -> ModelArrays: ...

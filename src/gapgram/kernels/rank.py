@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.shares import distribution
 from gapgram.kernels.special_words import END_ID
+from gapgram.kernels.successors import distribution
 from gapgram.kernels.topk import at_least
 
 
@@ -21,22 +21,23 @@ def _shared_bytes(a, b, pool, offsets):
 
 
 @kernel
-def rivals(ids, order, uniform, model, block_counts, pool, offsets):
-    """How many words are predicted before the last of `ids`, by the number of first bytes they share with it.
+def outranking(context, word, model, block_counts, pool, offsets):
+    """How many words outrank a word after a context, by the number of first bytes that they share with it.
 
-    Of equally probable words the smaller id goes first; special words are not counted.
+    Of equally probable words the smaller id goes first; special words are not counted. The rank of the word is the sum
+    of all and one more.
     """
-    word = np.int64(ids[-1])
-    words, found, whole = at_least(ids, order, uniform, model, block_counts, word, False)
+    words, probabilities, whole = at_least(context, word, model, block_counts, False)
     if not whole:
-        found = distribution(ids, order, uniform, model)
-        words = np.arange(found.size)
+        probabilities = distribution(context, model)
+        words = np.arange(probabilities.size)
     own = 0.0
     for i in range(words.size):
         if words[i] == word:
-            own = found[i]
+            own = probabilities[i]
     out = np.zeros(offsets[word + 1] - offsets[word] + 1, np.int64)
     for i in range(words.size):
-        if words[i] > END_ID and (found[i] > own or (found[i] == own and words[i] < word)):
+        ahead = probabilities[i] > own or (probabilities[i] == own and words[i] < word)
+        if ahead and words[i] > END_ID:
             out[_shared_bytes(word, words[i], pool, offsets)] += 1
     return out

@@ -6,13 +6,14 @@ import numpy as np
 
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.lookup import availability
+from gapgram.kernels.model_arrays import order_of
 from gapgram.kernels.scoring import score_positions, sum_sequences
 from gapgram.kernels.special_words import END_ID, START_ID
 from gapgram.kernels.words import encode_lines
 
 
 @kernel
-def score_lines(text, special, bos, eos, slots, pool, offsets, order, uniform, model):
+def score_lines(text, special, bos, eos, slots, pool, offsets, model):
     """Score every line of a text; lines without words too. Every line ends in a newline.
 
     Returns (why `encode_lines` stopped, where, log10 of the probability of each position, where lines begin,
@@ -37,5 +38,5 @@ def score_lines(text, special, bos, eos, slots, pool, offsets, order, uniform, m
     kept = begins[lines]
     scores = np.empty(kept)
     if kept > 0:
-        score_positions(ids[:kept], availability(ids[:kept], begins, order), uniform, model, scores)
+        score_positions(ids[:kept], availability(ids[:kept], begins, order_of(model)), model, scores)
     return status, stopped, scores, begins, sum_sequences(scores, begins)

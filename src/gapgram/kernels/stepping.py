@@ -20,8 +20,9 @@ import numpy as np
 
 from gapgram.kernels.gate import FREQUENT_WORDS
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.lookup import locate, locate_few
-from gapgram.kernels.scoring import chances
+from gapgram.kernels.lookup import locate, new_found
+from gapgram.kernels.model_arrays import Positions, order_of
+from gapgram.kernels.scoring import probabilities
 from gapgram.kernels.tables import N_CONTEXTS, REACH, context_at
 
 
@@ -89,7 +90,7 @@ def _next_keys(keys, words, entries, at, plan, order, tables, out):
 
 
 @kernel
-def extend(keys, words, stride, plan, order, uniform, model, out, scores, lengths):
+def extend(keys, words, stride, plan, model, out, scores, lengths):
     """Score one word after each of at most `stride` states.
 
     Row i of `out` receives the key after words[i], scores[i] log10 of the word's probability (the bits that
@@ -98,11 +99,11 @@ def extend(keys, words, stride, plan, order, uniform, model, out, scores, length
     The tables of `model` are those of the model with every distance multiplied by `stride`: so `locate`, which
     looks d columns back for what was d words ago, finds that of all states side by side.
     """
-    n, n_patterns, at = words.size, model.discounts.shape[0], (order - 1) * stride
+    n, n_patterns, order = words.size, model.discounts.shape[0], order_of(model)
     slots, spans, base = plan.slots, plan.spans, order if plan.gated else 1
-    entries = np.empty((n_patterns, at + n), np.int64)
-    counts = np.empty((n_patterns, at + n), np.int64)
-    rows = np.empty((n_patterns, at + n), np.int64)
+    at = (order - 1) * stride
+    found = new_found(n_patterns, at + n)
+    entries = found.entries
     available = np.empty(n, np.int16)
     for i in range(n):
         available[i] = min(max(keys[i, 0], 0), order - 1)
@@ -110,15 +111,15 @@ def extend(keys, words, stride, plan, order, uniform, model, out, scores, length
         pattern, first = slots[s, 0], at - slots[s, 1] * stride
         for i in range(n):
             entries[pattern, first + i] = keys[i, base + s]
-    locate(words, available, 0, n, at, entries, counts, rows, model.tables)
+    locate(words, available, found, at, model.tables)
     _next_keys(keys, words, entries, at, plan, order, model.tables, out)
-    heard = np.zeros((n, order), np.int32)
+    ids = np.zeros((n, order), np.int32)
     for i in range(n):
-        heard[i, order - 1] = words[i]
+        ids[i, order - 1] = words[i]
         if plan.gated:
             for k in range(1, order):
-                heard[i, order - 1 - k] = keys[i, k]
-    chances(heard.reshape(-1), order - 1, order, n, at, available, counts, rows, uniform, model, scores)
+                ids[i, order - 1 - k] = keys[i, k]
+    probabilities(Positions(ids.reshape(-1), order - 1, order, available, at), found, model, scores)
     for i in range(n):
         scores[i] = math.log10(scores[i])
         lengths[i] = 1
@@ -128,25 +129,11 @@ def extend(keys, words, stride, plan, order, uniform, model, out, scores, length
 
 
 @kernel
-def extend_one(key, word, plan, order, uniform, model, out):
+def extend_one(key, word, plan, model, out):
     """`extend` for one state whose key comes as bytes: (log10 probability, length of the longest gram)."""
     keys = np.frombuffer(key, out.dtype).reshape(1, -1)
     scores = np.empty(1)
     lengths = np.empty(1, np.int64)
     words = np.full(1, word, np.int32)
-    extend(keys, words, 1, plan, order, uniform, model, out.reshape(1, -1), scores, lengths)
+    extend(keys, words, 1, plan, model, out.reshape(1, -1), scores, lengths)
     return scores[0], lengths[0]
-
-
-@kernel
-def score_last(ids, order, uniform, model):
-    """log10 of the probability of the last of some words; the number `score_positions` has for it."""
-    n_patterns = model.discounts.shape[0]
-    entries = np.full((n_patterns, ids.size), -1, np.int64)
-    counts = np.zeros((n_patterns, ids.size), np.int64)
-    rows = np.zeros((n_patterns, ids.size), np.int64)
-    locate_few(ids, order, entries, counts, rows, model.tables)
-    last, found = ids.size - 1, np.empty(1)
-    available = np.full(1, min(last, order - 1), np.int16)
-    chances(ids, last, 1, 1, last, available, counts, rows, uniform, model, found)
-    return math.log10(found[0])

@@ -14,21 +14,18 @@ same numbers. A block whose largest count gives too small a term is not read aga
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from gapgram.kernels.bits import read_bits
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.shares import class_masses, class_term, successors
 from gapgram.kernels.special_words import END_ID, START_ID
+from gapgram.kernels.successors import class_term, successors
 from gapgram.kernels.tables import (
     CODE_BITS,
     FIRST_GRAM,
     GRAM_BIT,
     KEY_BITS,
     N_GRAMS,
-    OF_CLASSES,
     WIDTH,
     key_of,
     word_and_count,
@@ -90,27 +87,6 @@ def _largest_count(tables, p, first, last, block_counts):
     return largest
 
 
-class Lists(NamedTuple):
-    """The lists of all patterns of words (`kernels.shares.successors`), and what each class gets (`class_masses`)."""
-
-    begin: np.ndarray
-    end: np.ndarray
-    scale: np.ndarray
-    floor: float
-    masses: np.ndarray
-
-
-@kernel
-def lists_of(ids, order, uniform, model):
-    """The lists at the place of the last of `ids`; those of patterns of classes are empty."""
-    begin, end, scale, floor = successors(ids, order, uniform, model)
-    masses = class_masses(begin, end, scale, model)
-    for p in range(begin.size):
-        if model.tables.places[p, OF_CLASSES]:
-            end[p] = begin[p]
-    return Lists(begin, end, scale, floor, masses)
-
-
 @kernel
 def _largest_terms(lists, model, block_counts):
     """A bound of the terms of each list; the last is that of the classes."""
@@ -124,8 +100,8 @@ def _largest_terms(lists, model, block_counts):
                 first, last = _part(begin, end, block)
                 count = max(count, _largest_count(model.tables, p, first, last, block_counts))
         largest[p] = lists.scale[p] * _most(count, model.discounts, p)
-    for c in range(lists.masses.size):
-        largest[n] = max(largest[n], _first_term(c, lists.masses, model))
+    for c in range(lists.class_masses.size):
+        largest[n] = max(largest[n], _first_term(c, lists.class_masses, model))
     return largest
 
 
@@ -179,11 +155,11 @@ def _collect(lists, cuts, model, block_counts, special, limit):
                     n += 1
             if n > limit:
                 return found[:n]
-    for c in range(lists.masses.size):
-        if _first_term(c, lists.masses, model) >= cuts[n_lists]:
+    for c in range(lists.class_masses.size):
+        if _first_term(c, lists.class_masses, model) >= cuts[n_lists]:
             for i in range(model.member_base[c], model.member_base[c + 1]):
                 word = np.int64(model.members[i])
-                if class_term(word, lists.masses, model) < cuts[n_lists]:
+                if class_term(word, lists.class_masses, model) < cuts[n_lists]:
                     break
                 if _may(word, special):
                     found = _with_room(found, n, 1)
@@ -244,8 +220,8 @@ def probabilities(words, lists, model):
                     count = _count_in(tables, p, begin, end, words[i])
                 if count > 0:
                     out[i] += scale * (count - discounts[p, min(count, 3)])
-    for i in range(words.size if lists.masses.size > 0 else 0):
-        out[i] += class_term(words[i], lists.masses, model)
+    for i in range(words.size if lists.class_masses.size > 0 else 0):
+        out[i] += class_term(words[i], lists.class_masses, model)
     return out
 
 
@@ -266,22 +242,22 @@ def _at_least(least, lists, largest, model, block_counts, special):
 
 
 @kernel
-def at_least(ids, order, uniform, model, block_counts, word, special):
-    """(words, probabilities, whole): every word at least as probable as `word`, and some others."""
-    lists = lists_of(ids, order, uniform, model)
+def at_least(context, word, model, block_counts, special):
+    """(words, probabilities, whole): every word at least as probable after a context as `word`, and some others."""
+    lists = successors(context, model)
     largest = _largest_terms(lists, model, block_counts)
     least = probabilities(np.array([word]), lists, model)[0]
     return _at_least(least, lists, largest, model, block_counts, special)
 
 
 @kernel
-def most_probable(ids, order, uniform, model, block_counts, k, special):
-    """(words, probabilities, whole): the k most probable words are among them, if `whole`.
+def most_probable(context, model, block_counts, k, special):
+    """(words, probabilities, whole): the k most probable words after a context are among them, if `whole`.
 
     A guess of the k-th probability is lowered until a set with k words is found; the k-th probability in
     it is a bound for the second search, unless it already reaches the guess.
     """
-    lists = lists_of(ids, order, uniform, model)
+    lists = successors(context, model)
     largest = _largest_terms(lists, model, block_counts)
     budget = 0.5 * largest.max()
     sure = False
@@ -300,13 +276,13 @@ def most_probable(ids, order, uniform, model, block_counts, k, special):
 
 
 @kernel
-def of_range(ids, order, uniform, model, ranks, by_rank, first, last):
-    """The probabilities of the words by_rank[first:last], `ranks` being the inverse of `by_rank`.
+def of_range(context, model, ranks, by_rank, first, last):
+    """The probabilities of the words by_rank[first:last] after a context, `ranks` being the inverse of `by_rank`.
 
     Each list is read through, or searched for every word, whichever is less work.
     """
     tables, discounts = model.tables, model.discounts
-    lists = lists_of(ids, order, uniform, model)
+    lists = successors(context, model)
     begin, end, scale = lists.begin, lists.end, lists.scale
     out = np.full(last - first, lists.floor)
     for p in range(begin.size):
@@ -331,8 +307,8 @@ def of_range(ids, order, uniform, model, ranks, by_rank, first, last):
                     count = _count_in(tables, p, begin[p], end[p], word)
                 if count > 0:
                     out[i] += scale[p] * (count - discounts[p, min(count, 3)])
-    for i in range(last - first if lists.masses.size > 0 else 0):
-        out[i] += class_term(by_rank[first + i], lists.masses, model)
+    for i in range(last - first if lists.class_masses.size > 0 else 0):
+        out[i] += class_term(by_rank[first + i], lists.class_masses, model)
     return out
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -17,13 +17,12 @@ from gapgram.counts.counts import Counts
 from gapgram.counts.layouts import COMPACT, layout_of
 from gapgram.errors import ModelFileError
 from gapgram.estimation.parts import ModelParts
-from gapgram.kernels.jit import entry
+from gapgram.kernels.jit import bound_kernel
 from gapgram.kernels.lookup import availability
 from gapgram.kernels.model_arrays import ModelArrays
 from gapgram.kernels.score_text import score_lines
-from gapgram.kernels.scoring import score_positions
-from gapgram.kernels.shares import distribution
-from gapgram.kernels.stepping import score_last
+from gapgram.kernels.scoring import score_last, score_positions
+from gapgram.kernels.successors import distribution
 from gapgram.kernels.words import ALLOW_UNKNOWN, SPECIAL_FOUND
 from gapgram.models import file as model_file
 from gapgram.queries.explain import Explanation, explain
@@ -156,8 +155,7 @@ class Model(Queries):
 
     def distribution(self, context: Sentence = ()) -> Floats:
         """P(· | context) as an array over the ids of the vocabulary; it sums to one."""
-        ids = np.append(self.context_ids(context), np.int32(0))
-        out: Floats = distribution(ids, self.order, self.uniform, self.arrays)
+        out: Floats = distribution(self.context_ids(context), self.arrays)
         return out
 
     @cached_property
@@ -247,11 +245,9 @@ class Model(Queries):
     def log10_prob(self, word: str, context: Sentence = ()) -> float:
         """log10 P(word | context); the context is a list of words, oldest first, `<s>` allowed as its first."""
         ids = np.append(self.context_ids(context), np.int32(self.word_id(word)))
-        return float(self._score_last(ids, self.order, self.uniform, self.arrays))
+        return float(self._score_last(ids, self.arrays))
 
-    @cached_property
-    def _score_last(self) -> Callable[..., float]:
-        return entry(score_last, np.empty(1, np.int32), self.order, self.uniform, self.arrays)
+    _score_last = bound_kernel(score_last, lambda self: (np.empty(1, np.int32), self.arrays))
 
     def score(self, sentence: Sentence, bos: bool = True, eos: bool = True) -> float:
         """log10 of the probability of a sentence.
@@ -292,13 +288,12 @@ class Model(Queries):
     @cached_property
     def _text_arguments(self) -> tuple[Any, ...]:
         words = self.vocabulary
-        return words.slots, words.pool, words.offsets, self.order, self.uniform, self.arrays
+        return words.slots, words.pool, words.offsets, self.arrays
 
-    @cached_property
-    def _score_lines(self) -> Callable[..., tuple[int, int, Floats, Begins, Floats]]:
-        """The kernel for this model's types."""
-        example = np.frombuffer(b"\n", np.uint8)
-        return entry(score_lines, example, ALLOW_UNKNOWN, True, True, *self._text_arguments)
+    _score_lines = bound_kernel(
+        score_lines,
+        lambda self: (np.frombuffer(b"\n", np.uint8), ALLOW_UNKNOWN, True, True, *self._text_arguments),
+    )
 
     def score_checked_ids(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
         """log10 of the probability of every position, in chunks of whole sequences, a chunk a thread."""
@@ -307,16 +302,15 @@ class Model(Queries):
 
         def work(bounds: tuple[int, int]) -> None:
             a, b = bounds
-            self._score_positions(ids[a:b], available[a:b], self.uniform, self.arrays, out[a:b])
+            self._score_positions(ids[a:b], available[a:b], self.arrays, out[a:b])
 
         for _ in parallel_map(work, _chunks(begins), checked_threads(threads)):
             pass
         return out
 
-    @cached_property
-    def _score_positions(self) -> Callable[..., None]:
-        example = np.empty(0, np.int32), np.empty(0, np.int16)
-        return entry(score_positions, *example, self.uniform, self.arrays, np.empty(0))
+    _score_positions = bound_kernel(
+        score_positions, lambda self: (np.empty(0, np.int32), np.empty(0, np.int16), self.arrays, np.empty(0))
+    )
 
     def __repr__(self) -> str:
         return f"<Model {self.signature}>"

@@ -14,7 +14,7 @@ import numpy as np
 from gapgram.counts.counts import Counts, class_text
 from gapgram.estimation.parts import ModelParts
 from gapgram.kernels.model_arrays import BACKOFF, SCALE
-from gapgram.kernels.shares import given_class, locate_one
+from gapgram.kernels.shares import given_class, shares_of_last
 from gapgram.pattern import Pattern
 from gapgram.queries.predict import Source as PredictionSource
 
@@ -23,6 +23,8 @@ class Source(PredictionSource, Protocol):
     """What is needed of a model."""
 
     def word_id(self, word: str) -> int: ...
+    @property
+    def uniform(self) -> float: ...
     @property
     def counts(self) -> Counts: ...
     @property
@@ -91,9 +93,10 @@ def explain(model: Source, word: str, context: Any = ()) -> Explanation:
     """Take P(word | context) apart."""
     ids = np.append(model.context_ids(context), np.int32(model.word_id(word)))
     column = ids.size - 1
-    _, counts, rows, shares, rest = locate_one(ids, model.order, model.arrays)
+    found, shares, rest = shares_of_last(ids, model.arrays)
+    counts, rows = found.counts[:, column], found.rows[:, column]
     patterns = tuple(
-        _pattern_share(model, i, pattern, ids, int(counts[i, column]), int(rows[i, column]), float(shares[i]))
+        _pattern_share(model, i, pattern, ids, int(counts[i]), int(rows[i]), float(shares[i]))
         for i, pattern in enumerate(model.counts.patterns)
         if pattern.reach <= column
     )

@@ -20,8 +20,8 @@ from gapgram.arrays import Floats, Ids, Integers
 from gapgram.errors import UsageError
 from gapgram.kernels import topk
 from gapgram.kernels.model_arrays import HasArrays
-from gapgram.kernels.shares import distribution
 from gapgram.kernels.special_words import SPECIAL, START_ID
+from gapgram.kernels.successors import distribution
 from gapgram.text.vocabulary import Vocabulary
 
 
@@ -68,35 +68,32 @@ class Predictor:
         special: `<unk>` and `</s>` may be predicted too.
         """
         _check_k(k)
-        ids = np.append(self._model.context_ids(context), np.int32(0))
+        ids = self._model.context_ids(context)
         words, found = self._completions(ids, prefix, special) if prefix else self._best(ids, k, special)
         vocabulary = self._model.vocabulary
         best = heads(words, found, k)
         return [Prediction(vocabulary[int(words[i])], float(found[i])) for i in best]
 
-    def _best(self, ids: Ids, k: int, special: bool) -> tuple[Integers, Floats]:
+    def _best(self, context: Ids, k: int, special: bool) -> tuple[Integers, Floats]:
         model = self._model
         if k <= topk.most_words(len(model.vocabulary)):
-            words, found, whole = topk.most_probable(
-                ids, model.order, model.uniform, model.arrays, self._block_counts, k, special
-            )
+            words, found, whole = topk.most_probable(context, model.arrays, self._block_counts, k, special)
             if whole:
                 return words, found
-        return self._everything(ids, special)
+        return self._everything(context, special)
 
-    def _everything(self, ids: Ids, special: bool) -> tuple[Integers, Floats]:
+    def _everything(self, context: Ids, special: bool) -> tuple[Integers, Floats]:
         """All words: where very many are wanted, or all are about equally probable."""
-        model = self._model
-        found = distribution(ids, model.order, model.uniform, model.arrays)
+        found = distribution(context, self._model.arrays)
         words = allowed(np.arange(found.size), special)
         return words, found[words]
 
-    def _completions(self, ids: Ids, prefix: str, special: bool) -> tuple[Integers, Floats]:
-        model, vocabulary = self._model, self._model.vocabulary
+    def _completions(self, context: Ids, prefix: str, special: bool) -> tuple[Integers, Floats]:
+        vocabulary = self._model.vocabulary
         ranks, by_rank = self._ranking
         text = np.frombuffer(prefix.encode("utf-8", "surrogatepass"), np.uint8)
         first, last = topk.prefix_range(text, by_rank, vocabulary.pool, vocabulary.offsets)
-        found = topk.of_range(ids, model.order, model.uniform, model.arrays, ranks, by_rank, first, last)
+        found = topk.of_range(context, self._model.arrays, ranks, by_rank, first, last)
         words = by_rank[first:last].astype(np.int64)
         kept = np.isin(words, allowed(np.arange(len(SPECIAL)), special)) | (words >= len(SPECIAL))
         return words[kept], found[kept]

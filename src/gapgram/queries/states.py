@@ -6,7 +6,7 @@ of the model can see any more leave nothing behind. Equal states give the same b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -15,7 +15,7 @@ import numpy as np
 from gapgram.arrays import Floats, Ids
 from gapgram.errors import UsageError
 from gapgram.kernels import stepping as kernels
-from gapgram.kernels.jit import entry
+from gapgram.kernels.jit import bound_kernel
 from gapgram.kernels.model_arrays import BACKOFF, HasArrays, ModelArrays
 from gapgram.kernels.scoring import only_chains
 from gapgram.kernels.special_words import START_ID
@@ -48,13 +48,13 @@ class Stepper:
     """Steps of one model. Safe to share between threads."""
 
     def __init__(self, model: Source) -> None:
-        self.order, self.uniform, self.arrays = model.order, model.uniform, model.arrays
+        self.order, self.arrays = model.order, model.arrays
         self.plan = plan_of(model.arrays, model.order)
         most = int(self.arrays.tables.places[:, N_GRAMS].max())
         self.kind = np.dtype(np.int32 if most < 1 << 31 else np.int64)
         self.width = int(kernels.width_of(self.plan, self.order))
         self._bytes = self.width * self.kind.itemsize
-        self._constants = self.plan, self.order, self.uniform, self.arrays
+        self._constants = self.plan, self.arrays
         self._model, self._ids = model, dict[str | int, int]()
 
     def null_context(self) -> State:
@@ -105,20 +105,17 @@ class Stepper:
         def work(a: int) -> None:
             b = min(a + BEAM, n)
             kernels.extend(
-                keys[a:b], words[a:b], BEAM, self.plan, self.order, self.uniform, self._spread_arrays,
-                out[a:b], scores[a:b], lengths[a:b],
-            )  # fmt: skip
+                keys[a:b], words[a:b], BEAM, self.plan, self._spread_arrays, out[a:b], scores[a:b], lengths[a:b]
+            )
 
         for _ in parallel_map(work, range(0, n, BEAM), threads if n > MANY else 1):
             pass
         data = out.tobytes()
         return scores, [_new(State, (data[a : a + size],)) for a in range(0, n * size, size)]
 
-    @cached_property
-    def _extend_one(self) -> Callable[..., tuple[float, int]]:
-        """The kernel for this model's types: asking for them takes longer than a step."""
-        example = np.empty(self.width, self.kind)
-        return entry(kernels.extend_one, bytes(self._bytes), 0, *self._constants, example)
+    _extend_one = bound_kernel(
+        kernels.extend_one, lambda self: (bytes(self._bytes), 0, *self._constants, np.empty(self.width, self.kind))
+    )
 
     @cached_property
     def _spread_arrays(self) -> ModelArrays:

@@ -21,7 +21,7 @@ import numpy as np
 from gapgram.arrays import Ids, Integers
 from gapgram.errors import TextError
 from gapgram.kernels import topk
-from gapgram.kernels.rank import rivals
+from gapgram.kernels.rank import outranking
 from gapgram.kernels.special_words import SPECIAL
 from gapgram.models.model import Model
 from gapgram.queries.language_model import sentence_begins
@@ -75,15 +75,15 @@ class PredictionQuality:
         return asdict(self)
 
 
-def word_tally(rivals_by_bytes: Integers, word: bytes) -> Tally:
+def word_tally(outranking_by_bytes: Integers, word: bytes) -> Tally:
     """The tally of one known word, given how many more probable words share so many of its first bytes.
 
-    After two letters of `then` one rival is left, so that it is shown: two letters and the pick.
+    After two letters of `then` one word outranks it still, so that it is shown: two letters and the pick.
 
     >>> word_tally(np.array([7, 2, 0, 1, 0]), b"then")
     Tally(words=1, unknown_words=0, hits=(0, 0, 0, 0), reciprocal_ranks=0.09090909090909091, letters=5, keystrokes=3)
     """
-    left = np.cumsum(rivals_by_bytes[::-1])[::-1]  # rivals that share at least so many bytes
+    left = np.cumsum(outranking_by_bytes[::-1])[::-1]  # outranking words that share at least so many bytes
     rank = int(left[0]) + 1
     starts = [i for i, byte in enumerate(word) if byte & 0xC0 != 0x80]  # where letters begin in UTF-8
     typed = next((n for n, at in enumerate(starts) if left[at] < SUGGESTIONS), len(starts))
@@ -106,11 +106,10 @@ class _Judge:
                 letters = len(word.decode("utf-8", "replace")) + 1
                 tally += Tally(1, 1, (0,) * len(RANKS), 0.0, letters, letters)
             else:
-                seen = ids[max(0, i - model.order + 1) : i + 1]
-                counts = rivals(
-                    seen, model.order, model.uniform, model.arrays, self.block_counts,
-                    vocabulary.pool, vocabulary.offsets,
-                )  # fmt: skip
+                context = ids[max(0, i - model.order + 1) : i]
+                counts = outranking(
+                    context, int(ids[i]), model.arrays, self.block_counts, vocabulary.pool, vocabulary.offsets
+                )
                 tally += word_tally(counts, word)
         return tally
 

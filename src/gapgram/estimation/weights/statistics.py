@@ -14,6 +14,7 @@ import numpy.typing as npt
 from gapgram.arrays import Ids
 from gapgram.counts.counts import Counts
 from gapgram.kernels import fitting
+from gapgram.kernels.lookup import Found
 from gapgram.kernels.tables import N_CONTEXTS, N_GRAMS, N_ROWS, STATISTICS, STRIDE, TAIL, WIDTH, Tables
 from gapgram.pattern import Pattern
 from gapgram.system.mapped_pages import AROUND, LEAST, Pages
@@ -31,12 +32,12 @@ def statistics_of(counts: Counts, words: Ids, available: npt.NDArray[np.int16], 
         return whole
     n = len(counts.patterns)
     entries = np.full((2 + n, words.size), -1, np.int64)
-    found, rows = np.zeros((2, words.size), np.int64), np.zeros((2, words.size), np.int64)
+    found = Found(entries, np.zeros((2, words.size), np.int64), np.zeros((2, words.size), np.int64))
     out = np.zeros((words.size, n, 5), np.int32)
     for p in range(n):
         tables = _tables_of(counts, p)
         for begin, end in _spans(counts.pages, _bytes_of(tables), words.size, threads):
-            fitting.add_statistics(words, available, begin, end, entries, found, rows, tables, out, p)
+            fitting.add_statistics(words, available, begin, end, found, tables, out, p)
     return out
 
 

@@ -1,0 +1,127 @@
+"""The words that followed a context, pattern by pattern, and the distribution that they make."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gapgram.kernels.gate import gate_weights
+from gapgram.kernels.jit import kernel
+from gapgram.kernels.lookup import locate_all
+from gapgram.kernels.model_arrays import SCALE, Positions, order_of, uniform_of
+from gapgram.kernels.shares import share
+from gapgram.kernels.special_words import START_ID
+from gapgram.kernels.tables import (
+    FIRST_ROW,
+    N_CONTEXTS,
+    N_GRAMS,
+    N_ROWS,
+    NEAREST,
+    OF_CLASSES,
+    REACH,
+    TAIL,
+    context_at,
+    word_and_count,
+)
+
+
+class Successors(NamedTuple):
+    """The words that followed a context: a list for each pattern, and what they are worth.
+
+    begin, end      int64 [pattern]: the list of pattern p is its grams begin[p] … end[p]-1; empty where the pattern
+                    has no share, or is one of classes
+    scale           float64 [pattern]: a discounted count of the list times this is its term of a probability
+    floor           float: the term that every word has
+    class_masses    float64 [class]: what all patterns of classes together give a class, whose words share it by their
+                    probabilities given the class; empty without classes
+    """
+
+    begin: np.ndarray
+    end: np.ndarray
+    scale: np.ndarray
+    floor: float
+    class_masses: np.ndarray
+
+
+@kernel
+def _context_spans(context, model):
+    """(begin, end, rows): the grams that follow a context under each pattern, and the row of its statistics.
+
+    `rows` are [pattern, 1], as `kernels.lookup.Found` has them.
+    """
+    tables, n = model.tables, context.size
+    entries, n_patterns = locate_all(context, order_of(model), tables).entries, tables.places.shape[0]
+    begin = np.zeros(n_patterns, np.int64)
+    end = np.zeros(n_patterns, np.int64)
+    rows = np.full((n_patterns, 1), -1, np.int64)
+    for p in range(n_patterns):
+        place = tables.places[p]
+        if place[REACH] > n:  # the context is too short
+            continue
+        rows[p, 0] = place[FIRST_ROW]
+        number = entries[place[TAIL], n - place[NEAREST]] if place[REACH] > 0 else np.int64(0)
+        if number >= 0:
+            begin[p], end[p], row = context_at(tables, p, min(number, place[N_CONTEXTS] - 1))
+            rows[p, 0] += min(row, place[N_ROWS] - 1)
+    return begin, end, rows
+
+
+@kernel
+def successors(context, model):
+    """The `Successors` of a context, its oldest word first; it may be empty."""
+    n_patterns, known = model.discounts.shape[0], min(context.size, order_of(model) - 1)
+    begin, end, rows = _context_spans(context, model)
+    positions = Positions(context, context.size, 1, np.full(1, known, np.int16), 0)
+    shares = np.empty(n_patterns)
+    rest = share(positions, 0, rows, gate_weights(positions, rows, model), model, shares)
+    scale = np.zeros(n_patterns)
+    for p in range(n_patterns):
+        if shares[p] > 0.0:
+            scale[p] = shares[p] * model.row_values[rows[p, 0], SCALE]
+        else:
+            end[p] = begin[p]
+    masses = _class_masses(begin, end, scale, model)
+    for p in range(n_patterns):
+        if model.tables.places[p, OF_CLASSES]:
+            end[p] = begin[p]
+    return Successors(begin, end, scale, rest * uniform_of(model), masses)
+
+
+@kernel
+def _class_masses(begin, end, scale, model):
+    """Of each class what the patterns of classes give it."""
+    tables = model.tables
+    n_classes = max(model.member_base.size - 1, 0)
+    masses = np.zeros(n_classes)
+    for p in range(begin.size):
+        if tables.places[p, OF_CLASSES]:
+            for g in range(begin[p], end[p]):
+                number, count = word_and_count(tables, p, g)
+                if count > 0:
+                    left = count - model.discounts[p, min(count, 3)]
+                    masses[min(number, n_classes - 1)] += scale[p] * left
+    return masses
+
+
+@kernel
+def class_term(word, masses, model):
+    """What the patterns of classes give a word."""
+    return masses[min(model.tables.class_of[word], masses.size - 1)] * model.given_class[word]
+
+
+@kernel
+def distribution(context, model):
+    """The probability of every word of the vocabulary after a context."""
+    tables, discounts = model.tables, model.discounts
+    lists = successors(context, model)
+    out = np.full(tables.places[0, N_GRAMS], lists.floor)
+    for p in range(lists.begin.size):
+        for g in range(lists.begin[p], lists.end[p]):
+            word, count = word_and_count(tables, p, g)
+            if count > 0:
+                out[min(word, out.size - 1)] += lists.scale[p] * (count - discounts[p, min(count, 3)])
+    for word in range(out.size if lists.class_masses.size > 0 else 0):
+        out[word] += class_term(word, lists.class_masses, model)
+    out[START_ID] = 0.0
+    return out
