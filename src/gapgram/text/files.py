@@ -2,57 +2,20 @@
 
 from __future__ import annotations
 
-import bz2
 import errno
-import gzip
 import io
-import lzma
 import sys
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import IO
 
-import zstandard
-
-from gapgram.errors import TextFileError, TextNotFoundError
+from gapgram.errors import TextError, TextFileError, TextNotFoundError
+from gapgram.text.compressed import DECODE_ERRORS, WindowError, decompressed
 
 BLOCK_BYTES = 1 << 22
+LONGEST_LINE_BYTES = 1 << 24  # more is no sentence, and may be no text
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_DECODE_ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
-
-
-class _ZstdStream:
-    """What is inside frames of zstd; a frame that is cut off is an error, unlike in the library's own reader."""
-
-    def __init__(self, raw: IO[bytes]) -> None:
-        self._raw, self._rest, self._frame = raw, b"", self._new_frame()
-
-    @staticmethod
-    def _new_frame() -> zstandard.ZstdDecompressionObj:
-        return zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
-
-    def read(self, _size: int) -> bytes:
-        """The next bytes, as many as come at once; none at the end."""
-        while data := self._rest or self._raw.read(1 << 17):
-            if self._frame.eof:
-                self._frame = self._new_frame()
-            found = self._frame.decompress(data)
-            self._rest = self._frame.unused_data
-            if found:
-                return found
-        if not self._frame.eof:
-            raise EOFError("it ends inside a frame")
-        return b""
-
-
-_OPENERS: dict[bytes, tuple[str, Callable[[IO[bytes]], IO[bytes]]]] = {
-    b"\x1f\x8b": ("gzip", lambda raw: cast("IO[bytes]", gzip.GzipFile(fileobj=raw))),
-    b"BZh": ("bzip2", lambda raw: cast("IO[bytes]", bz2.BZ2File(raw))),
-    b"\xfd7zXZ\x00": ("xz", lambda raw: cast("IO[bytes]", lzma.LZMAFile(raw))),  # noqa: SIM115
-    b"\x28\xb5\x2f\xfd": ("zstd", lambda raw: cast("IO[bytes]", _ZstdStream(raw))),
-}
 
 
 @dataclass(frozen=True)
@@ -78,25 +41,12 @@ def open_raw(path: str | Path) -> IO[bytes]:
         raise TextFileError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def decompressed(raw: IO[bytes]) -> tuple[str, IO[bytes]]:
-    """The kind of compression, by the first bytes, and a stream of what is inside."""
-    buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(cast("io.RawIOBase", raw))
-    head = buffered.peek(6)[:6]
-    for magic, (kind, opener) in _OPENERS.items():
-        if head.startswith(magic):
-            return kind, opener(buffered)
-    return "plain", buffered
-
-
 def read_head(path: str | Path, size: int) -> bytes:
-    """The first bytes of what is inside a file, at most `size`; no more than that is decompressed."""
+    """The first bytes of what is inside a file, at most `size`; no more than a block beyond is unpacked."""
     with open_raw(path) as raw:
-        kind, stream = decompressed(raw)
-        if kind == "zstd":  # _ZstdStream gives as much as comes at once, which may be very much
-            stream = zstandard.ZstdDecompressor(max_window_size=1 << 31).stream_reader(raw)
         try:
-            return stream.read(size).removeprefix(_BYTE_ORDER_MARK)
-        except _DECODE_ERRORS:
+            return decompressed(raw)[1].read(size).removeprefix(_BYTE_ORDER_MARK)
+        except (*DECODE_ERRORS, WindowError):
             return b""
 
 
@@ -127,6 +77,7 @@ def read_blocks(
     name, line = display_name(path), 1
     rest: list[bytes] = []
     for data in read_chunks(path, on_bytes, block_bytes=block_bytes):
+        check_line(name, line, sum(map(len, rest)) + len(data.partition(b"\n")[0]))
         cut = data.rfind(b"\n") + 1
         if cut:
             whole = b"".join([*rest, data[:cut]])
@@ -137,6 +88,14 @@ def read_blocks(
             rest.append(data[cut:])
     if rest:
         yield Block(name, line, b"".join([*rest, b"\n"]))
+
+
+def check_line(name: str, line: int, n_bytes: int) -> None:
+    """Refuse a line of so many bytes if that is too many: it would be held in memory whole."""
+    if n_bytes > LONGEST_LINE_BYTES:
+        raise TextError(
+            f"{name}:{line}: a line of more than {LONGEST_LINE_BYTES >> 20} MiB: expected one sentence a line"
+        )
 
 
 def display_name(path: str | Path) -> str:
@@ -151,7 +110,9 @@ def _chunks(name: str, kind: str, stream: IO[bytes], block_bytes: int) -> Iterat
     while True:
         try:
             data = read(block_bytes)
-        except _DECODE_ERRORS as error:
+        except WindowError as error:
+            raise TextFileError(f"{name}: the {kind} data {error}") from None
+        except DECODE_ERRORS as error:
             if isinstance(error, OSError) and error.errno == errno.EISDIR:
                 raise TextFileError(f"{name}: a folder, not a file; name the text files in it") from None
             raise TextFileError(f"{name}: the {kind} data is damaged or cut off: {error}") from None

@@ -20,8 +20,9 @@ from gapgram.system.atomic_file import short_name
 from gapgram.system.memory import PROGRAM, check_room, default_memory, parse_size, resident, show_size, trim
 from gapgram.system.parallel import checked_threads
 from gapgram.system.work_folder import WorkFolder
+from gapgram.text.compressed import decompressed
 from gapgram.text.corpus import Paths, as_paths
-from gapgram.text.files import decompressed, open_raw
+from gapgram.text.files import open_raw
 
 _WORD_BYTES = 5  # of a word of plain text, with its space: for a first guess
 _PACKED = 4  # how much larger a compressed text is inside
