@@ -13,6 +13,8 @@ from tests.support.made_documents import document
 
 from gapgram.errors import TextError
 from gapgram.preparation import Options, prepare_acquis, prepare_text
+from gapgram.preparation.plain import read_paragraphs
+from gapgram.preparation.records import Record
 
 ONE = Options(processes=1)
 SKIP = Options(malformed="skip", processes=1)
@@ -107,6 +109,8 @@ def test_plain_text_that_is_not_utf_8(tmp_path: Path) -> None:
     assert plain(tmp_path, b"One.\n\nTwo\ncaf\xe9.\n\nThree.", SKIP) == "One .\nThree .\n"
 
 
-def test_a_long_paragraph_is_cut_at_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gapgram.preparation.plain._LONGEST_PARAGRAPH_BYTES", 20)
-    assert plain(tmp_path, b"A dog barks here.\n" * 3) == "A dog barks here .\n" * 3
+def test_a_long_paragraph_is_cut_at_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "in.txt"
+    path.write_bytes(b"A dog barks here.\n" * 3 + b"\nBees fly.\n")
+    paragraphs = [Record(str(path), line, b"A dog barks here.\n" * n) for line, n in ((1, 2), (3, 1))]
+    assert list(read_paragraphs(path, longest_bytes=20)) == [*paragraphs, Record(str(path), 5, b"Bees fly.\n")]

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gapgram.errors import TextError
-from gapgram.preparation import records
-from gapgram.preparation.records import Head, Malformed, Record, as_utf8, split_records
+from gapgram.preparation.records import Head, Item, Malformed, Record, as_utf8, split_records
 from gapgram.preparation.xml import XmlError, elements_of
 
 FILE = b"<all>\n<!-- c -->\n<d x='1'>a\n</d>\n<d>b</d><d>\xc3\xa9</d >\n\n</all>\n"
 
 
-def items(data: bytes, size: int = 7) -> list[records.Item]:
-    return list(split_records("f", (data[i : i + size] for i in range(0, len(data), size)), "d"))
+def chunks_of(data: bytes, size: int = 7) -> Iterator[bytes]:
+    return (data[i : i + size] for i in range(0, len(data), size))
+
+
+def items(data: bytes, size: int = 7) -> list[Item]:
+    return list(split_records("f", chunks_of(data, size), "d"))
 
 
 @given(st.integers(1, 80))
@@ -44,9 +49,9 @@ def test_malformed_files(data: bytes, messages: list[str]) -> None:
     assert any(isinstance(item, Record) for item in found)
 
 
-def test_a_document_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "LONGEST_DOCUMENT_BYTES", 1 << 20)
-    found = items(b"<all><d>" + b"x" * (3 << 19) + b"</d><d>b</d></all>", 1 << 18)
+def test_a_document_without_an_end_is_given_up() -> None:
+    data = b"<all><d>" + b"x" * (3 << 19) + b"</d><d>b</d></all>"
+    found = list(split_records("f", chunks_of(data, 1 << 18), "d", longest_bytes=1 << 20))
     assert [str(i) for i in found if isinstance(i, Malformed)] == [
         "f:1: more than 1 MiB without an end",
         "f:1: the end of a document that never started",
@@ -57,7 +62,7 @@ def test_a_document_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) 
 @given(st.integers(1, 9), st.sampled_from(["utf-16", "utf-16-le", "utf-16-be", "utf-8"]))
 def test_encodings(size: int, encoding: str) -> None:
     data = "<é/>\U0001f600".encode(encoding)
-    chunks = (data[i : i + size] for i in range(0, len(data), size))
+    chunks = chunks_of(data, size)
     assert b"".join(as_utf8("f", chunks)).decode() == "<é/>\U0001f600"
 
 

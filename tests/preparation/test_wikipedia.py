@@ -21,6 +21,7 @@ from tests.support.made_documents import dump, page
 from gapgram.errors import TextError, UsageError
 from gapgram.preparation import Options, prepare_wikipedia
 from gapgram.preparation import pool as pool_module
+from gapgram.preparation.conversion import BATCH_DOCUMENTS
 
 ONE = Options(processes=1)
 GOOD = dump(page("A", "A '''dog''' &amp;amp; a [[cat]]. It barks."), page("B", "Bees fly."))
@@ -65,11 +66,11 @@ def test_compressed_dumps(tmp_path: Path, compress) -> None:  # type: ignore[no-
     assert prepared(tmp_path, compress(GOOD.encode())) == prepared(tmp_path, GOOD)
 
 
-def test_the_number_of_processes_makes_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gapgram.preparation.conversion._BATCH_DOCUMENTS", 3)
-    text = dump(*(page(f"P{n}", f"Page {n} is here. It has {n} dogs.") for n in range(50)))
+def test_the_number_of_processes_makes_no_difference(tmp_path: Path) -> None:
+    n_pages = 2 * BATCH_DOCUMENTS + 9
+    text = dump(*(page(f"P{n}", f"Page {n} is here. It has {n} dogs.") for n in range(n_pages)))
     alone = prepared(tmp_path, text)
-    assert len(alone.splitlines()) == 100
+    assert len(alone.splitlines()) == 2 * n_pages
     assert prepared(tmp_path, text, Options(processes=2)) == alone
 
 

@@ -20,7 +20,7 @@ from gapgram.system.progress import Progress
 from gapgram.text.files import open_raw
 
 _BATCH_BYTES = 1 << 19
-_BATCH_DOCUMENTS = 256
+BATCH_DOCUMENTS = 256
 _LIBRARIES = ("sentencex", "mwparserfromhell")
 
 Document = TypeVar("Document", bound=Record)
@@ -140,7 +140,7 @@ def _batches(documents: Iterable[Document | Malformed]) -> Iterator[list[Documen
     for document in documents:
         batch.append(document)
         size += len(document.data) if isinstance(document, Record) else 0
-        if size >= _BATCH_BYTES or len(batch) >= _BATCH_DOCUMENTS:
+        if size >= _BATCH_BYTES or len(batch) >= BATCH_DOCUMENTS:
             yield batch
             batch, size = [], 0
     if batch:

@@ -11,7 +11,7 @@ from gapgram.preparation.languages import Language, language_of
 from gapgram.preparation.records import Malformed, Record, as_utf8
 from gapgram.text.files import display_name, read_chunks
 
-_LONGEST_PARAGRAPH_BYTES = 1 << 20
+LONGEST_PARAGRAPH_BYTES = 1 << 20
 
 
 def prepare_text(
@@ -30,8 +30,10 @@ def prepare_text(
     return prepare(list(texts), output, known, read=read_paragraphs, convert=convert, options=options)
 
 
-def read_paragraphs(path: str | Path, on_bytes: Callable[[int], None]) -> Iterator[Record | Malformed]:
-    """The paragraphs of a file; one of more than a megabyte is cut at the end of a line."""
+def read_paragraphs(
+    path: str | Path, on_bytes: Callable[[int], None] = lambda n: None, *, longest_bytes: int = LONGEST_PARAGRAPH_BYTES
+) -> Iterator[Record | Malformed]:
+    """The paragraphs of a file; one of more than `longest_bytes` is cut at the end of a line."""
     name = display_name(path)
     lines: list[bytes] = []
     first = size = 0
@@ -40,7 +42,7 @@ def read_paragraphs(path: str | Path, on_bytes: Callable[[int], None]) -> Iterat
             first = first or number
             lines.append(line)
             size += len(line)
-        if lines and (not line.strip() or size > _LONGEST_PARAGRAPH_BYTES):
+        if lines and (not line.strip() or size > longest_bytes):
             yield Record(name, first, b"".join(lines))
             lines, first, size = [], 0, 0
     if lines:

@@ -113,8 +113,8 @@ def _decoded(name: str, decoder: codecs.IncrementalDecoder | None, data: bytes, 
 class _Splitter:
     """The state between two chunks: `text[at:]` is not handed out yet and starts in line `line`."""
 
-    def __init__(self, name: str, tag: str) -> None:
-        self.name = name
+    def __init__(self, name: str, tag: str, longest_bytes: int) -> None:
+        self.name, self.longest_bytes = name, longest_bytes
         self.tags = re.compile(rb"<(/?)(?:" + tag.encode() + rb")(?:\s[^<>]*)?>")
         self.text, self.at, self.searched, self.line = b"", 0, 0, 1
         self.inside = self.head_seen = False
@@ -128,8 +128,8 @@ class _Splitter:
             yield from self._closing(match.end()) if match[1] else self._opening(match.start())
         # A tag may be cut in two by the end of the chunk.
         self.searched = max(self.searched, len(self.text) - _LONGEST_TAG_BYTES)
-        if len(self.text) - self.at > LONGEST_DOCUMENT_BYTES:
-            yield self._malformed(f"more than {LONGEST_DOCUMENT_BYTES >> 20} MiB without an end", len(self.text))
+        if len(self.text) - self.at > self.longest_bytes:
+            yield self._malformed(f"more than {self.longest_bytes >> 20} MiB without an end", len(self.text))
             self.inside, self.searched = False, len(self.text)
 
     def end(self) -> Iterator[Item]:
@@ -183,17 +183,20 @@ class _Splitter:
         return Malformed(self.name, line, reason)
 
 
-def split_records(name: str, chunks: Iterable[bytes], tag: str) -> Iterator[Item]:
+def split_records(
+    name: str, chunks: Iterable[bytes], tag: str, *, longest_bytes: int = LONGEST_DOCUMENT_BYTES
+) -> Iterator[Item]:
     """The head of a file, then its documents in order; `tag` is a regular expression.
 
-    A file that breaks off (damaged compression, bad encoding) ends with a `Malformed` item.
+    A file that breaks off (damaged compression, bad encoding) ends with a `Malformed` item, and a document of more
+    than `longest_bytes` becomes one.
 
     >>> for item in split_records("f", [b"<all>\\n<d>1</", b"d>\\n<d>2</all>"], "d"): print(item)
     Head(name='f', data=b'<all>\\n')
     Record(name='f', line=2, data=b'<d>1</d>')
     f:3: cut off: the file ends inside this document
     """
-    splitter, started = _Splitter(name, tag), False
+    splitter, started = _Splitter(name, tag, longest_bytes), False
     try:
         for chunk in as_utf8(name, chunks):
             started = True
