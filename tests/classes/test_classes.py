@@ -17,7 +17,16 @@ from tests.support.running import Cli
 from gapgram import Corpus, GapgramError, Vocabulary
 from gapgram.arrays import Ids
 from gapgram.classes.classes import Classes, read_classes, write_classes
-from gapgram.classes.exchange import CLASS_PRIOR, PRIOR, Exchange, Neighbours, automatic_k, find_classes
+from gapgram.classes.exchange import (
+    BATCH,
+    CLASS_PRIOR,
+    DISTANCES,
+    PRIOR,
+    Exchange,
+    Neighbours,
+    automatic_k,
+    find_classes,
+)
 from gapgram.kernels import exchange as kernels
 
 
@@ -138,10 +147,11 @@ def test_the_logarithms_of_the_proposals_are_close() -> None:
     assert scores == pytest.approx(1 + 3 * np.log(row + 0.2), abs=2e-4)
 
 
-def test_nothing_depends_on_threads_or_the_order_of_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gapgram.classes.exchange.BATCH", 300)
-    lines = toy_text(400)
+def test_nothing_depends_on_threads_or_the_order_of_lines() -> None:
+    lines = toy_text(4000, vocabulary=2000)
     corpus = corpus_of(lines)
+    neighbours = Neighbours.of(corpus.ids, len(corpus.vocabulary), DISTANCES)
+    assert neighbours.sizes().sum() > 2 * BATCH
     shuffled = random.Random(5).sample(lines, len(lines))
     other = corpus_of(shuffled)
     one = find_classes(corpus.ids, len(corpus.vocabulary), 6, threads=1)

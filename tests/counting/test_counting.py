@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from tests.support.corpora import corpus_of, longest, sentences, texts_and_lattices, toy_text
 
 from gapgram import Counts, GapgramError, Lattice, Pattern
-from gapgram.counting import in_memory as local
 from gapgram.counting.in_memory import count
 from gapgram.kernels import fitting
 from gapgram.kernels.lookup import availability
@@ -22,8 +21,8 @@ from gapgram.reference.counts import ReferenceCounts
 Text = list[list[str]]
 
 
-def counts_of(text: Text | list[str], lattice: Lattice, threads: int = 1) -> Counts:
-    return count(corpus_of(text), lattice, threads=threads)
+def counts_of(text: Text | list[str], lattice: Lattice) -> Counts:
+    return count(corpus_of(text), lattice, threads=1)
 
 
 def assert_equal_tables(one: Counts, other: Counts) -> None:
@@ -89,17 +88,15 @@ def test_unknown_words_are_counted_as_one_word(text: Text, least: int) -> None:
 def test_neither_threads_nor_bands_change_a_bit(case: tuple[Text, Lattice], threads: int) -> None:
     text, lattice = case
     one_band = counts_of(text, lattice)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(local, "BAND_POSITIONS", 3)
-        assert_equal_tables(one_band, counts_of(text, lattice, threads))
+    many = count(corpus_of(text), lattice, threads=threads, band_positions=3)
+    assert_equal_tables(one_band, many)
 
 
-def test_neither_threads_nor_bands_change_a_bit_of_a_larger_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_neither_threads_nor_bands_change_a_bit_of_a_larger_text() -> None:
     text, lattice = toy_text(3000, vocabulary=900), Lattice.full(5)
     one_band = count(corpus_of(text), lattice, threads=1)
-    monkeypatch.setattr(local, "BAND_POSITIONS", 3)
     for threads in (1, 2, 9):
-        many = count(corpus_of(text), lattice, threads=threads)
+        many = count(corpus_of(text), lattice, threads=threads, band_positions=3)
         assert_equal_tables(one_band, many)
 
 
@@ -182,4 +179,4 @@ def test_an_order_larger_than_any_sentence() -> None:
 @pytest.mark.parametrize("threads", [0, -2])
 def test_threads_that_make_no_sense(threads: int) -> None:
     with pytest.raises(GapgramError, match=f"threads {threads}: expected 1 or more"):
-        counts_of(["a b"], Lattice.chain(2), threads)
+        count(corpus_of(["a b"]), Lattice.chain(2), threads=threads)

@@ -18,7 +18,7 @@ from gapgram.system.parallel import all_in_threads, checked_threads
 from gapgram.system.progress import Progress
 from gapgram.text.corpus import Corpus
 
-BAND_POSITIONS = 1 << 20  # about; also at least as many bands as threads
+BAND_POSITIONS = 1 << 20
 
 
 def count(
@@ -28,16 +28,21 @@ def count(
     *,
     threads: int | None = None,
     progress: bool = False,
+    band_positions: int = BAND_POSITIONS,
 ) -> Counts:
-    """Count all patterns of a lattice in a corpus; those of classes, where it has any, by these classes."""
+    """Count all patterns of a lattice in a corpus; those of classes, where it has any, by these classes.
+
+    band_positions: of the text, about, that a thread counts at a time; there are at least as many bands as threads.
+    """
     threads = checked_threads(threads)
     _check_text(corpus, lattice.order)
-    pieces = _pieces(corpus.ids, len(corpus.vocabulary), lattice.of_words, threads, "counting", progress)
+    bands = _bands(corpus.ids, len(corpus.vocabulary), threads, band_positions)
+    pieces = _pieces(bands, lattice.of_words, threads, "counting", progress)
     info = TextInfo(corpus.sentences, corpus.words, corpus.digest, corpus.rule)
     if lattice.of_classes is None or classes is None:
         return Counts(lattice, corpus.vocabulary, info, assemble(lattice.stored, pieces, threads=threads))
-    stream = classes.of_word[corpus.ids]
-    of_classes = _pieces(stream, len(classes), lattice.of_classes, threads, "counting classes", progress)
+    bands = _bands(classes.of_word[corpus.ids], len(classes), threads, band_positions)
+    of_classes = _pieces(bands, lattice.of_classes, threads, "counting classes", progress)
     for pattern, found in of_classes.items():
         pieces[pattern.of_classes] = found
     word_counts = np.bincount(corpus.ids, minlength=len(corpus.vocabulary))
@@ -45,12 +50,16 @@ def count(
     return Counts(lattice, corpus.vocabulary, info, tables, classes.names)
 
 
+def _bands(ids: Ids, n_words: int, threads: int, band_positions: int) -> Bands:
+    n_bands = max(-(-ids.size // band_positions), 1)
+    return Bands.of(ids, n_words, n_bands if n_bands == 1 else max(n_bands, 2 * threads))
+
+
 def _pieces(
-    ids: Ids, n_words: int, lattice: Lattice, threads: int, title: str, progress: bool
+    bands: Bands, lattice: Lattice, threads: int, title: str, progress: bool
 ) -> dict[Pattern, list[Piece]]:
     """The pieces of all patterns, band by band."""
-    n_bands = max(-(-ids.size // BAND_POSITIONS), 1)
-    bands = Bands.of(ids, n_words, n_bands if n_bands == 1 else max(n_bands, 2 * threads))
+    n_words = bands.cuts[-1]
 
     def work(band: tuple[int, int]) -> dict[Pattern, Piece]:
         return Band(bands.windows(band, lattice.order), *band, n_words, lattice).pieces()

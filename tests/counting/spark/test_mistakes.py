@@ -206,11 +206,10 @@ def test_failures_of_spark_are_said_in_a_sentence(spark_here: None, thrown: str 
     assert str(raised.value) == said
 
 
-def test_more_windows_than_can_be_numbered(spark_here: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gapgram.counting.spark import bands
+def test_more_windows_than_can_be_numbered(spark_here: None) -> None:
+    from gapgram.counting.spark.bands import unpacked
 
-    monkeypatch.setattr(bands, "PLACES", 12)
     window = np.array([0, 4, 5], np.uint8)  # the first word, 3 before it, 5 after it
-    assert bands.unpacked([window] * 3, 7, 8, 2).tolist() == [[3, 7, 5]] * 3
+    assert unpacked([window] * 3, 7, 8, 2, most_places=12).tolist() == [[3, 7, 5]] * 3
     with pytest.raises(GapgramError, match="4 windows of order 2 have to be counted at once, at most 3 can be"):
-        bands.unpacked([window] * 4, 7, 8, 2)
+        unpacked([window] * 4, 7, 8, 2, most_places=12)

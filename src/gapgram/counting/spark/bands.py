@@ -196,16 +196,16 @@ def _by_job(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, list[Bytes
         yield job, blobs
 
 
-def unpacked(blobs: list[Bytes], first_word: int, last_word: int, order: int) -> Ids:
-    """All windows of the blobs, sorted by word: [window, order + 1]."""
+def unpacked(blobs: list[Bytes], first_word: int, last_word: int, order: int, *, most_places: int = PLACES) -> Ids:
+    """All windows of the blobs, sorted by word: [window, order + 1], fewer numbers than `most_places`."""
     counts = np.zeros(last_word - first_word, np.int64)
     for blob in blobs:
         window_codec.count_packed(blob, first_word, order, counts)
     n = int(counts.sum())
-    if n * (order + 1) >= PLACES:
+    if n * (order + 1) >= most_places:
         raise EngineError(
-            f"{n:,} windows of order {order} have to be counted at once, at most {(PLACES - 1) // (order + 1):,} can "
-            "be: lower the order, or leave very frequent words out of the text"
+            f"{n:,} windows of order {order} have to be counted at once, at most {(most_places - 1) // (order + 1):,} "
+            "can be: lower the order, or leave very frequent words out of the text"
         )
     windows = np.full((n, order + 1), -1, np.int32)
     places = np.cumsum(counts) - counts
