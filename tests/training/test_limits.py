@@ -24,7 +24,6 @@ from gapgram.counting.on_disk.count import SpilledCount, cut_words, window_bytes
 from gapgram.counting.on_disk.stored_text import StoredText, read_text
 from gapgram.counts.streaming import table_streams
 from gapgram.estimation.weights.sample import chosen
-from gapgram.system import memory as machine
 from gapgram.system.work_folder import WorkFolder
 from gapgram.text.corpus import Reader, blocks_of_sentences
 from gapgram.training.limits import guessed_positions
@@ -258,18 +257,6 @@ def test_limits_are_for_a_model_that_is_written() -> None:
 def test_sizes_that_make_no_sense(text: Path, size: str) -> None:
     with pytest.raises(GapgramError, match="expected a size such as 4G or 400M"):
         train(text, memory=size)
-
-
-def test_the_default_is_half_of_what_there_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    limit = tmp_path / "memory.max"
-    monkeypatch.setattr(machine, "_own_cgroup", lambda: [limit])
-    monkeypatch.setattr(machine, "_CGROUP_LIMITS", ())
-    monkeypatch.setattr(machine, "_machine", lambda: 8 << 30)
-    assert machine.default_memory() == 4 << 30
-    limit.write_text("max\n")
-    assert machine.default_memory() == 4 << 30
-    limit.write_text(f"{2 << 30}\n")
-    assert machine.default_memory() == 1 << 30
 
 
 def test_the_size_of_a_text_is_guessed(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from gapgram.errors import UsageError
@@ -44,7 +45,18 @@ def show_size(n_bytes: float) -> str:
 
 def default_memory() -> int:
     """Half of what the machine has, or of what this process may use where a control group says less."""
-    return min([_machine(), *_cgroup_limits()]) // 2
+    return half_of(_machine(), [*_own_cgroup(), *map(Path, _CGROUP_LIMITS)])
+
+
+def half_of(machine_bytes: int, limit_files: Iterable[Path]) -> int:
+    """Half of the memory of a machine, or of the least that one of the files of control groups allows."""
+    limits = [machine_bytes]
+    for path in limit_files:
+        try:
+            limits.append(int(path.read_text()))
+        except (OSError, ValueError):  # not there, or "max"
+            continue
+    return min(limits) // 2
 
 
 def _machine() -> int:
@@ -52,16 +64,6 @@ def _machine() -> int:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         return 8 << 30  # where the system does not say
-
-
-def _cgroup_limits() -> list[int]:
-    limits = []
-    for path in (*_own_cgroup(), *map(Path, _CGROUP_LIMITS)):
-        try:
-            limits.append(int(path.read_text()))
-        except (OSError, ValueError):  # not there, or "max"
-            continue
-    return limits
 
 
 def _own_cgroup() -> list[Path]:
