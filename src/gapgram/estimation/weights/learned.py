@@ -141,7 +141,7 @@ class Problem:
         halves = [half.flat for half in gradients]
         means, squares = self.zeros().flat, self.zeros().flat
         batches = _batches(len(self.sample))
-        hold = HOLD / len(self.sample)
+        hold = HOLD / max(1, len(self.sample))  # a sample may be empty: then nothing is fitted
         with (
             Progress("fitting weights", total=len(batches), unit="batch", progress=progress) as bar,
             ThreadPoolExecutor(min(threads, 2)) as pool,
