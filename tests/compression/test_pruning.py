@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.corpora import WORDS, corpus_of, golden_text, sentences, texts_and_lattices, toy_text
+from tests.support.corpora import corpus_of, golden_text, sentences, texts_and_lattices, toy_text
 
 import gapgram
 from gapgram import Lattice, Model, Pattern
@@ -29,13 +29,11 @@ from gapgram.models.arpa import approximate, as_backoff
 from gapgram.queries.explain import explain
 from gapgram.queries.predict import head_of_distribution
 from gapgram.reference.counts import ReferenceCounts
-from gapgram.reference.model import ReferenceModel
-from gapgram.reference.pruned import PrunedCounts, PrunedModel, frequencies
+from gapgram.reference.pruned import frequencies
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 
 Text = list[list[str]]
-thresholds = st.lists(st.integers(0, 3), max_size=4).map(lambda numbers: ",".join(map(str, [0, *numbers])))
 KINDS: dict[str, dict[str, Any]] = {
     "mkn": {"model": "mkn"},
     "uniform": {"weights": "uniform"},
@@ -64,33 +62,7 @@ def assert_sums_to_one(model: Model) -> None:
         assert np.delete(distribution, 1).min() > 0
 
 
-# The reference
-
-
-@settings(max_examples=25)
-@given(texts_and_lattices(max_order=4), thresholds, st.lists(st.lists(st.sampled_from(WORDS), max_size=4), max_size=3))
-def test_a_model_pruned_by_count_equals_the_reference(
-    case: tuple[Text, Lattice], counts: str, contexts: Text
-) -> None:
-    text, lattice = case
-    counts = ",".join(counts.split(",")[: lattice.order])
-    if lattice.stored != lattice.patterns:
-        lattice = Lattice.of(lattice.order, lattice.stored)
-    whole = ReferenceCounts(text, lattice)
-    occurring, numbers = frequencies(text, lattice), list(map(int, counts.split(",")))
-
-    def stays(pattern: Pattern, context: tuple[str, ...], word: str) -> bool:
-        return occurring[pattern][context, word] > numbers[min(len(pattern), len(numbers) - 1)]
-
-    reference = PrunedModel(PrunedCounts(whole, stays), ReferenceModel(whole).discounts)
-    model = gapgram.train(
-        sentences=text, order=lattice.order, model="glm", lattice=lattice, weights="uniform", threads=1, prune=counts
-    )
-    for context in [[], ["<s>"], ["<s>", *text[-1]], *contexts]:
-        seen = [w if w in whole.vocabulary or w == "<s>" else "<unk>" for w in context]
-        for word in whole.vocabulary:
-            expected = reference.probability(word, seen)
-            assert 10 ** model.log10_prob(word, context) == pytest.approx(expected, rel=1e-9)
+# The reference (tests/models/test_laws.py compares the probabilities)
 
 
 @settings(max_examples=25)
@@ -99,7 +71,7 @@ def test_occurrences_are_those_of_the_text(case: tuple[Text, Lattice]) -> None:
     text, lattice = case
     made = count(corpus_of(text), lattice)
     found = Relations(unpack(made)).occurrences()
-    expected = frequencies(text, Lattice.of(lattice.order, lattice.stored))
+    expected = frequencies(ReferenceCounts(text, lattice))
     for pattern in made.patterns:
         for gram, n in enumerate(found[pattern]):
             words = [w for w in made.words_of(pattern, gram) if w is not None]

@@ -16,13 +16,10 @@ from gapgram.estimation.discounts import estimate_discounts
 from gapgram.estimation.weights.learned import Problem
 from gapgram.estimation.weights.sample import held_out, left_out
 from gapgram.kernels import fitting
-from gapgram.kernels.gate import context_bucket
 from gapgram.kernels.model_arrays import BUCKET
-from gapgram.kernels.tables import FIRST_ROW
 from gapgram.lattice import Lattice
-from gapgram.pattern import Pattern
-from gapgram.reference.counts import ReferenceCounts, keep
-from gapgram.reference.model import ReferenceModel
+from gapgram.reference.counts import ReferenceCounts
+from gapgram.reference.left_out import LeftOutCounts
 from gapgram.text.corpus import blocks_of_sentences, read_corpus
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
@@ -77,71 +74,6 @@ def test_scores_agree_with_distributions(weights):
             assert model.log10_prob(word, context) == pytest.approx(expected, abs=1e-12)
 
 
-def test_a_learned_model_is_the_mixture_it_says_it_is():
-    """The kernels equal the reference, given the weights, discounts and odds that were fitted."""
-    model = gapgram.train(sentences=TEXT, order=3, weights="learned")
-    reference = LearnedReference(model, [line.split() for line in TEXT])
-    for context in CONTEXTS:
-        before = [w if w in model.vocabulary else "<unk>" for w in context]
-        for word in ["w1", "w5", "</s>", "<unk>"]:
-            expected = reference.probability(word, before)
-            assert 10 ** model.log10_prob(word, context) == pytest.approx(expected, rel=1e-9)
-
-
-class LearnedReference(ReferenceModel):
-    """`ReferenceModel` with the numbers of a learned model put in, each looked up by its definition."""
-
-    def __init__(self, model: gapgram.Model, sentences: list[list[str]]) -> None:
-        super().__init__(ReferenceCounts(sentences, model.counts.lattice), self._chain, self._weight)
-        self.model, self.weights = model, model.parts.weights
-        self.discounts = dict(zip(model.counts.patterns, model.parts.discounts.values.tolist(), strict=True))
-
-    def _chain(self, pattern, below, before):
-        return float(below == pattern.without(pattern.reach))
-
-    def _bucket(self, pattern, before):
-        context = keep(pattern, before)
-        return context_bucket(self.counts.total(pattern, context), *self.counts.types(pattern, context))
-
-    def _weight(self, pattern, before):
-        table, patterns = self.weights.gate_table, self.model.counts.patterns
-        place, n, order = patterns.index(pattern), len(patterns), self.lattice.order
-        logit = table[n * 64 + len(before), place]
-        for i, other in enumerate(patterns):
-            if other.reach <= len(before):
-                logit += table[i * 64 + self._bucket(other, before), place]
-        for offset in range(1, len(before) + 1):
-            word = self.model.vocabulary.id(before[-offset])
-            logit += table[n * 64 + order + (offset - 1) * 296 + word, place]  # fewer than 256 words
-        row = self._row(pattern, before)
-        return float(self.weights.row_weights[row] * np.exp(logit))
-
-    def _row(self, pattern, before):
-        context = keep(pattern, before)
-        numbers = (self.counts.total(pattern, context), *self.counts.types(pattern, context), 0)
-        first = int(self.model.counts.tables.places[self.model.counts.index(pattern), FIRST_ROW])
-        return first + int(np.flatnonzero((self.model.counts.rows(pattern) == numbers).all(axis=1))[0])
-
-    def backoff(self, pattern, before):
-        g = super().backoff(pattern, before)
-        if g == 1.0:
-            return g
-        odds = g / (1 - g) * np.exp(self.weights.lift[self.model.counts.index(pattern), self._bucket(pattern, before)])
-        return float(odds / (1 + odds))
-
-    def probability_under(self, pattern, word, before):
-        context = keep(pattern, before)
-        g, usual = self.backoff(pattern, before), super().backoff(pattern, before)
-        if not self.counts.total(pattern, context):
-            return self._below(pattern, word, before)
-        first = super().probability_under(pattern, word, before) - usual_part(self, pattern, word, before)
-        return first / (1 - usual) * (1 - g) + g * self._below(pattern, word, before)
-
-
-def usual_part(reference, pattern, word, before):
-    return reference.backoff(pattern, before) * reference._below(pattern, word, before)
-
-
 def test_leaving_a_position_out_equals_counting_without_it():
     """Take one occurrence away by hand: replace the text after it by a break, and count again."""
     sentences = ["a b c a b", "a b c", "c a b c", "b b a"]
@@ -167,39 +99,23 @@ def test_leaving_a_position_out_equals_counting_without_it():
 
 def statistics_without(sentences, s, i, lattice, before, word):
     """Count, total, N1, N2, N3+ of a gram when the prediction at word i of sentence s did not happen."""
-    reference = LeaveOneOutCounts([line.split() for line in sentences], lattice, (s, i))
+    whole = ReferenceCounts([line.split() for line in sentences], lattice)
+    counts = LeftOutCounts(whole, [p for p in whole.predictions() if p.sentence == s][i])
     out = {}
     for pattern in lattice.patterns:
         if pattern.reach <= len(before):
-            context = keep(pattern, before)
-            grams = reference.following[pattern].get(context, {})
-            counts = list(grams.values())
-            out[pattern] = [
-                grams.get(word, 0), sum(counts), counts.count(1), counts.count(2), sum(c > 2 for c in counts),
-            ]  # fmt: skip
+            context = counts.context(pattern, before)
+            known = counts.count(pattern, context, word), counts.total(pattern, context)
+            out[pattern] = [*known, *counts.types(pattern, context)]
     return out
 
 
-class LeaveOneOutCounts(ReferenceCounts):
-    """Reference counts in which one prediction is passed over."""
-
-    def __init__(self, sentences, lattice, left_out):
-        self.left_out = left_out
-        super().__init__(sentences, lattice)
-
-    def _count(self, pattern):
-        seen: dict = {}
-        number = 0
-        for s, sentence in enumerate(self.sentences):
-            words = ["<s>", *sentence, "</s>"]
-            for i in range(max(1, pattern.reach), len(words)):
-                number += 1
-                if (s, i - 1) == self.left_out:
-                    continue
-                gram = (keep(pattern, words[:i]), words[i])
-                top = pattern == Pattern.contiguous(self.lattice.order - 1)
-                seen.setdefault(gram, set()).add(number if top else self._filling(pattern, words[:i], number))
-        return {gram: len(fillings) for gram, fillings in seen.items()}
+def test_a_text_of_which_nothing_is_left_to_fit_on_keeps_the_start():
+    """Every word is unknown, and the end of the one sentence would be if it were left out."""
+    model = gapgram.train(sentences=["a b"], order=2, min_count=2)
+    assert model.parts.weights.report["positions"] == 0
+    assert not model.parts.weights.gate_table.any()
+    assert model.distribution(["<s>"]).sum() == pytest.approx(1, abs=1e-9)
 
 
 def test_learning_is_deterministic_and_ignores_the_order_of_lines(tmp_path):

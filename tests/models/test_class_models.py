@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from tests.support.corpora import toy_text
 from tests.support.gradients import assert_is_the_slope
+from tests.support.references import as_known, reference_of
 
 import gapgram
 from gapgram import Lattice, Pattern
@@ -18,12 +19,7 @@ from gapgram.errors import UsageError
 from gapgram.estimation.weights.learned import Problem
 from gapgram.estimation.weights.sample import left_out
 from gapgram.kernels import fitting
-from gapgram.kernels.gate import context_bucket
-from gapgram.kernels.tables import FIRST_ROW
 from gapgram.queries.predict import head_of_distribution
-from gapgram.reference.classes import ReferenceClasses
-from gapgram.reference.counts import ReferenceCounts, keep
-from gapgram.reference.model import ReferenceModel
 from gapgram.training import choose_classes as classing
 
 TEXT = toy_text(400)
@@ -50,95 +46,12 @@ def found() -> gapgram.Model:
     return gapgram.train(sentences=TEXT, order=ORDER, classes=8)
 
 
-class FittedReference(ReferenceModel):
-    """`ReferenceModel` with the discounts and odds of falling back of a learned model."""
-
-    def __init__(self, model: gapgram.Model, sentences: list[list[str]], classes: bool) -> None:
-        lattice = model.counts.lattice.of_classes if classes else model.counts.lattice.of_words
-        assert lattice is not None
-        super().__init__(ReferenceCounts(sentences, lattice), lambda p, q, before: float(q == p.without(p.reach)))
-        self.model, self.stream = model, classes
-        self.discounts = {p: tuple(model.parts.discounts.values[self._number(p)]) for p in self.discounts}
-
-    def _number(self, pattern: Pattern) -> int:
-        return self.model.counts.index(Pattern(pattern.mask, self.stream))
-
-    def bucket(self, pattern: Pattern, before: list[str]) -> int:
-        context = keep(pattern, before)
-        return int(context_bucket(self.counts.total(pattern, context), *self.counts.types(pattern, context)))
-
-    def backoff(self, pattern: Pattern, before: list[str]) -> float:
-        g = super().backoff(pattern, before)
-        if g == 1.0:
-            return g
-        lift = self.model.parts.weights.lift[self._number(pattern), self.bucket(pattern, before)]
-        odds = g / (1 - g) * math.exp(lift)
-        return odds / (1 + odds)
-
-    def scaled(self, pattern: Pattern, count: int, total: int, before: list[str]) -> float:
-        """The discounted frequency, given what the lifted odds leave."""
-        left = max(count - self.discount(pattern, count), 0) / total
-        return left / (1 - super().backoff(pattern, before)) * (1 - self.backoff(pattern, before))
-
-    def probability_under(self, pattern: Pattern, word: str, before: list[str]) -> float:
-        context = keep(pattern, before)
-        total = self.counts.total(pattern, context)
-        below = self._below(pattern, word, before)
-        if not total:
-            return below
-        count = self.counts.counts[pattern].get((context, word), 0)
-        return self.scaled(pattern, count, total, before) + self.backoff(pattern, before) * below
-
-
-class FittedClasses(ReferenceClasses):
-    def kept(self, pattern: Pattern, count: int, total: int, seen: list[str]) -> float:
-        return self.classes.scaled(pattern, count, total, seen)  # type: ignore[attr-defined]
-
-
-def reference_of(model: gapgram.Model, lines: list[str]) -> FittedClasses:
-    counts = model.counts
-    sentences = [line.split() for line in lines]
-    names = {w: counts.class_names[counts.tables.class_of[i]] for i, w in enumerate(model.vocabulary)}
-    met: dict[str, int] = {}
-    for sentence in sentences:
-        for word in [*sentence, "</s>"]:
-            met[word] = met.get(word, 0) + 1
-    words = FittedReference(model, sentences, False)
-    classes = FittedReference(model, [[names[w] for w in s] for s in sentences], True)
-    return FittedClasses(words, classes, names, met)
-
-
-def mixture_weight(model: gapgram.Model, reference: FittedClasses, pattern: Pattern, before: list[str]) -> float:
-    """The weight of a pattern, each of its numbers looked up by its definition."""
-    table, patterns = model.parts.weights.gate_table, model.counts.patterns
-    place, n = patterns.index(pattern), len(patterns)
-    logit = table[n * 64 + len(before), place]
-    for i, other in enumerate(patterns):
-        if other.reach <= len(before):
-            stream = reference.classes if other.classes else reference.words
-            seen = [reference.class_name(w) for w in before] if other.classes else before
-            logit += table[i * 64 + stream.bucket(other.of_words, seen), place]  # type: ignore[attr-defined]
-    for offset in range(1, len(before) + 1):
-        logit += table[n * 64 + ORDER + (offset - 1) * 296 + model.vocabulary.id(before[-offset]), place]
-    stream = reference.classes if pattern.classes else reference.words
-    seen = [reference.class_name(w) for w in before] if pattern.classes else before
-    context = keep(pattern.of_words, seen)
-    numbers = [stream.counts.total(pattern.of_words, context), *stream.counts.types(pattern.of_words, context), 0]
-    first = int(model.counts.tables.places[place, FIRST_ROW])
-    row = first + int(np.flatnonzero((model.counts.rows(pattern) == numbers).all(axis=1))[0])
-    return float(model.parts.weights.row_weights[row] * np.exp(logit))
-
-
 def test_the_kernels_equal_the_reference(model: gapgram.Model) -> None:
-    reference = reference_of(model, TEXT)
+    reference = reference_of(model, [line.split() for line in TEXT])
     for context in CONTEXTS:
-        before = [w if w in model.vocabulary else "<unk>" for w in context][-(ORDER - 1) :]
-        patterns = [p for p in model.counts.patterns if p.reach <= len(before)]
-        weights = {p: mixture_weight(model, reference, p, before) for p in patterns}
         for word in ("w1", "w5", "w56", "</s>", "<unk>"):
-            terms = [weights[p] * reference.probability_under(p, word, before) for p in patterns]
-            expected = sum(terms) / sum(weights.values())
-            assert 10 ** model.log10_prob(word, context) == pytest.approx(expected, rel=1e-9), (context, word)
+            expected = reference.probability(word, as_known(model, context))
+            assert 10 ** model.log10_prob(word, context) == pytest.approx(expected, rel=1e-11), (context, word)
 
 
 @pytest.mark.parametrize("name", ["model", "found"])

@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.corpora import WORDS, corpus_of, longest, sentences, texts_and_lattices
+from tests.support.corpora import WORDS, lattices, longest, sentences, texts_and_lattices, toy_text
+from tests.support.references import as_known, reference_of, shaken
 
 import gapgram
 from gapgram import Lattice, Model
+from gapgram.kernels import gate as kernels
 from gapgram.queries.explain import explain
-from gapgram.reference.counts import ReferenceCounts
+from gapgram.reference import gate as reference
 from gapgram.reference.model import ReferenceModel
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
@@ -24,10 +26,16 @@ words = st.sampled_from((*WORDS, "never-seen", "<unk>"))
 contexts = st.tuples(st.sampled_from([[], ["<s>"]]), st.lists(words, max_size=9)).map(lambda parts: parts[0] + parts[1])
 ESTIMATORS: dict[str, dict[str, Any]] = {
     "mkn": {"model": "mkn"},
-    "glm uniform": {"model": "glm", "weights": "uniform"},
+    "uniform": {"model": "glm", "weights": "uniform"},
+    "counts": {"model": "glm", "weights": "counts"},
+    "learned": {"model": "glm", "weights": "learned", "classes": "none"},
+    "learned with classes": {"model": "glm", "weights": "learned", "classes": 2},
+}
+LATTICES: dict[str, dict[str, Any]] = {
     "custom": {"model": "glm", "weights": "uniform", "lattice": "11,101,1011"},
     "custom without the word before": {"model": "glm", "weights": "uniform", "lattice": "1001,101"},
 }
+ALL = ESTIMATORS | LATTICES
 
 
 def train(text: Text, lattice: Lattice, **options: Any) -> Model:
@@ -44,16 +52,16 @@ def assert_sums_to_one(model: Model, context: list[str]) -> None:
     assert len(distribution) == len(model.vocabulary)
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", ALL)
 @given(sentences(), st.integers(1, 6), st.integers(1, 3), st.lists(contexts, min_size=1, max_size=6))
 def test_every_distribution_sums_to_one(
     name: str, text: Text, order: int, least: int, some_contexts: list[list[str]]
 ) -> None:
-    needed = 4 if "lattice" in ESTIMATORS[name] else 1
+    needed = 4 if name in LATTICES else 1
     order = max(needed, min(order, longest(text)))
     if order > longest(text):
         text = [*text, ["a", "b"]]
-    model = gapgram.train(sentences=text, order=order, min_count=least, threads=1, **ESTIMATORS[name])
+    model = gapgram.train(sentences=text, order=order, min_count=least, threads=1, **ALL[name])
     for context in [[], ["<s>"], text[0], ["<s>", *text[0]], *some_contexts]:
         assert_sums_to_one(model, context)
 
@@ -67,29 +75,72 @@ def test_distributions_of_a_text_with_estimated_discounts_sum_to_one(models: dic
         assert_sums_to_one(model, ["<s>", *context[1:]])
 
 
-@settings(max_examples=60)
-@given(texts_and_lattices(), st.lists(contexts, min_size=1, max_size=3))
-def test_the_program_equals_the_reference(case: tuple[Text, Lattice], some_contexts: list[list[str]]) -> None:
-    text, lattice = case
-    model, reference = train(text, lattice), ReferenceModel(ReferenceCounts(text, lattice))
-    known = set(reference.counts.vocabulary)
-    for context in [[], ["<s>"], ["<s>", *text[-1]], *some_contexts]:
-        seen = [w if w in known or w == "<s>" else "<unk>" for w in context]
-        for word in reference.counts.vocabulary:
-            expected = reference.probability(word, seen)
-            assert 10 ** model.log10_prob(word, context) == pytest.approx(expected, rel=1e-12)
+# The reference
+
+prunings = st.one_of(st.just(()), st.lists(st.integers(0, 3), max_size=3).map(lambda more: (0, *more)))
 
 
-@given(sentences(), st.integers(1, 4), st.integers(2, 3))
-def test_the_program_equals_the_reference_with_unknown_words(text: Text, order: int, least: int) -> None:
-    lattice = Lattice.full(min(order, longest(text)))
-    known = set(corpus_of(text, min_count=least).vocabulary)
-    replaced = [[w if w in known else "<unk>" for w in sentence] for sentence in text]
-    model, reference = train(text, lattice, min_count=least), ReferenceModel(ReferenceCounts(replaced, lattice))
-    for context in ([], ["<s>"], ["zzz"], replaced[0]):
-        for word in reference.counts.vocabulary:
-            seen = [w if w in known else "<unk>" for w in context]
-            assert 10 ** model.log10_prob(word, context) == pytest.approx(reference.probability(word, seen), rel=1e-12)
+def assert_equals_reference(model: Model, twin: ReferenceModel, some_contexts: list[list[str]]) -> None:
+    """Every word of the vocabulary has the same probability after every context."""
+    for context in some_contexts:
+        seen = as_known(model, context)
+        for word in twin.counts.vocabulary:
+            expected = twin.probability(word, seen)
+            assert 10 ** model.log10_prob(word, context) == pytest.approx(expected, rel=1e-11), (word, context)
+
+
+@st.composite
+def lattices_for(draw: st.DrawFn, name: str, order: int) -> Lattice | None:
+    """A lattice that an estimator can have; modified Kneser-Ney has its own."""
+    if name == "mkn":
+        return None
+    lattice = draw(lattices(order))
+    return lattice.with_classes(draw(st.sampled_from(["chain", "full"]))) if "classes" in name else lattice
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+@given(st.data(), sentences(), st.integers(1, 4), st.integers(1, 2), prunings, st.lists(contexts, max_size=3))
+def test_every_estimator_equals_the_reference(
+    name: str, data: st.DataObject, text: Text, order: int, least: int, prune: tuple[int, ...], more: list[list[str]]
+) -> None:
+    """Whatever the lattice, with unknown words, pruned or whole, and with any learned parameters."""
+    order = min(order, longest(text))
+    lattice, prune = data.draw(lattices_for(name, order)), prune[:order]
+    model = gapgram.train(
+        sentences=text, order=order, lattice=lattice, min_count=least, threads=1, **ESTIMATORS[name]
+    )
+    if "learned" in name:
+        model = shaken(model, seed=data.draw(st.integers(0, 9)))
+    if prune:
+        model = model.pruned(counts=",".join(map(str, prune)))
+    some = [[], ["<s>"], ["<s>", *text[-1]], ["zzz", text[0][0]], [text[0][0], "zzz"], *more]
+    assert_equals_reference(model, reference_of(model, text, prune), some)
+
+
+@pytest.mark.parametrize("prune", [(), (0, 1, 2)], ids=["whole", "pruned"])
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_estimator_of_a_larger_text_equals_the_reference(name: str, prune: tuple[int, ...]) -> None:
+    """With discounts from counts of counts, parameters as they are fitted, and words beyond the most frequent."""
+    text = [line.split() for line in toy_text(250, seed=3, vocabulary=400)]
+    model = gapgram.train(sentences=text, order=3, threads=1, **ESTIMATORS[name])
+    assert not model.parts.discounts.usual.fallbacks
+    assert len(model.vocabulary) > 300
+    if prune:
+        model = model.pruned(counts=",".join(map(str, prune)))
+    rare = list(model.vocabulary)[-1]
+    assert_equals_reference(
+        model, reference_of(model, text, prune), [[], ["<s>"], ["<s>", "w1"], ["w2", "w1"], [rare, "w3"], ["zzz", rare]]
+    )
+
+
+def test_buckets_of_contexts_and_words_are_those_of_the_reference() -> None:
+    """Also of texts that are larger than those of the tests."""
+    for total in [*range(1, 12_000), 1 << 20, 1 << 40]:
+        for types in ((1, 0, 0), (0, total // 3, 0), (0, 0, total // 2), (total, 0, 0)):
+            assert kernels.context_bucket(total, *types) == reference.context_bucket(total, types)
+    assert kernels.context_bucket(0, 0, 0, 0) == reference.context_bucket(0, (0, 0, 0))
+    for rank in [*range(5000), (1 << 31) - 1]:
+        assert kernels.word_bucket(rank) == reference.word_bucket(rank)
 
 
 @given(sentences(), st.integers(1, 6), st.lists(contexts, min_size=1, max_size=4))

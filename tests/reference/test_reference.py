@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import ast
+import math
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
 import gapgram
 from gapgram import Lattice, Pattern
+from gapgram.reference.by_counts import CountsModel
 from gapgram.reference.counts import ReferenceCounts
 from gapgram.reference.discounts import discounts
+from gapgram.reference.gate import Fitted
+from gapgram.reference.learned import LearnedModel
 from gapgram.reference.model import ReferenceModel
 
 # <s> a b </s>
@@ -123,20 +132,65 @@ def test_the_program_says_the_same(name: str) -> None:
 
 def test_weights_of_edges_are_ratios() -> None:
     # Three parts for P(b|a), one for P(b|<s> _): 1/4 + 1/2 · (3·191/420 + 121/420)/4 = 1/4 + 347/1680.
-    def three_to_one(pattern: Pattern, below: Pattern, before: object) -> float:
-        return 3.0 if below == Pattern.of(1) else 1.0
+    class ThreeToOne(ReferenceModel):
+        def weight(self, above: Pattern | None, pattern: Pattern, before: Sequence[str]) -> float:
+            return 3.0 if pattern == Pattern.of(1) else 1.0
 
-    model = ReferenceModel(toy_counts(Lattice.full(3)), three_to_one)
+    model = ThreeToOne(toy_counts(Lattice.full(3)))
     assert model.probability("b", ["<s>", "a"]) == pytest.approx(1 / 4 + 694 / 3360, rel=1e-14)
 
 
-def test_a_mixture_weighs_all_patterns_at_once() -> None:
-    # Only {2} and {} have a say, 1 to 1: (121/420 + 17/70)/2.
-    def only(pattern: Pattern, before: object) -> float:
-        return 1.0 if pattern in (Pattern.of(2), Pattern.of()) else 0.0
+# Weights by counts: odds of falling back 0.6 times the usual but for the empty pattern, so
+#   P_a(b)     = (1 + 0.6·1.5·17/70) / (3 - 1.5 + 0.6·1.5)          after a:    total 3, taken 1.5
+#   P_<s>_(b)  = (0.5 + 0.6·1.5·17/70) / (3 - 1.5 + 0.6·1.5)        after <s> _: total 3, taken 1.5
+#   P_<s>a(b)  = (0.5 + 0.6·1·mean) / (2 - 1 + 0.6·1)               after <s> a: total 2, taken 1
+# Both have g = 1/2, so that only the squares of what is dropped count: a drops offset 2, <s> _ offset 1: 4 to 1.
+def test_weights_by_counts_by_hand() -> None:
+    model = CountsModel(toy_counts(Lattice.full(3)))
+    near, far = (1 + 0.9 * 17 / 70) / 2.4, (0.5 + 0.9 * 17 / 70) / 2.4
+    assert model.probability("b", ["a"]) == pytest.approx(near, rel=1e-14)
+    expected = (0.5 + 0.6 * (4 * near + far) / 5) / 1.6
+    assert model.probability("b", ["<s>", "a"]) == pytest.approx(expected, rel=1e-14)
 
-    model = ReferenceModel(toy_counts(Lattice.full(3)), mixture=only)
-    assert model.probability("b", ["<s>", "a"]) == pytest.approx((121 / 420 + 17 / 70) / 2, rel=1e-14)
+
+def of_start(lattice: Lattice) -> Fitted:
+    """Parameters where fitting starts, but for shifts, which are 0, and for discounts, all the fallback."""
+    gate = defaultdict(lambda: dict.fromkeys(lattice.patterns, 0.0))
+    return Fitted(dict.fromkeys(lattice.patterns, (0.5, 1.0, 1.5)), defaultdict(float), gate)
+
+
+def test_learned_weights_by_hand() -> None:
+    # The usual P_S, since the odds are not shifted: 401/840, 191/420, 121/420, 17/70 under 111, 11, 101, 1.
+    # Every g is 1/2, so that the logits differ by 2.1·|S| - 0.45·reach + 1.6·[1 in S] alone.
+    lattice = Lattice.full(3)
+    model = LearnedModel(toy_counts(lattice), of_start(lattice))
+    logits = {"111": 2.1 * 2 - 0.45 * 2 + 1.6, "11": 2.1 - 0.45 + 1.6, "101": 2.1 - 0.45 * 2, "1": 0.0}
+    values = {"111": 401 / 840, "11": 191 / 420, "101": 121 / 420, "1": 17 / 70}
+    weights = {name: math.exp(logit) for name, logit in logits.items()}
+    expected = sum(weights[name] * values[name] for name in values) / sum(weights.values())
+    assert model.probability("b", ["<s>", "a"]) == pytest.approx(expected, rel=1e-14)
+
+
+def test_patterns_of_classes_by_hand() -> None:
+    # b and c are of class R, a of class L: <s> L R, <s> L R, <s> R L R. After a, L is followed by R, whose left
+    # neighbours are <s> and R: count 2, total 2, discount 1. Of R's 4 words 3 are b. Below: P(b) = 17/70 of words, then
+    # the empty pattern of classes: L 2, R 2, </s> 1, so 5 in all and (0.5 + 1 + 1)/5 of it falls back.
+    lattice = Lattice.chain(3).with_classes("chain")
+    counts = ReferenceCounts([line.split() for line in TOY], lattice, {"a": "L", "b": "R", "c": "R"})
+    model = LearnedModel(counts, of_start(lattice))
+    empty = (2 - 1) / 5 * 3 / 4 + 2.5 / 5 * 17 / 70
+    assert model.probability_under(Pattern.of().of_classes, "b", ["a"]) == pytest.approx(empty, rel=1e-14)
+    after_a = (2 - 1) / 2 * 3 / 4 + 1 / 2 * empty
+    assert model.probability_under(Pattern.of(1).of_classes, "b", ["a"]) == pytest.approx(after_a, rel=1e-14)
+
+
+def test_the_reference_imports_nothing_but_patterns_and_lattices() -> None:
+    allowed = {"gapgram.lattice", "gapgram.pattern", *sys.stdlib_module_names}
+    for path in Path(gapgram.reference.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            assert all(n in allowed or n.startswith("gapgram.reference.") or n.split(".")[0] in allowed for n in names)
 
 
 def test_a_fallback_is_told_with_pattern_and_counts() -> None:

@@ -1,5 +1,15 @@
-"""The equations, literally, in slow plain Python: the specification that the kernels must equal.
+"""The equations of docs/mathematics.md, literally, in slow plain Python: what the kernels must equal.
 
-Read `counts`, then `discounts`, then `model` beside the paper. Nothing here is used to train or query a
-model; the tests compare it with the kernels for ever.
+    counts      counts and continuation counts of a text
+    discounts   what is taken from a count
+    model       the recursion: modified Kneser-Ney on the chain, equal weights on any other lattice
+    by_counts   weights by counts
+    shifted     shifted odds of falling back, which weights by counts and learned weights have
+    gate        what learned weights look at, and the parameters that are fitted
+    learned     learned weights, also with word classes
+    pruned      counts without some of their grams, for any of these models
+    left_out    what learned weights are fitted to
+
+Read it in this order, beside the page. Every number is worked out here: nothing is imported but patterns and lattices,
+and nothing here is used to train or to query a model. The tests compare both for ever.
 """

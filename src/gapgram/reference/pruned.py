@@ -1,10 +1,12 @@
-"""A pruned model, literally: grams that went leave their counts to what is below.
+"""Pruned counts, literally: grams that went leave their counts to what is below. docs/mathematics.md, (29).
 
+    >>> from gapgram.lattice import Lattice
+    >>> from gapgram.reference.model import ReferenceModel
     >>> counts = ReferenceCounts([["a", "b"], ["a", "c"], ["a", "b"]], Lattice.chain(2))
     >>> pruned = PrunedCounts(counts, lambda pattern, context, word: word != "c")
     >>> pruned.total(Pattern.of(1), ("a",)), pruned.missing(Pattern.of(1), ("a",))
     (3, 1)
-    >>> model = PrunedModel(pruned, ReferenceModel(counts).discounts)
+    >>> model = ReferenceModel(pruned)
     >>> round(sum(model.probability(word, ["a"]) for word in counts.vocabulary), 12)
     1.0
 """
@@ -12,67 +14,58 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 
-from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
-from gapgram.reference.counts import Context, ReferenceCounts, keep, occurrences
-from gapgram.reference.model import ReferenceModel
+from gapgram.reference.counts import START, Context, Gram, ReferenceCounts
 
 Stays = Callable[[Pattern, Context, str], bool]
 
 
-def frequencies(sentences: Iterable[Sequence[str]], lattice: Lattice) -> dict[Pattern, Counter[tuple[Context, str]]]:
+def frequencies(counts: ReferenceCounts) -> dict[Pattern, Counter[Gram]]:
     """How often each gram of each pattern occurs, whatever its count is."""
-    text = list(sentences)
-    return {p: Counter(gram for gram, _ in occurrences(text, p)) for p in lattice.patterns}
+    return {
+        pattern: Counter(counts.gram(pattern, p) for p in counts.predictions() if pattern.reach <= len(p.before))
+        for pattern in counts.lattice.stored
+    }
+
+
+def seen_more_often(counts: ReferenceCounts, thresholds: list[int]) -> Stays:
+    """Pruning by count: grams of 1, 2, … words stay if they occur more often than this; the last is for all longer."""
+    occurring = frequencies(counts)
+
+    def stays(pattern: Pattern, context: Context, word: str) -> bool:
+        return occurring[pattern][context, word] > thresholds[min(len(pattern), len(thresholds) - 1)]
+
+    return stays
 
 
 class PrunedCounts(ReferenceCounts):
     """Counts without the grams that do not stay; a gram stays also where it is the context of one that does."""
 
     def __init__(self, whole: ReferenceCounts, stays: Stays) -> None:
-        self.__dict__.update(whole.__dict__)
+        super().__init__(whole.sentences, whole.lattice, whole.class_of)
         self.whole = whole
-        self.following = {pattern: {} for pattern in whole.following}
-        # A tail has a smaller mask, so that all that need a gram as a context have been decided before it is.
         needed: set[tuple[Pattern, Context]] = set()
-        for pattern in sorted(whole.following, key=lambda p: -p.mask):
-            for context, words in whole.following[pattern].items():
-                for word, count in words.items():
-                    if not pattern.mask or stays(pattern, context, word) or (pattern, (*context, word)) in needed:
-                        self.following[pattern].setdefault(context, {})[word] = count
-                        needed.add((pattern.tail, context))
-        self.counts = {
-            pattern: {(context, word): n for context, words in table.items() for word, n in words.items()}
-            for pattern, table in self.following.items()
-        }
+        # A tail has a smaller mask, so that all that need a gram as a context have been decided before it is.
+        for pattern in sorted(self.counts, key=lambda p: -p.mask):
+            for context, word in list(self.counts[pattern]):
+                if pattern.mask and not stays(pattern, context, word) and (pattern, (*context, word)) not in needed:
+                    del self.counts[pattern][context, word], self.following[pattern][context][word]
+                else:
+                    needed.add((pattern.tail, context))
 
     def total(self, pattern: Pattern, context: Context) -> int:
         """What the context counted before pruning; 0 where the context itself went."""
-        if pattern.mask and not self._is_there(pattern.tail, context):
-            return 0
-        return self.whole.total(pattern, context)
+        return self.whole.total(pattern, context) if self._is_there(pattern.tail, context) else 0
 
     def missing(self, pattern: Pattern, context: Context) -> int:
         """How much of the total belongs to grams that went."""
-        return self.total(pattern, context) - sum(self.following[pattern].get(context, {}).values())
+        return self.total(pattern, context) - super().total(pattern, context)
+
+    def counts_of_counts(self, pattern: Pattern) -> tuple[int, int, int, int]:
+        """Those of the whole: discounts stay what they were."""
+        return self.whole.counts_of_counts(pattern)
 
     def _is_there(self, tail: Pattern, gram: Context) -> bool:
-        return gram == ("<s>",) or (gram[:-1], gram[-1]) in self.counts[tail]
-
-
-class PrunedModel(ReferenceModel):
-    """A model of pruned counts with the discounts of the whole."""
-
-    def __init__(self, counts: PrunedCounts, discounts: dict[Pattern, tuple[float, float, float]]) -> None:
-        super().__init__(counts)
-        self.pruned, self.discounts = counts, discounts
-
-    def backoff(self, pattern: Pattern, before: Sequence[str]) -> float:
-        """g_S(context): what discounting has freed and what is missing; 1 for a context never seen."""
-        context = keep(pattern, before)
-        total = self.counts.total(pattern, context)
-        if not total:
-            return 1.0
-        return super().backoff(pattern, before) + self.pruned.missing(pattern, context) / total
+        return gram in ((), (START,)) or (gram[:-1], gram[-1]) in self.counts[tail]
