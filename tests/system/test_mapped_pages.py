@@ -17,11 +17,14 @@ from tests.support.running import HANGING_SECONDS
 
 import gapgram
 from gapgram import GapgramError
+from gapgram.compression.pruning.prune import prune, store_for
 from gapgram.estimation.weights.sample import threads_within
 from gapgram.estimation.weights.statistics import statistics_of
 from gapgram.kernels.lookup import availability
 from gapgram.kernels.special_words import START_ID
+from gapgram.models import file as model_file
 from gapgram.system import mapped_pages as pages_module
+from gapgram.system.array_store import IN_MEMORY, InFolder
 from gapgram.system.mapped_pages import AROUND, Pages
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
@@ -127,17 +130,26 @@ def test_quantising_in_little_memory(folder: Path, kind: str, tmp_path: Path, li
     ],
     ids=str,
 )
-def test_pruning_in_little_memory(
-    folder: Path, kind: str, options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pruning_in_little_memory(folder: Path, kind: str, options: dict[str, Any], tmp_path: Path) -> None:
     gapgram.load(folder / kind).pruned(**options).save(tmp_path / "whole")
-    monkeypatch.setattr("gapgram.compression.pruning.scratch._GRAM_BYTES", 1 << 40)
-    monkeypatch.setattr("gapgram.compression.pruning.scratch.SPAN", 90)
-    monkeypatch.setattr("gapgram.compression.pruning.scratch._FIRST", 30)
-    monkeypatch.setattr("gapgram.compression.pruning.scratch._FEWEST", 20)
-    monkeypatch.setattr("gapgram.compression.pruning.tables.SPAN", 90)
-    monkeypatch.setattr("gapgram.compression.pruning.tables._PIECE", 120)
-    assert gapgram.load(folder / kind, memory=1).save_pruned(tmp_path / "little", **options)
+    parts = gapgram.load(folder / kind, memory=1).parts
+    assert parts.counts.pages is not None
+    (tmp_path / "files").mkdir()
+    store = InFolder(tmp_path / "files", parts.counts.pages, most_entries=90)
+    pruned = prune(parts, **options, store=store)
+    assert not list((tmp_path / "files").iterdir())  # they have no name
+    model_file.write(tmp_path / "little", pruned)
+    assert (tmp_path / "little").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_a_model_is_pruned_in_files_where_memory_would_not_do(folder: Path, tmp_path: Path) -> None:
+    gapgram.load(folder / "mkn").pruned(keep=0.8).save(tmp_path / "whole")
+    limited = gapgram.load(folder / "mkn", memory=1)
+    assert store_for(limited.counts, tmp_path) is IN_MEMORY  # a small model fits into any limit
+    many = replace(limited.counts, tables=limited.counts.tables._replace(places=limited.counts.tables.places << 30))
+    assert isinstance(store_for(many, tmp_path), InFolder)
+    assert store_for(replace(many, pages=None), tmp_path) is IN_MEMORY
+    assert limited.save_pruned(tmp_path / "little", keep=0.8)
     assert (tmp_path / "little").read_bytes() == (tmp_path / "whole").read_bytes()
     assert {path.name for path in tmp_path.iterdir()} == {"whole", "little"}
 

@@ -14,20 +14,21 @@ from itertools import pairwise
 import numpy as np
 
 from gapgram.arrays import Integers
-from gapgram.counts.compact import CHUNK, Room, compacted
+from gapgram.counts.compact import CHUNK, compacted
 from gapgram.counts.counts import Counts
 from gapgram.errors import UsageError
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.weights.for_other_counts import with_rows_of
 from gapgram.kernels.read_tables import unpack_grams
 from gapgram.kernels.tables import COUNT_MASK, N_GRAMS
+from gapgram.system.array_store import IN_MEMORY, ArrayStore
 
 MOST_BITS = 8
 _EXACT = 256  # larger counts are first put together with their neighbours
 _STEPS = 32  # groups of those for each doubling
 
 
-def quantised(parts: ModelParts, bits: int, room: Room | None = None) -> ModelParts:
+def quantised(parts: ModelParts, bits: int, store: ArrayStore = IN_MEMORY) -> ModelParts:
     """A model in the compact layout with at most 2**bits different counts in each pattern."""
     if not 1 <= bits <= MOST_BITS:
         raise UsageError(f"quantise to {bits} bits: expected 1 to {MOST_BITS}")
@@ -39,7 +40,7 @@ def quantised(parts: ModelParts, bits: int, room: Room | None = None) -> ModelPa
         for p, pattern in enumerate(counts.patterns)
         if pattern.mask
     }
-    new = replace(counts, tables=compacted(counts, replaced, room), quantised=bits)
+    new = replace(counts, tables=compacted(counts, replaced, store), quantised=bits)
     return ModelParts.of(parts.name, new, parts.discounts, with_rows_of(new, parts.discounts, parts.weights))
 
 

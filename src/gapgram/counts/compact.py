@@ -1,17 +1,16 @@
 """Tables on their way into the compact layout (`kernels.compact_read`).
 
 One pattern is read at a time, some of its grams or contexts at a time, and what is made of them is written straight to
-where it stays: in memory, or in a file (`Room`). So next to nothing is held beside the two layouts themselves.
+where it stays, in memory or in a file (`system.array_store`). Next to nothing is held beside the two layouts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from gapgram.arrays import BitWords, Integers
 from gapgram.counts.assemble import frozen
@@ -22,6 +21,7 @@ from gapgram.kernels import compact_read as columns
 from gapgram.kernels import tables as kernels
 from gapgram.kernels.read_tables import unpack_contexts, unpack_grams
 from gapgram.kernels.tables import NO_CONTEXTS, ROW_BITS, ROW_MASK, Tables
+from gapgram.system.array_store import IN_MEMORY, ArrayStore
 
 CHUNK = 1 << 18  # grams, or contexts, that are unpacked at a time; a multiple of a block of contexts
 LARGE_BITS = 128  # of a count among the large ones
@@ -32,41 +32,10 @@ _LISTED_COST = 4  # bits that are paid, for each time a gram was counted, to fin
 _MISSING = 4  # the statistic of what was pruned
 
 
-class Room(Protocol):
-    """Where new tables are written, in the order in which a file has them."""
-
-    def array(self, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:
-        """An array of zeros to be filled."""
-        ...
-
-    def put(self, name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """An array that is ready."""
-        ...
-
-    def give_back(self) -> object:
-        """Called between one part of the work and the next."""
-        ...
-
-
-class InMemory:
-    """Room in memory."""
-
-    def array(self, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:
-        """An array of zeros to be filled."""
-        return np.zeros(shape, dtype)
-
-    def put(self, name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """An array that is ready."""
-        return array
-
-    def give_back(self) -> None:
-        """Nothing is given back."""
-
-
-def put_rest(room: Room, tables: Tables, *, first: str, last: str) -> Tables:
+def put_rest(store: ArrayStore, tables: Tables, *, first: str, last: str) -> Tables:
     """Put some of the tables, those named and all between."""
     names = Tables._fields[Tables._fields.index(first) : Tables._fields.index(last) + 1]
-    return tables._replace(**{name: room.put(name, getattr(tables, name)) for name in names})
+    return tables._replace(**{name: store.put(name, getattr(tables, name)) for name in names})
 
 
 class Codes(NamedTuple):
@@ -115,44 +84,44 @@ def choose_codes(numbers: Integers) -> Codes:
 
 
 def compacted(
-    counts: Counts, replaced: Mapping[int, Integers] = MappingProxyType({}), room: Room | None = None
+    counts: Counts, replaced: Mapping[int, Integers] = MappingProxyType({}), store: ArrayStore = IN_MEMORY
 ) -> Tables:
     """The tables in the compact layout.
 
     replaced: of some patterns, by their numbers, what takes the place of each count, the last being for all larger
     ones; the statistics of contexts become those of the new counts.
     """
-    room, places = room or InMemory(), counts.tables.places.copy()
-    packers = [_Packer(counts, p, replaced.get(p), room) for p in range(len(places))]
+    places = counts.tables.places.copy()
+    packers = [_Packer(counts, p, replaced.get(p), store) for p in range(len(places))]
     places[:, kernels.WIDTH] = [packer.width for packer in packers]
     places[:, kernels.CODE_BITS] = [packer.codes.bits for packer in packers]
     sizes = places[:, kernels.N_GRAMS] * places[:, kernels.WIDTH]
     places[:, kernels.GRAM_BIT] = np.cumsum(sizes) - sizes
     places[:, kernels.N_ROWS] = [len(packer.rows) for packer in packers]
     places[:, kernels.FIRST_ROW] = np.cumsum(places[:, kernels.N_ROWS]) - places[:, kernels.N_ROWS]
-    grams = room.array("grams", np.uint64, (-(-int(sizes.sum()) // 64),))
+    grams = store.array("grams", np.uint64, (-(-int(sizes.sum()) // 64),))
     large = [packer.write_grams(grams, int(at[kernels.GRAM_BIT])) for packer, at in zip(packers, places, strict=True)]
     large_at = np.concatenate([at + first for (at, _), first in zip(large, places[:, kernels.FIRST_GRAM], strict=True)])
     made = counts.tables._replace(
         grams=grams, large_at=large_at, large_counts=np.concatenate([found for _, found in large]),
         contexts=NO_CONTEXTS, places=places, rows=np.concatenate([packer.rows for packer in packers]),
     )  # fmt: skip
-    made = put_rest(room, made, first="large_at", last="word_counts")
+    made = put_rest(store, made, first="large_at", last="word_counts")
     packed_places = np.zeros((len(places), columns.N_PACKED_COLUMNS), np.int64)
     used = 0
     for packer, packed_at in zip(packers, packed_places, strict=True):
         used = packer.lay_out(grams, used, packed_at)
-    packed = room.array("packed", np.uint64, (used,))
+    packed = store.array("packed", np.uint64, (used,))
     for packer, packed_at in zip(packers, packed_places, strict=True):
         packer.write_rest(grams, packed, packed_at)
-    return frozen(made._replace(packed=packed, packed_places=room.put("packed_places", packed_places)))
+    return frozen(made._replace(packed=packed, packed_places=store.put("packed_places", packed_places)))
 
 
 class _Packer:
     """One pattern on its way into the compact layout."""
 
-    def __init__(self, counts: Counts, p: int, replaced: Integers | None, room: Room) -> None:
-        self.tables, self.p, self.replaced, self.room = counts.tables, p, replaced, room
+    def __init__(self, counts: Counts, p: int, replaced: Integers | None, store: ArrayStore) -> None:
+        self.tables, self.p, self.replaced, self.store = counts.tables, p, replaced, store
         self.n_grams, self.n_contexts, self.key_bits = map(
             int, self.tables.places[p, [kernels.N_GRAMS, kernels.N_CONTEXTS, kernels.KEY_BITS]]
         )
@@ -176,7 +145,7 @@ class _Packer:
             if self.replaced is not None:
                 compact_write.replace_counts(grams, self.replaced)
             yield first, grams
-            self.room.give_back()
+            self.store.release()
 
     def _contexts(self) -> Iterator[tuple[int, Integers]]:
         """Some of the contexts at a time, with the one that follows them, and the number of their first."""
@@ -192,7 +161,7 @@ class _Packer:
             last = min(first + CHUNK, self.n_contexts)
             contexts = unpack_contexts(self.tables, self.p, first, min(last + 1, self.n_contexts))
             yield first, contexts if last < self.n_contexts else np.append(contexts, self.n_grams << ROW_BITS)
-            self.room.give_back()
+            self.store.release()
 
     def _new_statistics(self) -> Iterator[tuple[int, Integers, Integers]]:
         """Some of the contexts at a time, and the statistics that they have after counts were replaced."""

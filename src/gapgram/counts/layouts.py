@@ -11,13 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.counts.assemble import frozen
-from gapgram.counts.compact import CHUNK, LARGE_BITS, InMemory, Room, compacted, put_rest
+from gapgram.counts.compact import CHUNK, LARGE_BITS, compacted, put_rest
 from gapgram.counts.counts import Counts
 from gapgram.errors import UsageError
 from gapgram.kernels import compact_read
 from gapgram.kernels import tables as kernels
 from gapgram.kernels.read_tables import unpack_contexts, unpack_grams
 from gapgram.kernels.tables import FAST_WIDTH, NO_PLACES, NO_WORDS, ROW_BITS, Tables
+from gapgram.system.array_store import IN_MEMORY, ArrayStore
 
 FAST, COMPACT = "fast", "compact"
 LAYOUTS = (FAST, COMPACT)
@@ -61,21 +62,21 @@ def check_layout(layout: str) -> None:
         raise UsageError(f"layout {layout!r}: expected {' or '.join(LAYOUTS)}")
 
 
-def in_layout(counts: Counts, layout: str, room: Room | None = None) -> Tables:
-    """The tables of counts in a layout; new ones are written where there is `room` for them, by default in memory."""
+def in_layout(counts: Counts, layout: str, store: ArrayStore = IN_MEMORY) -> Tables:
+    """The tables of counts in a layout; new ones are kept in `store`."""
     check_layout(layout)
     if layout == layout_of(counts.tables):
         return counts.tables
-    return compacted(counts, room=room) if layout == COMPACT else _fast(counts, room or InMemory())
+    return compacted(counts, store=store) if layout == COMPACT else _fast(counts, store)
 
 
-def _fast(counts: Counts, room: Room) -> Tables:
+def _fast(counts: Counts, store: ArrayStore) -> Tables:
     """The tables in the fast layout."""
     tables, places = counts.tables, counts.tables.places.copy()
     places[:, kernels.GRAM_BIT] = places[:, kernels.FIRST_GRAM] * FAST_WIDTH
     places[:, kernels.WIDTH] = FAST_WIDTH
     places[:, kernels.CODE_BITS] = FAST_WIDTH - places[:, kernels.KEY_BITS]
-    grams = room.array("grams", np.uint64, (-(-int(places[:, kernels.N_GRAMS].sum()) * FAST_WIDTH // 64),))
+    grams = store.array("grams", np.uint64, (-(-int(places[:, kernels.N_GRAMS].sum()) * FAST_WIDTH // 64),))
     large = []
     for p, at in enumerate(places):
         n_grams, code_bits, key_bits = map(int, at[[kernels.N_GRAMS, kernels.CODE_BITS, kernels.KEY_BITS]])
@@ -84,18 +85,18 @@ def _fast(counts: Counts, room: Room) -> Tables:
             bit = int(at[kernels.GRAM_BIT]) + first * FAST_WIDTH
             found, found_counts = kernels.pack_grams(some, grams, bit, code_bits, key_bits)
             large.append((found + at[kernels.FIRST_GRAM] + first, found_counts))
-            room.give_back()
+            store.release()
     large_at, large_counts = (np.concatenate(part) for part in zip(*large, strict=True))
     made = tables._replace(grams=grams, large_at=large_at, large_counts=large_counts, places=places)
-    made = put_rest(room, made, first="large_at", last="large_counts")
-    contexts = room.array("contexts", np.int64, (int((places[:, kernels.N_CONTEXTS] + 1).sum()),))
+    made = put_rest(store, made, first="large_at", last="large_counts")
+    contexts = store.array("contexts", np.int64, (int((places[:, kernels.N_CONTEXTS] + 1).sum()),))
     for p, at in enumerate(places):
         begin, step, n_contexts = map(int, at[[kernels.FIRST_CONTEXT, kernels.STRIDE, kernels.N_CONTEXTS]])
         for first in range(0, n_contexts, CHUNK):
             last = min(first + CHUNK, n_contexts)
             some = unpack_contexts(tables, p, first, last)
             contexts[begin + first * step : begin + last * step : step] = some
-            room.give_back()
+            store.release()
         contexts[begin + n_contexts * step] = at[kernels.N_GRAMS] << ROW_BITS
-    made = put_rest(room, made, first="places", last="word_counts")
+    made = put_rest(store, made, first="places", last="word_counts")
     return frozen(made._replace(contexts=contexts, packed=NO_WORDS, packed_places=NO_PLACES))

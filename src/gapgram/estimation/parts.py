@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy.typing as npt
 
-from gapgram.counts.compact import Room
 from gapgram.counts.counts import Counts, given_class, members_of
 from gapgram.counts.layouts import in_layout
 from gapgram.estimation.discounts import Discounts
 from gapgram.estimation.row_values import discount_table, row_values
 from gapgram.estimation.weights import Weights
+from gapgram.system.array_store import IN_MEMORY, ArrayStore
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -39,9 +39,9 @@ class ModelParts:
         }
         return cls(name, counts, discounts, weights, derived)
 
-    def in_layout(self, layout: str, room: Room | None = None) -> ModelParts:
-        """The same model with its tables in a layout; new ones are written where there is `room` for them."""
-        return replace(self, counts=replace(self.counts, tables=in_layout(self.counts, layout, room)))
+    def in_layout(self, layout: str, store: ArrayStore = IN_MEMORY) -> ModelParts:
+        """The same model with its tables in a layout; new ones are kept in `store`."""
+        return replace(self, counts=replace(self.counts, tables=in_layout(self.counts, layout, store)))
 
     def arrays(self) -> Arrays:
         """All arrays by name, as they go into a file."""

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gapgram.counts.compact import Room
 from gapgram.counts.counts import Counts
 from gapgram.counts.layouts import COMPACT, check_layout, layout_of
 from gapgram.estimation.discounts import Discounts
@@ -19,6 +18,7 @@ from gapgram.kernels.model_arrays import WEIGHT
 from gapgram.pattern import Pattern
 from gapgram.system import array_file as container
 from gapgram.system.array_file import Unfinished
+from gapgram.system.array_store import ArrayStore, InSections
 from gapgram.system.mapped_pages import Pages
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -31,17 +31,17 @@ def write(path: str | Path, parts: ModelParts, layout: str | None = None) -> Non
         between = pages.give_back if pages is not None else bool
         container.write(path, container.MODEL, parts.metadata, parts.arrays(), between=between)
     else:
-        write_made(path, parts, layout, lambda room: parts.in_layout(layout, room))
+        write_made(path, parts, layout, lambda store: parts.in_layout(layout, store))
 
 
-def write_made(path: str | Path, parts: ModelParts, layout: str, make: Callable[[Room], ModelParts]) -> None:
+def write_made(path: str | Path, parts: ModelParts, layout: str, make: Callable[[ArrayStore], ModelParts]) -> None:
     """Write a model whose tables are made in the file itself, from those of another model."""
     check_layout(layout)
     file = Unfinished.new(path, container.MODEL)
     try:
         for name, array in Counts.word_arrays(parts.counts.vocabulary, packed=layout == COMPACT).items():
             file.add(name, array)
-        made = make(_RoomInFile(file, parts.counts.pages))
+        made = make(InSections(file, parts.counts.pages))
         there = {section.name for section in file.sections}
         for name, array in made.arrays().items():
             if name not in there:
@@ -50,24 +50,6 @@ def write_made(path: str | Path, parts: ModelParts, layout: str, make: Callable[
     except BaseException:
         file.discard()
         raise
-
-
-class _RoomInFile:
-    """Room for tables in an unfinished file; their pages are given back together with those of what is read."""
-
-    def __init__(self, file: Unfinished, pages: Pages | None) -> None:
-        self._file, self._pages = file, pages
-
-    def array(self, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:
-        return self._file.reserve(name, dtype, shape, self._pages)
-
-    def put(self, name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        self._file.add(name, array)
-        return array
-
-    def give_back(self) -> None:
-        if self._pages is not None:
-            self._pages.give_back()
 
 
 def read(path: str | Path, *, verify: bool | None = None, most_resident: int | None = None) -> ModelParts:

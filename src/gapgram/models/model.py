@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gapgram.arrays import Begins, Floats, Ids, Integers
-from gapgram.compression.pruning.prune import prune
+from gapgram.compression.pruning.prune import prune, store_for
 from gapgram.compression.quantise import quantised
 from gapgram.counts.counts import Counts
 from gapgram.counts.layouts import COMPACT, layout_of
@@ -75,7 +75,7 @@ class Model(Queries):
 
     def save_quantised(self, path: str | Path, bits: int) -> None:
         """Write the model `quantised(bits)` to a file without holding it in memory."""
-        model_file.write_made(path, self._parts, COMPACT, lambda room: quantised(self._parts, bits, room))
+        model_file.write_made(path, self._parts, COMPACT, lambda store: quantised(self._parts, bits, store))
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._path is None:
@@ -208,7 +208,9 @@ class Model(Queries):
         A model that was opened with a limit of memory is pruned through temporary files beside the new one.
         """
         with temporary_folder(path) as folder:
-            parts = prune(self._parts, counts=counts, size=size, keep=keep, folder=folder)
+            parts = prune(
+                self._parts, counts=counts, size=size, keep=keep, store=store_for(self.counts, folder)
+            )
             model_file.write(path, parts, layout)
         return parts is not self._parts
 

@@ -3,6 +3,7 @@
     parallel        threads: work on all cores, in order, or ahead of who needs it
     atomic_file     files that are written aside and renamed
     array_file      the file format: named arrays and a table of contents, mapped
+    array_store     arrays that are filled in memory or in files, whoever fills them
     memory          sizes, what the machine has, what the process holds
     mapped_pages    pages of mapped files given back under a limit of memory
     work_folder     temporary files of a run that can be resumed

@@ -1,7 +1,6 @@
 """Models with fewer grams: by how often grams occur, or by what the model loses with them.
 
     prune        the call
-    scratch      where all that is kept: in memory or in files
     tables       the tables of patterns taken apart, and put together with fewer grams
     subgrams     which gram holds which, and how often grams occur
     by_count     by count

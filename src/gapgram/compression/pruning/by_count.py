@@ -10,10 +10,10 @@ from functools import partial
 import numpy as np
 
 from gapgram.arrays import Integers, Mask
-from gapgram.compression.pruning.scratch import IN_MEMORY, Place, filled
 from gapgram.errors import UsageError
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
+from gapgram.system.array_store import IN_MEMORY, ArrayStore
 
 
 @dataclass(frozen=True)
@@ -72,13 +72,13 @@ class Thresholds:
             return 0
         return self.by_words[min(len(pattern), len(self.by_words) - 1)]
 
-    def kept(self, occurrences: Mapping[Pattern, Integers], place: Place = IN_MEMORY) -> dict[Pattern, Mask]:
+    def kept(self, occurrences: Mapping[Pattern, Integers], store: ArrayStore = IN_MEMORY) -> dict[Pattern, Mask]:
         """The grams that stay, given how often each occurs."""
 
         def stays(pattern: Pattern, begin: int, end: int) -> Mask:
             return occurrences[pattern][begin:end] > self.of(pattern)
 
-        return {p: filled(place, np.bool_, n.size, partial(stays, p)) for p, n in occurrences.items()}
+        return {p: store.filled("kept", np.bool_, n.size, partial(stays, p)) for p, n in occurrences.items()}
 
     def __str__(self) -> str:
         return ",".join([*map(str, self.by_words), *(f"{p}={n}" for p, n in self.by_pattern)])

@@ -8,7 +8,6 @@ from functools import cached_property, partial
 import numpy as np
 
 from gapgram.arrays import Floats, Integers
-from gapgram.compression.pruning.scratch import filled, spans
 from gapgram.compression.pruning.subgrams import Relations
 from gapgram.compression.pruning.tables import Unpacked
 from gapgram.estimation.parts import ModelParts
@@ -54,9 +53,9 @@ class Losses:
         self.probabilities: dict[Pattern, Floats] = {}
         self.below: dict[Pattern, Floats] = {}
         for pattern, table in tables.items():  # by rising masks: those below come first
-            self.below[pattern] = filled(table.place, np.float64, len(table), partial(self._below, pattern, pattern))
-            self.probabilities[pattern] = filled(
-                table.place, np.float64, len(table), partial(self._probabilities, pattern)
+            self.below[pattern] = table.each_gram("below", np.float64, partial(self._below, pattern, pattern))
+            self.probabilities[pattern] = table.each_gram(
+                "probabilities", np.float64, partial(self._probabilities, pattern)
             )
 
     def of(self, pattern: Pattern, occurrences: Integers, say: float) -> Floats:
@@ -76,9 +75,9 @@ class Losses:
             return found
 
         again = Again()
-        for begin, end in spans(table.place, len(table) if say == 1.0 else len(histories)):
+        for begin, end in table.store.spans(len(table) if say == 1.0 else len(histories)):
             again.add(*((occurrences[begin:end], chances(begin, end)) if say == 1.0 else (histories[begin:end],)))
-        out = table.place.empty(len(table), np.float64)
+        out = table.store.array("losses", np.float64, (len(table),))
         for contexts, grams in table.context_spans():
             if say == 1.0:
                 expected = again.of(occurrences[grams], chances(grams.start, grams.stop))

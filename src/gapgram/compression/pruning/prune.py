@@ -12,14 +12,18 @@ from pathlib import Path
 
 from gapgram.arrays import Mask
 from gapgram.compression.pruning.by_count import Thresholds
-from gapgram.compression.pruning.scratch import place_for
 from gapgram.compression.pruning.subgrams import Relations
 from gapgram.compression.pruning.tables import Unpacked, keep_needed, unpack, without
 from gapgram.compression.pruning.to_size import BySize, bytes_of
+from gapgram.counts.counts import Counts
 from gapgram.errors import UsageError
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.weights import with_rows_of
+from gapgram.kernels.tables import N_GRAMS
 from gapgram.pattern import Pattern
+from gapgram.system.array_store import IN_MEMORY, ArrayStore, InFolder
+
+GRAM_BYTES = 100  # of memory that pruning by loss takes for each gram
 
 
 def prune(
@@ -28,28 +32,35 @@ def prune(
     counts: str | None = None,
     size: str | int | None = None,
     keep: float | None = None,
-    folder: Path | None = None,
+    store: ArrayStore = IN_MEMORY,
 ) -> ModelParts:
     """A model with fewer grams; see `gapgram.Model.pruned`. First by counts, then, where both are given, to a size.
 
-    folder: for files, in which the model is made and all kept that is worked out of grams, if memory is limited and
-        would not do.
+    store: where the model is made, and all kept that is worked out of grams (`store_for`).
     """
     if size is not None and keep is not None:
         raise UsageError("prune: give a size or the part to keep, one of the two")
     if counts is None and size is None and keep is None:
         raise UsageError("prune: say how: by counts, to a size, or the part to keep")
-    goal, place = BySize.of(parts, size, keep), place_for(parts.counts, folder)
+    goal = BySize.of(parts, size, keep)
     if counts is not None:
         thresholds = Thresholds.parse(counts, parts.counts.lattice)
-        tables = unpack(parts.counts, place)
-        kept = thresholds.kept(Relations(tables).occurrences(), place)
+        tables = unpack(parts.counts, store)
+        kept = thresholds.kept(Relations(tables).occurrences(), store)
         keep_needed(tables, kept)
         parts = _rest(parts, tables, kept, f"counts={thresholds}")
     if goal is not None and goal.n_bytes < bytes_of(parts):
-        tables = unpack(parts.counts, place)
+        tables = unpack(parts.counts, store)
         parts = goal.best(parts, tables, lambda kept: _rest(parts, tables, kept, goal.name))
     return parts
+
+
+def store_for(counts: Counts, folder: Path) -> ArrayStore:
+    """Where to prune counts: in memory, or, where that is limited and would not do, in files of a folder."""
+    n_grams = int(counts.tables.places[:, N_GRAMS].sum())
+    if counts.pages is None or n_grams * GRAM_BYTES <= counts.pages.give_back():
+        return IN_MEMORY
+    return InFolder(folder, counts.pages)
 
 
 def _rest(parts: ModelParts, tables: dict[Pattern, Unpacked], kept: dict[Pattern, Mask], how: str) -> ModelParts:

@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 
 from gapgram.arrays import Integers
-from gapgram.compression.pruning.scratch import filled, spans
 from gapgram.compression.pruning.tables import Unpacked
 from gapgram.kernels import pruning as kernels
 from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK
@@ -52,7 +51,7 @@ class Relations:
         A count is a number of different words to the left or fillings of gaps, and each of them is a longer
         or fuller gram: what that one occurs more than once is added.
         """
-        out = {p: filled(t.place, np.int64, len(t), partial(_counts, t)) for p, t in self.tables.items()}
+        out = {p: t.each_gram("occurrences", np.int64, partial(_counts, t)) for p, t in self.tables.items()}
         for classes in {pattern.classes for pattern in self.tables}:
             patterns = [p for p in self.tables if p.classes == classes]
             for reach in range(max(p.reach for p in patterns), -1, -1):
@@ -67,7 +66,7 @@ class Relations:
 
     def _add(self, whole: Pattern, part: Pattern, occurrences: Mapping[Pattern, Integers]) -> None:
         """Add what the grams of `whole` occur more often than once to those of `part` that they hold."""
-        for begin, end in spans(self.tables[whole].place, len(self.tables[whole])):
+        for begin, end in self.tables[whole].store.spans(len(self.tables[whole])):
             numbers = self.parts(whole, part, begin, end)
             kernels.add_occurrences(numbers, occurrences[whole][begin:end], occurrences[part])
 

@@ -12,15 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gapgram.arrays import Ids, Integers, Mask
-from gapgram.compression.pruning.scratch import IN_MEMORY, SPAN, Kind, Place, filled, spans
-from gapgram.counts.assemble import frozen
+from gapgram.counts.assemble import assemble, frozen
 from gapgram.counts.counts import Counts, Piece
+from gapgram.counts.streaming import table_streams
 from gapgram.kernels import pruning as kernels
 from gapgram.kernels.read_tables import unpack_contexts, unpack_grams
 from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, KEY_BITS, N_CONTEXTS, N_GRAMS, ROW_BITS, ROW_MASK, Tables
 from gapgram.pattern import Pattern
-
-_PIECE = 1 << 18  # grams, or contexts, of a piece of the new tables, about
+from gapgram.system.array_store import IN_MEMORY, ArrayStore, InFolder, Kind
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class Unpacked:
 
     whole: Counts
     pattern: Pattern
-    place: Place
+    store: ArrayStore
 
     @cached_property
     def number(self) -> int:
@@ -45,28 +44,30 @@ class Unpacked:
     def keys(self) -> Ids:
         """The key of the last word of each gram, by which the grams of a context are sorted."""
         bits = int(self.whole.tables.places[self.number, KEY_BITS])
-        return self._each_gram(np.int32, lambda a, b: kernels.keys_of(self.grams(a, b) >> COUNT_BITS, bits))
+        return self.each_gram("keys", np.int32, lambda a, b: kernels.keys_of(self.grams(a, b) >> COUNT_BITS, bits))
 
     @cached_property
     def counts(self) -> Integers:
         """The count of each gram."""
-        return self._each_gram(np.int64, lambda a, b: self.grams(a, b) & COUNT_MASK)
+        return self.each_gram("counts", np.int64, lambda a, b: self.grams(a, b) & COUNT_MASK)
 
     @cached_property
     def begins(self) -> Integers:
         """Where the grams of each context begin, and the end of the last."""
-        return filled(self.place, np.int64, self._n_contexts + 1, lambda a, b: self.context_records(a, b) >> ROW_BITS)
+        n = self._n_contexts + 1
+        return self.store.filled("begins", np.int64, n, lambda a, b: self.context_records(a, b) >> ROW_BITS)
 
     @cached_property
     def rows(self) -> Ids:
         """The row of statistics of each context."""
-        return filled(self.place, np.int32, self._n_contexts, lambda a, b: self.context_records(a, b) & ROW_MASK)
+        n = self._n_contexts
+        return self.store.filled("rows", np.int32, n, lambda a, b: self.context_records(a, b) & ROW_MASK)
 
     @cached_property
     def contexts(self) -> Ids:
         """The context of each gram."""
-        out = self.place.empty(len(self), np.int32)
-        for first, last in spans(self.place, self.begins.size - 1):
+        out = self.store.array("contexts", np.int32, (len(self),))
+        for first, last in self.store.spans(self.begins.size - 1):
             begins = self.begins[first : last + 1]
             out[begins[0] : begins[-1]] = np.repeat(np.arange(first, last, dtype=np.int32), np.diff(begins))
         return out
@@ -80,22 +81,26 @@ class Unpacked:
         found: Integers = unpack_contexts(self.whole.tables, self.number, begin, min(end, self._n_contexts))
         return found if end <= self._n_contexts else np.append(found, len(self) << ROW_BITS)
 
-    def _each_gram(self, kind: type[Kind], make: Callable[[int, int], npt.NDArray[Any]]) -> npt.NDArray[Kind]:
-        return filled(self.place, kind, len(self), make)
+    def each_gram(
+        self, name: str, kind: type[Kind], make: Callable[[int, int], npt.NDArray[Any]]
+    ) -> npt.NDArray[Kind]:
+        """An array of an entry a gram, those of grams begin … end-1 being make(begin, end)."""
+        return self.store.filled(name, kind, len(self), make)
 
     def context_spans(self) -> Iterator[tuple[slice, slice]]:
         """Some contexts at a time, and their grams."""
-        first, n_contexts = 0, self.begins.size - 1
+        first, n_contexts, most = 0, self.begins.size - 1, self.store.most_entries
         while first < n_contexts:
-            last = int(np.searchsorted(self.begins, self.begins[first] + SPAN, side="right")) - 1
-            last = min(max(last, first + 1), first + SPAN, n_contexts)
+            last = int(np.searchsorted(self.begins, self.begins[first] + most, side="right")) - 1
+            last = min(max(last, first + 1), first + most, n_contexts)
             yield slice(first, last), slice(int(self.begins[first]), int(self.begins[last]))
-            self.place.give_back()
+            self.store.release()
             first = last
 
     def histories(self, occurrences: Integers) -> Integers:
         """How often each context occurs, given how often its grams do; what is missing counts as it was counted."""
-        missing, out = self.whole.rows(self.pattern)[:, 4], self.place.empty(self.begins.size - 1, np.int64)
+        missing = self.whole.rows(self.pattern)[:, 4]
+        out = self.store.array("histories", np.int64, (self.begins.size - 1,))
         for contexts, grams in self.context_spans():
             begins = self.begins[contexts.start : contexts.stop + 1] - grams.start
             out[contexts] = np.diff(np.append(0, np.cumsum(occurrences[grams]))[begins]) + missing[self.rows[contexts]]
@@ -105,16 +110,16 @@ class Unpacked:
         return int(self.whole.tables.places[self.number, N_GRAMS])
 
 
-def unpack(counts: Counts, place: Place = IN_MEMORY) -> dict[Pattern, Unpacked]:
+def unpack(counts: Counts, store: ArrayStore = IN_MEMORY) -> dict[Pattern, Unpacked]:
     """The tables of all patterns."""
-    return {pattern: Unpacked(counts, pattern, place) for pattern in counts.patterns}
+    return {pattern: Unpacked(counts, pattern, store) for pattern in counts.patterns}
 
 
 def keep_needed(tables: Mapping[Pattern, Unpacked], kept: dict[Pattern, Mask]) -> None:
     """Keep also every gram that another pattern needs as a context; and all words, or classes."""
     for pattern in sorted(tables, key=lambda p: -p.mask):  # a tail's mask is smaller
         if pattern.mask:
-            for first, last in spans(tables[pattern].place, len(kept[pattern.tail])):
+            for first, last in tables[pattern].store.spans(len(kept[pattern.tail])):
                 kernels.needed(kept[pattern], tables[pattern].begins[first : last + 1], kept[pattern.tail][first:last])
         else:
             kept[pattern][:] = True
@@ -139,20 +144,23 @@ class _Rest:
             contexts = table.context_records(first, last) - (begin << ROW_BITS)
             kept = self.kept[pattern][begin:end], self.kept[pattern.tail][first:last]
             yield Piece(*kernels.pruned_tables(table.grams(begin, end), contexts, rows, *kept))
-            table.place.give_back()
+            table.store.release()
 
     def _cuts(self, tail: Pattern) -> list[int]:
         """Where the contexts of the patterns with a tail are cut, so that each has some grams at a time."""
         begins = [table.begins for p, table in self.tables.items() if p.mask and p.tail == tail]
-        cuts, n_contexts = [0], len(self.tables[tail])
+        cuts, n_contexts, most = [0], len(self.tables[tail]), 4 * self.tables[tail].store.most_entries
         while cuts[-1] < n_contexts:
-            ends = [int(np.searchsorted(b, b[cuts[-1]] + _PIECE, side="right")) - 1 for b in begins]
-            cuts.append(min(max(cuts[-1] + 1, min(ends)), cuts[-1] + _PIECE, n_contexts))
+            ends = [int(np.searchsorted(b, b[cuts[-1]] + most, side="right")) - 1 for b in begins]
+            cuts.append(min(max(cuts[-1] + 1, min(ends)), cuts[-1] + most, n_contexts))
         return cuts
 
 
 def without(whole: Tables, tables: Mapping[Pattern, Unpacked], kept: Mapping[Pattern, Mask]) -> Tables:
     """The tables `whole`, taken apart, with only the grams that are kept."""
-    place = next(iter(tables.values())).place
-    made = place.tables(tuple(tables), _Rest(tables, kept), whole)
+    patterns, pieces, store = tuple(tables), _Rest(tables, kept), next(iter(tables.values())).store
+    if isinstance(store, InFolder):
+        made = Tables(**store.streamed(table_streams(patterns, pieces, whole.class_of, whole.word_counts)))
+    else:
+        made = assemble(patterns, {p: list(pieces.of(p)) for p in patterns}, whole.class_of, whole.word_counts)
     return frozen(made._replace(parts=np.zeros_like(made.parts)))  # a gram may be there without its parts

@@ -10,7 +10,6 @@ import numpy as np
 
 from gapgram.arrays import Floats, Mask, Singles
 from gapgram.compression.pruning.by_loss import losses_of
-from gapgram.compression.pruning.scratch import filled, spans
 from gapgram.compression.pruning.tables import Unpacked, keep_needed
 from gapgram.errors import UsageError
 from gapgram.estimation.parts import ModelParts
@@ -87,13 +86,12 @@ class _Choice:
     def __init__(self, parts: ModelParts, tables: Mapping[Pattern, Unpacked]) -> None:
         self.tables = tables
         self.cost = {p: _GRAM + _CONTEXT * sum(q.tail == p for q in tables if q.mask) for p in tables}
-        self.kept = {p: table.place.empty(len(table), np.bool_) for p, table in tables.items()}
+        self.kept = {p: table.store.array("kept", np.bool_, (len(table),)) for p, table in tables.items()}
         self.worth = {p: self._worth(p, loss) for p, loss in losses_of(parts, tables) if p.mask}
 
     def _worth(self, pattern: Pattern, losses: Floats) -> Singles:
         """What a byte of each gram is worth."""
-        place = self.tables[pattern].place
-        return filled(place, np.float32, losses.size, lambda a, b: losses[a:b] / self.cost[pattern])
+        return self.tables[pattern].each_gram("worth", np.float32, lambda a, b: losses[a:b] / self.cost[pattern])
 
     def within(self, room: float) -> tuple[dict[Pattern, Mask], float]:
         """The grams worth most a byte that, with those they need, take no more room; and the room they take."""
@@ -110,7 +108,7 @@ class _Choice:
     def _kept(self, log_worth: float) -> dict[Pattern, Mask]:
         least = np.float32(np.exp(log_worth))
         for pattern, kept in self.kept.items():
-            for begin, end in spans(self.tables[pattern].place, kept.size):
+            for begin, end in self.tables[pattern].store.spans(kept.size):
                 kept[begin:end] = self.worth[pattern][begin:end] > least if pattern.mask else True
         keep_needed(self.tables, self.kept)
         return self.kept
@@ -118,6 +116,6 @@ class _Choice:
     def _used(self, kept: Mapping[Pattern, Mask]) -> float:
         used = 0
         for pattern, mask in kept.items():
-            for begin, end in spans(self.tables[pattern].place, mask.size if pattern.mask else 0):
+            for begin, end in self.tables[pattern].store.spans(mask.size if pattern.mask else 0):
                 used += self.cost[pattern] * int(np.count_nonzero(mask[begin:end]))
         return float(used)
