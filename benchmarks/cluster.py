@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from gapgram import __version__, load
+from gapgram import Model, __version__
 from gapgram.reporting.tables import table
 
 PROC, TICK = Path("/proc"), os.sysconf("SC_CLK_TCK")
@@ -110,7 +110,7 @@ def measure(text: Path, words: float, master: str, order: int, compare: bool, fo
     part, model, events = folder / "text", folder / "model", folder / "events"
     first_words(text, words, part)
     events.mkdir()
-    train = [sys.executable, "-m", "gapgram", "train", part, "-n", str(order), "--weights", "uniform", "-q"]
+    train: list[str | Path] = [sys.executable, "-m", "gapgram", "train", part, "-n", str(order), "--weights", "uniform", "-q"]
     settings = {"enabled": "true", "dir": events.as_uri(), "compress": "false"}
     conf = [part for name, value in settings.items() for part in ("--spark-conf", f"spark.eventLog.{name}={value}")]
     run = subprocess.Popen(
@@ -118,7 +118,7 @@ def measure(text: Path, words: float, master: str, order: int, compare: bool, fo
     )
     taken = watch(run)
     assert run.returncode == 0, "gapgram train failed"
-    counts = load(model).counts
+    counts = Model.load(model).counts
     row = {
         "words": counts.text.words, "sentences": counts.text.sentences, "vocabulary": len(counts.vocabulary),
         "master": master, "order": order, "patterns": len(counts.patterns), **taken, **moved(events),

@@ -38,6 +38,7 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from gapgram import __version__
 from gapgram.reporting.tables import table
@@ -191,16 +192,16 @@ def figures_of_training(trained: Run, size: int, grams: int, words: int) -> dict
     }  # fmt: skip
 
 
-def figures_of_queries(found: dict[str, list[float]], predictions: int) -> dict[str, float]:
+def figures_of_queries(found: dict[str, Any], predictions: int) -> dict[str, float]:
     """From the seconds (CPU, wall) that a process in Python reports."""
-    figures = {"opening, ms": 1000 * found["opening"]}  # type: ignore[operator]
+    figures = {"opening, ms": 1000 * found["opening"]}
     if "batch" in found:
         figures["batch, M words/CPU s"] = predictions / found["batch"][0] / 1e6
     figures["list, M words/s wall"] = predictions / found["list"][1] / 1e6
     figures["list, M words/CPU s"] = predictions / found["list"][0] / 1e6
-    figures["one sentence, k/CPU s"] = found["some"] / found["one"][0] / 1e3  # type: ignore[operator]
-    figures["step, k/CPU s"] = found["steps"] / found["step"][0] / 1e3  # type: ignore[operator]
-    figures["beam, k/CPU s"] = found["steps"] / found["beam"][0] / 1e3  # type: ignore[operator]
+    figures["one sentence, k/CPU s"] = found["some"] / found["one"][0] / 1e3
+    figures["step, k/CPU s"] = found["steps"] / found["step"][0] / 1e3
+    figures["beam, k/CPU s"] = found["steps"] / found["beam"][0] / 1e3
     return figures
 
 

@@ -29,7 +29,7 @@ def test_a_name_is_described_in_the_docstring(name: str) -> None:
 def test_type_checkers_see_the_same_names() -> None:
     """They do not follow `__getattr__`: what it finds is imported for them as well."""
     tree = ast.parse((FOLDER / "__init__.py").read_text("utf-8"))
-    homes: dict[str, tuple[str, ...]] = gapgram._HOMES  # type: ignore[attr-defined]
+    homes: dict[str, tuple[str, ...]] = gapgram._HOMES
     seen = {
         alias.name: str(node.module)
         for block in tree.body

@@ -36,7 +36,7 @@ def test_train_writes_a_model_and_talks_on_stderr(cli: Cli, text: Path, tmp_path
     ran = cli("train", text, "-o", tmp_path / "m", "-n", 3, "--model", "mkn", "--threads", 1)
     assert (ran.code, ran.out) == (0, "")
     assert "words in 200 sentences, 63 in the vocabulary; " in ran.err
-    model = gapgram.load(tmp_path / "m", verify=True)
+    model = Model.load(tmp_path / "m", verify=True)
     assert (model.order, model.name) == (3, "mkn")
     assert model.score("w1 w2") == gapgram.train(text, order=3, model="mkn").score("w1 w2")
 
@@ -63,7 +63,7 @@ def test_train_from_standard_input(cli: Cli, text: Path, tmp_path: Path) -> None
     for source in ("-", text):
         ran = cli("train", source, "-o", tmp_path / "m", "-n", 2, "--model", "mkn", "-q", stdin=text.read_bytes())
         assert ran.code == 0
-        assert gapgram.load(tmp_path / "m").counts.text.sentences == 200
+        assert Model.load(tmp_path / "m").counts.text.sentences == 200
 
 
 def test_a_fallback_of_discounts_is_a_warning(cli: Cli, tmp_path: Path) -> None:
@@ -80,9 +80,9 @@ def test_special_words_and_odd_bytes_by_option(cli: Cli, tmp_path: Path) -> None
     options = ("train", "-", "-o", tmp_path / "m", "-n", 2, "--model", "mkn", "-q")
     odd = b"a <unk> b\nb \xff\n"
     assert cli(*options, "--special", "unk", "--invalid", "replace", stdin=odd).code == 0
-    assert gapgram.load(tmp_path / "m").counts.text.words == 5
+    assert Model.load(tmp_path / "m").counts.text.words == 5
     assert cli(*options, "--special", "skip", "--invalid", "replace", stdin=odd).code == 0
-    assert gapgram.load(tmp_path / "m").counts.text.words == 4
+    assert Model.load(tmp_path / "m").counts.text.words == 4
 
 
 def test_score_keeps_a_line_for_every_line(cli: Cli, models: dict[str, Model], mkn: Path) -> None:

@@ -19,7 +19,7 @@ from tests.support.corpora import corpus_of, texts_and_lattices, toy_text
 
 import gapgram
 from gapgram import Counts, Lattice, Model, Vocabulary
-from gapgram.arrays import Integers
+from gapgram.arrays import Floats, Integers
 from gapgram.compression.quantise import means_of_runs
 from gapgram.counting.in_memory import count
 from gapgram.counts.assemble import assemble
@@ -52,7 +52,7 @@ def small(fast: dict[str, Model], tmp_path_factory: pytest.TempPathFactory) -> d
     folder = tmp_path_factory.mktemp("compact")
     for kind, model in fast.items():
         Model(model.parts).save(folder / kind, layout="compact")
-    return {kind: gapgram.load(folder / kind, verify=True) for kind in fast}
+    return {kind: Model.load(folder / kind, verify=True) for kind in fast}
 
 
 def contexts() -> list[list[str]]:
@@ -169,7 +169,7 @@ def test_back_to_the_same_file(
     Model(fast[kind].parts).save(tmp_path / "one", layout="fast")
     Model(small[kind].parts).save(tmp_path / "two", layout="fast")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-    gapgram.load(tmp_path / "two").with_layout("compact").save(tmp_path / "three")
+    Model.load(tmp_path / "two").with_layout("compact").save(tmp_path / "three")
     assert (tmp_path / "three").read_bytes() == small[kind].path.read_bytes()  # type: ignore[union-attr]
 
 
@@ -177,11 +177,11 @@ def test_training_to_a_layout(cli: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "text").write_text("\n".join(toy_text(80)))
     cli("train", tmp_path / "text", "-o", tmp_path / "fast", "-n", 3, "-q")
     cli("train", tmp_path / "text", "-o", tmp_path / "compact", "-n", 3, "--layout", "compact", "-q")
-    gapgram.load(tmp_path / "fast").save(tmp_path / "converted", layout="compact")
+    Model.load(tmp_path / "fast").save(tmp_path / "converted", layout="compact")
     assert (tmp_path / "compact").read_bytes() == (tmp_path / "converted").read_bytes()
     model = gapgram.train(sentences=toy_text(80), order=3, layout="compact")
     assert model.layout == "compact"
-    assert model.score("w1 w2") == gapgram.load(tmp_path / "fast").score("w1 w2")
+    assert model.score("w1 w2") == Model.load(tmp_path / "fast").score("w1 w2")
     with pytest.raises(UsageError, match="layout 'tiny': expected fast or compact"):
         gapgram.train(sentences=["a b"], layout="tiny")
 
@@ -226,7 +226,7 @@ def test_runs_lose_the_least() -> None:
     assert means_of_runs(numbers, 99).tolist() == [*range(11), 10, 10, 13]
     counts = np.flatnonzero(numbers)
 
-    def loss(means: Integers) -> float:
+    def loss(means: Integers | Floats) -> float:
         return float((numbers[counts] * counts * np.log(counts / means[counts])).sum())
 
     found = means_of_runs(numbers, 3)
@@ -235,7 +235,7 @@ def test_runs_lose_the_least() -> None:
     cuts = [(a, b) for a in range(2, 13) for b in range(a + 1, 14)]
     exact = []
     for a, b in cuts:
-        means = np.zeros(numbers.size)
+        means: Floats = np.zeros(numbers.size)
         for low, high in ((1, a), (a, b), (b, 14)):
             n = numbers[low:high]
             means[low:high] = (n * np.arange(low, high)).sum() / max(1, n.sum())
@@ -255,7 +255,7 @@ def test_quantised_models_sum_to_one(fast: dict[str, Model], kind: str, n_bits: 
             assert np.unique(model.counts.gram_counts(pattern)).size <= 1 << n_bits
     assert f"|counts:quantised={n_bits}|" in str(model.signature)
     model.save(tmp_path / "m")
-    mapped = gapgram.load(tmp_path / "m")
+    mapped = Model.load(tmp_path / "m")
     assert (mapped.signature, mapped.score("w1 w2")) == (model.signature, model.score("w1 w2"))
     with pytest.raises(UsageError, match=f"quantised already, to {n_bits} bits: start from the exact one"):
         mapped.quantised(2)
@@ -300,7 +300,7 @@ def damaged(tables, share):
     return tables
 
 np.seterr(all="ignore")
-model, counts = gapgram.load(sys.argv[1]), Counts.open(sys.argv[2])
+model, counts = Model.load(sys.argv[1]), Counts.open(sys.argv[2])
 for share in (1, 5, 5, 9) * 3:
     broken = Model(replace(model.parts, counts=replace(model.counts, tables=damaged(model.counts.tables, share))))
     broken.score_words("w1 w2 w3 w1 w9 w1 w2 w3")

@@ -14,7 +14,7 @@ from tests.support.gradients import assert_is_the_slope
 from tests.support.references import as_known, reference_of
 
 import gapgram
-from gapgram import Lattice, Pattern
+from gapgram import Lattice, Model, Pattern
 from gapgram.errors import UsageError
 from gapgram.estimation.weights.learned import Problem
 from gapgram.estimation.weights.sample import left_out
@@ -60,7 +60,7 @@ def test_the_laws_hold(name: str, request: pytest.FixtureRequest, tmp_path: Path
     made: gapgram.Model = request.getfixturevalue(name)
     made.save(tmp_path / "fast")
     made.with_layout("compact").save(tmp_path / "compact")
-    for one in (made, gapgram.load(tmp_path / "fast"), gapgram.load(tmp_path / "compact")):
+    for one in (made, Model.load(tmp_path / "fast"), Model.load(tmp_path / "compact")):
         for context in CONTEXTS:
             distribution = one.distribution(context)
             assert distribution.sum() == pytest.approx(1.0, abs=1e-9)

@@ -240,15 +240,15 @@ def test_wrong_places_are_said_when_they_are_met(tmp_path: Path) -> None:
     first_word = 144 + 8 + 8 * 63
     for data, at in ((b"\xff" * 8, first_word + 8), (struct.pack("<f", float("nan")), first_word)):
         model = read_kenlm_binary(changed(tmp_path, "trie", at, data))  # of <unk>
-        asked = (
-            lambda model=model: model.score("nothing"),
-            lambda model=model: model.extend(model.begin_sentence(), "nothing"),
-            lambda model=model: model.extend_many([model.begin_sentence()], ["nothing"]),
-            lambda model=model: model.distribution("<s>"),
-        )
-        for ask in asked:
+        state = model.begin_sentence()
+        for ask, arguments in (
+            (model.score, ("nothing",)),
+            (model.extend, (state, "nothing")),
+            (model.extend_many, ([state], ["nothing"])),
+            (model.distribution, ("<s>",)),
+        ):
             with pytest.raises(ModelFileError, match="a gram points outside its table or has a figure"):
-                ask()
+                ask(*arguments)
 
 
 def test_a_wrong_table_of_words_is_said(tmp_path: Path) -> None:

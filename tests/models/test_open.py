@@ -15,6 +15,7 @@ from tests.support.running import Cli, assert_refused
 import gapgram
 from gapgram.models import open as opening
 from gapgram.models.open import load_own
+from gapgram.text.files import read_head
 
 ARPA = "\\data\\\nngram 1=3\n\n\\1-grams:\n-0.5\ta\n-0.5\t</s>\n-99\t<s>\n\n\\end\\\n"
 COMPRESSED: dict[str, Callable[[bytes], bytes]] = {
@@ -54,7 +55,6 @@ def test_a_compressed_arpa_file_is_recognised(tmp_path: Path, kind: str, introdu
 @pytest.mark.parametrize("kind", COMPRESSED)
 def test_no_more_than_a_head_is_decompressed(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
-    read_head = opening.read_head
 
     def watched(path: Path, size: int) -> bytes:
         head = read_head(path, size)

@@ -17,7 +17,7 @@ from gapgram import Lattice, Pattern
 from gapgram.reference.by_counts import CountsModel
 from gapgram.reference.counts import ReferenceCounts
 from gapgram.reference.discounts import discounts
-from gapgram.reference.gate import Fitted
+from gapgram.reference.gate import Feature, Fitted
 from gapgram.reference.learned import LearnedModel
 from gapgram.reference.model import ReferenceModel
 
@@ -155,7 +155,7 @@ def test_weights_by_counts_by_hand() -> None:
 
 def of_start(lattice: Lattice) -> Fitted:
     """Parameters where fitting starts, but for shifts, which are 0, and for discounts, all the fallback."""
-    gate = defaultdict(lambda: dict.fromkeys(lattice.patterns, 0.0))
+    gate: dict[Feature, dict[Pattern, float]] = defaultdict(lambda: dict.fromkeys(lattice.patterns, 0.0))
     return Fitted(dict.fromkeys(lattice.patterns, (0.5, 1.0, 1.5)), defaultdict(float), gate)
 
 

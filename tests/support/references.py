@@ -23,7 +23,7 @@ def reference_of(model: Model, text: Sequence[Sequence[str]], prune: Sequence[in
     """The reference of a model of a text; `prune` are the numbers that it was pruned by count with."""
     counts = reference_counts(model, text)
     if prune:
-        counts = PrunedCounts(counts, seen_more_often(counts, prune))
+        counts = PrunedCounts(counts, seen_more_often(counts, list(prune)))
     match model.parts.weights.name:
         case "learned":
             return LearnedModel(counts, fitted_of(model))

@@ -173,7 +173,8 @@ def test_nothing_in_a_file_is_executed() -> None:
 
 
 def test_arrays_of_any_shape_come_back(path: Path) -> None:
-    arrays = {"none": np.empty(0, np.int32), "two": np.ones((2, 3)), "bytes": np.arange(65, dtype=np.uint8)}
+    none, two, some = np.empty(0, np.int32), np.ones((2, 3)), np.arange(65, dtype=np.uint8)
+    arrays: dict[str, Any] = {"none": none, "two": two, "bytes": some}
     container.write(path, container.COUNTS, {"ä": [1, None]}, arrays)
     contents = container.read(path, container.COUNTS, verify=True)
     assert contents.metadata == {"ä": [1, None]}

@@ -9,6 +9,7 @@ import signal
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -185,11 +186,11 @@ def test_a_link_leads_to_the_file_that_is_replaced(path: Path, tmp_path: Path) -
     (lambda path: path.symlink_to(path), "no name for a file: Too many levels of symbolic links"),
     (lambda path: path.symlink_to("/none/at/all"), "the folder /none/at does not exist; make it first"),
 ])  # fmt: skip
-def test_places_where_no_file_can_be_written(path: Path, make: object, expected: str) -> None:
-    make(path)  # type: ignore[operator]
+def test_places_where_no_file_can_be_written(path: Path, make: Callable[[Path], object], expected: str) -> None:
+    make(path)
     for refuse in (check_place, write):
         with pytest.raises(GapgramError) as error:
-            refuse(path)  # type: ignore[operator]
+            refuse(path)
         assert str(error.value) == f"{path}: {expected}"
     assert names(path.parent) == ["model"]
 

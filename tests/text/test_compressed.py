@@ -159,7 +159,7 @@ class Endless(io.RawIOBase):
 
 
 def test_an_endless_line_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    source: IO[bytes] = io.BufferedReader(Endless(1 << 26))  # type: ignore[assignment]
+    source: IO[bytes] = io.BufferedReader(Endless(1 << 26))  # type: ignore[type-var]
     monkeypatch.setattr("gapgram.text.files.open_raw", lambda path: source)
     with pytest.raises(TextError, match="a line of more than 16 MiB"):
         list(read_blocks("endless"))

@@ -18,9 +18,11 @@ from tests.support.limited import LINES, SMALL, interrupt_at, names, train
 
 import gapgram
 from gapgram import GapgramError, Lattice
+from gapgram.counting.band import Band
 from gapgram.counting.in_memory import count
 from gapgram.counting.on_disk import count as spilled
 from gapgram.counting.on_disk.count import SpilledCount, cut_words, window_bytes
+from gapgram.counting.on_disk.piece_files import PieceFile
 from gapgram.counting.on_disk.stored_text import StoredText, read_text
 from gapgram.counts.streaming import table_streams
 from gapgram.estimation.weights.sample import chosen
@@ -116,9 +118,8 @@ def test_no_more_windows_are_counted_at_once_than_fit(tmp_path: Path) -> None:
     lattice = Lattice.full(4)
     stored, work = store(LINES, tmp_path / "work")
     memory, sizes = 20 * window_bytes(4), []
-    band = spilled.Band
 
-    class Watched(band):  # type: ignore[misc, valid-type]
+    class Watched(Band):
         def __init__(self, windows: Any, *others: Any) -> None:
             sizes.append(len(windows))
             super().__init__(windows, *others)
@@ -161,7 +162,7 @@ def test_a_full_disk_keeps_what_is_done(text: Path, whole: bytes, monkeypatch: p
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "pieces-0")
 
     with monkeypatch.context() as patch:
-        patch.setattr(spilled.PieceFile, "write", staticmethod(full))
+        patch.setattr(PieceFile, "write", staticmethod(full))
         with pytest.raises(GapgramError, match=r"pieces-0: No space left .* kept in .*\.work: go on with --resume"):
             train(text)
     assert train(text, resume=True) == whole
@@ -248,9 +249,10 @@ def test_a_damaged_work_folder(text: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_limits_are_for_a_model_that_is_written() -> None:
-    for options in ({"memory": "1G"}, {"tmp": "."}, {"resume": True}):
+    wrong: list[dict[str, Any]] = [{"memory": "1G"}, {"tmp": "."}, {"resume": True}]
+    for options in wrong:
         with pytest.raises(GapgramError, match="memory, tmp and resume are for a model that is written"):
-            gapgram.train(sentences=LINES, **options)  # type: ignore[arg-type]
+            gapgram.train(sentences=LINES, **options)
 
 
 @pytest.mark.parametrize("size", ["", "4X", "much", "0", "-1G"])

@@ -16,8 +16,8 @@ from tests.support.running import HANGING_SECONDS
 
 import gapgram
 from gapgram import GapgramError
-from gapgram.counting.on_disk import count as spilled
 from gapgram.counting.on_disk.count import SpilledCount
+from gapgram.counting.on_disk.piece_files import PieceFile
 from gapgram.system.work_folder import WorkFolder
 from gapgram.text.corpus import Reader
 from gapgram.training.limits import Limits
@@ -51,20 +51,23 @@ def test_bands_that_are_counted_are_not_counted_again(
     text: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted: list[str] = []
-    write = spilled.PieceFile.write
+    write = PieceFile.write
+
+    def noting(folder: WorkFolder, name: str, pieces: Any) -> None:
+        write(folder, name, pieces)
+        counted.append(name)
 
     def stopping(folder: WorkFolder, name: str, pieces: Any) -> None:
         if len(counted) == 5:
             raise KeyboardInterrupt
-        write(folder, name, pieces)
-        counted.append(name)
+        noting(folder, name, pieces)
 
     with monkeypatch.context() as patch:
-        patch.setattr(spilled.PieceFile, "write", staticmethod(stopping))
+        patch.setattr(PieceFile, "write", staticmethod(stopping))
         with pytest.raises(KeyboardInterrupt):
             train(text, threads=1)
         first, counted[:] = list(counted), []
-        patch.setattr(spilled.PieceFile, "write", lambda f, n, p: (counted.append(n), write(f, n, p)))
+        patch.setattr(PieceFile, "write", staticmethod(noting))
         assert train(text, resume=True) == whole
     assert len(first) == 5
     assert not set(first) & set(counted)

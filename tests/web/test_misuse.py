@@ -191,6 +191,9 @@ def test_a_body_that_never_comes_is_given_up(served: list[ServedModel]) -> None:
         sent.append(message)
 
     scope = {"type": "http", "headers": [(b"host", b"localhost")], "method": "POST", "path": "/api/score"}
-    asyncio.run(app(scope, receive, send))
+    async def serve() -> None:
+        await app(scope, receive, send)
+
+    asyncio.run(serve())
     assert sent[0]["status"] == 408
     assert json.loads(sent[1]["body"])["error"] == "The request did not arrive within 0.1 seconds."

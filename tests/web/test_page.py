@@ -24,9 +24,14 @@ def page(browser: Any, service: Service) -> Iterator[Page]:
     page = context.new_page()
     complaints: list[str] = []
     asked: list[str] = []
+
+    def dismissed(dialog: Any) -> None:
+        complaints.append(f"dialog {dialog.message}")
+        dialog.dismiss()
+
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("dialog", lambda dialog: complaints.append(f"dialog {dialog.message}") or dialog.dismiss())
+    page.on("dialog", dismissed)
     page.on("request", lambda request: asked.append(request.url))
     page.goto(service.url)
     page.wait_for_selector(".guess")

@@ -14,6 +14,7 @@ from tests.support.corpora import golden_text, toy_text
 from gapgram import Lattice, TextRules
 from gapgram.counting.in_memory import count
 from gapgram.counts.assemble import assemble
+from gapgram.counts.counts import Piece
 from gapgram.text.corpus import blocks_of_files, read_corpus
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def test_odd_bytes_are_read_as_the_local_engine_reads_them(both: Both, tmp_path:
     ],
 )
 def test_counts_do_not_depend_on_how_the_text_is_cut(
-    spark: SparkSession, tmp_path: Path, files: list[Path], lattice: Lattice, partition_bytes: int, cut: dict[str, int]
+    spark: SparkSession, tmp_path: Path, files: list[Path], lattice: Lattice, partition_bytes: int, cut: dict[str, Any]
 ) -> None:
     from gapgram.counting.spark import count_text
     from gapgram.counting.spark.session import session_for
@@ -112,7 +113,11 @@ def test_counts_do_not_depend_on_how_the_text_is_cut(
     ):
         assert counted.text == local.text
         assert list(counted.vocabulary) == list(local.vocabulary)
-        tables = assemble(lattice.stored, {p: list(counted.pieces.of(p)) for p in lattice.stored})
+        pieces = {
+            pattern: [Piece(piece.grams, piece.contexts, piece.rows) for piece in counted.pieces.of(pattern)]
+            for pattern in lattice.stored
+        }
+        tables = assemble(lattice.stored, pieces)
         assert len(counted.pieces.plan.frequent) > 2 if "most" in cut else not counted.pieces.plan.frequent
         assert len(counted.pieces.plan.jobs) >= min(cut["bands"], len(counted.vocabulary) - 1)
         sample = counted.sample(seed=1, limit=corpus.ids.size)
@@ -127,7 +132,7 @@ def test_text_and_shards_may_be_on_any_file_system_of_spark(both: Both, tmp_path
     (tmp_path / "counts").mkdir()
     for i in range(3):
         (tmp_path / "text" / f"part-{i}").write_text("\n".join(toy_text(40, seed=i)))
-    hadoop = spark.sparkContext._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
     for name in ("text", "counts"):
         hadoop.set(f"fs.viewfs.mounttable.far.link./{name}", (tmp_path / name).as_uri())
     from gapgram import train

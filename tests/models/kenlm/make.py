@@ -73,7 +73,7 @@ def build(programs: Path, work: Path) -> None:
 
     text = "\n".join([*toy_text(80, seed=31, vocabulary=60), ""]).encode()
     for order, name in ((1, "toy1"), (2, "toy2"), (3, "toy3"), (4, "toy")):
-        command = [programs / "lmplz", "-o", str(order), "--discount_fallback"]
+        command: list[str | Path] = [programs / "lmplz", "-o", str(order), "--discount_fallback"]
         (work / f"{name}.arpa").write_bytes(subprocess.run(command, input=text, capture_output=True, check=True).stdout)
     for name in ("toy2", "toy3"):
         subprocess.run([programs / "build_binary", f"{name}.arpa", f"{name}.bin"], cwd=work, check=True)
