@@ -55,12 +55,12 @@ class TestPyctcdecode:
         real = pytest.importorskip("kenlm", reason="KenLM's Python module is not installed")
         from pyctcdecode import LanguageModel as Theirs
 
-        from gapgram.adapters.pyctcdecode import LanguageModel
+        from gapgram.adapters.pyctcdecode import PyctcdecodeModel
         from gapgram.models.arpa import write_arpa
 
         write_arpa(made["mkn"], tmp_path / "m.arpa")
         words = list(made["mkn"].vocabulary)[3:]
-        ours, theirs = LanguageModel(made["mkn"]), Theirs(real.Model(str(tmp_path / "m.arpa")), words)
+        ours, theirs = PyctcdecodeModel(made["mkn"]), Theirs(real.Model(str(tmp_path / "m.arpa")), words)
         state, their_state = ours.get_start_state(), theirs.get_start_state()
         for i, word in enumerate(["w1", "w2", "zzz", "w3"]):
             score, state = ours.score(state, word, is_last_word=i == 3)
@@ -70,11 +70,11 @@ class TestPyctcdecode:
         assert ours.order == theirs.order
 
     def test_saved_and_loaded(self, made: dict[str, Model], tmp_path: Path) -> None:
-        from gapgram.adapters.pyctcdecode import LanguageModel
+        from gapgram.adapters.pyctcdecode import PyctcdecodeModel
 
-        ours = LanguageModel(made["learned"], alpha=0.7)
+        ours = PyctcdecodeModel(made["learned"], alpha=0.7)
         ours.save_to_dir(str(tmp_path))
-        again = LanguageModel.load_from_dir(str(tmp_path))
+        again = PyctcdecodeModel.load_from_dir(str(tmp_path))
         assert again.score(again.get_start_state(), "w1")[0] == ours.score(ours.get_start_state(), "w1")[0]
 
 

@@ -19,7 +19,7 @@ from gapgram.errors import UsageError
 from gapgram.estimation.weights.learned import Problem
 from gapgram.estimation.weights.sample import left_out
 from gapgram.kernels import fitting
-from gapgram.queries.predict import head_of_distribution
+from gapgram.queries.predict import predict_by_sorting
 from gapgram.training import choose_classes as classing
 
 TEXT = toy_text(400)
@@ -65,8 +65,10 @@ def test_the_laws_hold(name: str, request: pytest.FixtureRequest, tmp_path: Path
             distribution = one.distribution(context)
             assert distribution.sum() == pytest.approx(1.0, abs=1e-9)
             assert np.array_equal(distribution, made.distribution(context))
-            assert one.predict(context, 7) == head_of_distribution(one, context, 7)
-            assert one.predict(context, 3, prefix="w1") == head_of_distribution(one, context, 3, prefix="w1")
+            everything = one.distribution(context)
+            assert one.predict(context, 7) == predict_by_sorting(everything, one.vocabulary, 7)
+            by_sorting = predict_by_sorting(everything, one.vocabulary, 3, prefix="w1")
+            assert one.predict(context, 3, prefix="w1") == by_sorting
             for word in ("w2", "</s>", "<unk>"):
                 chance = distribution[one.vocabulary.id(word)]
                 explanation = one.explain(word, context)

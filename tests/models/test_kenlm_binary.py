@@ -20,6 +20,7 @@ from gapgram.errors import ModelFileError, TextError, UsageError
 from gapgram.kernels.kenlm_words import hash_word
 from gapgram.models.kenlm_binary import MAGIC, KenlmModel, read_kenlm_binary
 from gapgram.queries.states import State
+from gapgram.text.corpus import block_of_sentence
 
 FOLDER = Path(__file__).parent / "kenlm"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.bin"))
@@ -71,7 +72,8 @@ def test_there_is_a_file_of_each_kind() -> None:
 def test_scores_and_lengths_are_those_of_kenlm(name: str) -> None:
     model = opened(name)
     for sentence in expected(name):
-        ids, begins = model.sequences([words_of(sentence)], True, True)
+        scored = model.score_block(block_of_sentence(words_of(sentence)))
+        ids, begins = scored.ids, scored.begins
         scores, lengths = model.located(ids, begins)
         assert scores[1:].tolist() == [row.log10_prob for row in sentence]
         assert lengths[1:].tolist() == [row.length for row in sentence]
@@ -331,7 +333,7 @@ def test_fresh_files_score_as_with_kenlm(arguments: str, fresh_arpa: Path, tmp_p
     subprocess.run([program("build_binary"), *arguments.split(), fresh_arpa, path], check=True, capture_output=True)
     theirs, ours = kenlm.Model(str(path)), read_kenlm_binary(path)
     for sentence in toy_text(300, seed=35, vocabulary=440):
-        ids, begins = ours.sequences([sentence], True, True)
+        ids, _, begins, _ = ours.score_block(block_of_sentence(sentence))
         scores, lengths = ours.located(ids, begins)
         found = [(score, length) for score, length, _ in theirs.full_scores(sentence)]
         assert list(zip(scores[1:].tolist(), lengths[1:].tolist(), strict=True)) == found

@@ -76,7 +76,7 @@ def test_the_search_itself_answers_and_reads_few_words(made: dict[str, Model]) -
     model = made["learned"]
     blocks = np.zeros(topk.n_blocks(model.arrays.tables.places), np.int64)
     for context in contexts_of(toy_text(20, seed=6, vocabulary=1000)):
-        words, _, whole = topk.most_probable(model.context_ids(context), model.arrays, blocks, 3, False)
+        words, _, whole = topk.most_probable(model._context_ids(context), model.arrays, blocks, 3, False)
         assert whole
         assert 3 <= words.size < len(model.vocabulary) / 2
 

@@ -17,7 +17,7 @@ from gapgram.kernels.gate import word_bucket
 from gapgram.kernels.stepping import gate_word
 from gapgram.models.arpa import read_arpa, write_arpa
 from gapgram.models.mixture import Mixture
-from gapgram.queries.language_model import Queries
+from gapgram.queries.language_model import LanguageModel
 from gapgram.queries.states import BEAM, MANY, State
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
@@ -27,7 +27,7 @@ TOY = ["a b c d a b", "b c a", "c c d a b b", "d a c b", "a a b d c", "b d x", "
 
 
 @pytest.fixture(scope="session")
-def kinds(made: dict[str, Model], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Queries]:
+def kinds(made: dict[str, Model], tmp_path_factory: pytest.TempPathFactory) -> dict[str, LanguageModel]:
     """A model of each kind and estimator."""
     path: Path = tmp_path_factory.mktemp("kinds") / "m.arpa"
     write_arpa(made["mkn"], path)
@@ -41,7 +41,7 @@ KINDS = [*ESTIMATORS, "compact", "pruned", "arpa", "mixture", "classes"]
 TOYS = {**ESTIMATORS, "classes": {"model": "glm", "classes": 3}}
 
 
-def stepped(model: Queries, state: State, words: list[str]) -> tuple[list[float], State]:
+def stepped(model: LanguageModel, state: State, words: list[str]) -> tuple[list[float], State]:
     """The scores of words one after the other, and the state after them."""
     found = []
     for word in words:
@@ -51,7 +51,7 @@ def stepped(model: Queries, state: State, words: list[str]) -> tuple[list[float]
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_steps_give_the_bits_of_whole_sequences(kinds: dict[str, Queries], name: str) -> None:
+def test_steps_give_the_bits_of_whole_sequences(kinds: dict[str, LanguageModel], name: str) -> None:
     model = kinds[name]
     for words in [*SENTENCES, ["zzz"], ["w1", "zzz", "zzz", "w2"], []]:
         assert stepped(model, model.begin_sentence(), [*words, "</s>"])[0] == model.score_words(words).tolist()
@@ -59,7 +59,7 @@ def test_steps_give_the_bits_of_whole_sequences(kinds: dict[str, Queries], name:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_beam_gives_the_bits_of_its_states_one_by_one(kinds: dict[str, Queries], name: str) -> None:
+def test_a_beam_gives_the_bits_of_its_states_one_by_one(kinds: dict[str, LanguageModel], name: str) -> None:
     model, draw = kinds[name], Random(3)
     states = [stepped(model, model.begin_sentence(), words[: draw.randrange(8)])[1] for words in SENTENCES]
     states = [*states, model.null_context()] * 20
@@ -149,7 +149,7 @@ def test_a_gate_cannot_tell_its_words_apart() -> None:
 
 
 @pytest.mark.parametrize("name", ["learned", "arpa"])
-def test_mistakes(kinds: dict[str, Queries], name: str) -> None:
+def test_mistakes(kinds: dict[str, LanguageModel], name: str) -> None:
     model = kinds[name]
     begin = model.begin_sentence()
     for word in ("<s>", 1):

@@ -13,15 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.arrays import Ids, Integers
-from gapgram.kernels.lookup import locate_all
-from gapgram.kernels.special_words import END_ID, START_ID
-from gapgram.models.backoff import BackoffModel
-from gapgram.models.mixture import Mixture, Part
-from gapgram.models.model import Model as GapgramModel
-from gapgram.models.open import AnyModel, load
+from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
+from gapgram.models.open import load
+from gapgram.queries.language_model import LanguageModel as AnyLanguageModel
 from gapgram.queries.states import State as NativeState
 from gapgram.text.vocabulary import Vocabulary
+
+__all__ = ["FullScoreReturn", "LanguageModel", "Model", "State"]
 
 
 class FullScoreReturn(NamedTuple):
@@ -74,11 +72,11 @@ class Model:
     True
     """
 
-    def __init__(self, path: str | bytes | PathLike[str] | AnyModel, config: object = None) -> None:
+    def __init__(self, path: str | bytes | PathLike[str] | AnyLanguageModel, config: object = None) -> None:
         """Open a model file, or take a model that is open; `config` is accepted and makes no difference."""
         if isinstance(path, str | bytes | PathLike):
             name = fspath(path)
-            self._model: AnyModel = load(name.decode() if isinstance(name, bytes) else name)
+            self._model: AnyLanguageModel = load(name.decode() if isinstance(name, bytes) else name)
         else:
             self._model = path
 
@@ -98,7 +96,7 @@ class Model:
         return self._model.order
 
     def __contains__(self, word: str | bytes) -> bool:
-        return self._model.vocabulary.id(_text(word)) != 0
+        return self._model.vocabulary.id(_text(word)) != UNKNOWN_ID
 
     def score(self, sentence: str | bytes, bos: bool = True, eos: bool = True) -> float:
         """log10 of the probability of a sentence."""
@@ -133,13 +131,8 @@ class Model:
         """As `BaseScore`, with the length of the longest gram and whether the word is unknown."""
         model, text = self._model, _text(word)
         known = model.null_context() if in_state.filled is None else in_state.filled
-        if isinstance(model, GapgramModel):
-            score, length, out_state.filled = model.stepper.extend_with_length(known, text)
-        else:
-            score, out_state.filled = model.extend(known, text)
-            ids = np.append(np.frombuffer(known.key, np.int32), np.int32(model.vocabulary.id(text)))
-            length = int(gram_lengths(model, ids)[-1])
-        return FullScoreReturn(score, length, model.vocabulary.id(text) == 0)
+        score, length, out_state.filled = model.extend_with_length(known, text)
+        return FullScoreReturn(score, length, model.vocabulary.id(text) == UNKNOWN_ID)
 
     def _full_scores(self, sentence: str | bytes, bos: bool, eos: bool) -> list[tuple[float, int, bool]]:
         words = self._model.vocabulary.ids(_text(sentence).split())
@@ -147,29 +140,14 @@ class Model:
         if not ids.size:
             return []
         scores = self._model.score_ids(ids, np.array([0, ids.size]), threads=1)[int(bos) :]
-        lengths = gram_lengths(self._model, ids)[int(bos) :]
-        return list(zip(scores.tolist(), lengths.tolist(), (ids[int(bos) :] == 0).tolist(), strict=True))
+        lengths = self._model.gram_lengths(ids)[int(bos) :]
+        return list(zip(scores.tolist(), lengths.tolist(), (ids[int(bos) :] == UNKNOWN_ID).tolist(), strict=True))
 
     def __repr__(self) -> str:
         return f"<Model from {self.path!r}>"
 
 
-LanguageModel = Model
-
-
-def gram_lengths(model: Part, ids: Ids) -> Integers:
-    """For each word of a sequence the length of the longest contiguous gram that the model holds; 1 at least."""
-    if isinstance(model, BackoffModel):
-        return model.located(ids, np.array([0, ids.size]))[1]
-    if isinstance(model, GapgramModel):
-        entries = locate_all(ids, model.order, model.arrays.tables).entries
-        spans = np.maximum(model.stepper.plan.spans, 1)
-        longest: Integers = np.where(entries >= 0, spans[:, None], 1).max(axis=0)
-        return longest
-    if isinstance(model, Mixture):
-        lengths: Integers = np.max([gram_lengths(m, own) for m, own in model.translated(ids)], axis=0)
-        return lengths
-    return np.ones(ids.size, np.int64)
+LanguageModel = Model  # KenLM has both names
 
 
 def _text(text: str | bytes) -> str:

@@ -9,8 +9,9 @@ from typing import Any, NoReturn
 
 from gapgram.errors import UsageError
 from gapgram.kernels.special_words import END, START, UNKNOWN
-from gapgram.models.open import AnyModel, load
+from gapgram.models.open import load
 from gapgram.queries.generate import pick
+from gapgram.queries.language_model import LanguageModel as AnyLanguageModel
 
 try:
     from nltk.lm import Vocabulary
@@ -26,7 +27,7 @@ class NltkModel(LanguageModel):  # type: ignore[misc]
     `</s>`. `<s>` itself has the score 0, so leave it out of what is to be predicted.
     """
 
-    def __init__(self, model: AnyModel | str | os.PathLike[str]) -> None:
+    def __init__(self, model: AnyLanguageModel | str | os.PathLike[str]) -> None:
         self.model = load(model) if isinstance(model, str | os.PathLike) else model
         super().__init__(self.model.order, Vocabulary(list(self.model.vocabulary), unk_cutoff=1, unk_label=UNKNOWN))
 

@@ -9,17 +9,16 @@ from typing import Any
 
 from gapgram.adapters import kenlm
 from gapgram.kernels.special_words import SPECIAL
-from gapgram.models.open import AnyModel
+from gapgram.queries.language_model import LanguageModel as AnyLanguageModel
 
 try:
-    from pyctcdecode import Alphabet, BeamSearchDecoderCTC
-    from pyctcdecode import LanguageModel as _LanguageModel
+    from pyctcdecode import Alphabet, BeamSearchDecoderCTC, LanguageModel
     from pyctcdecode.constants import LOG_BASE_CHANGE_FACTOR
 except ImportError as error:
     raise ImportError("this adapter needs pyctcdecode: pip install 'gapgram[pyctcdecode]'") from error
 
 
-class LanguageModel(_LanguageModel):  # type: ignore[misc]
+class PyctcdecodeModel(LanguageModel):  # type: ignore[misc]
     """pyctcdecode's `LanguageModel` with a gapgram model, a path to one, or a `gapgram.adapters.kenlm.Model`.
 
     Takes the same parameters (alpha, beta, unk_score_offset, score_boundary); `unigrams` are by default the
@@ -28,7 +27,7 @@ class LanguageModel(_LanguageModel):  # type: ignore[misc]
 
     def __init__(
         self,
-        model: AnyModel | kenlm.Model | str | os.PathLike[str],
+        model: AnyLanguageModel | kenlm.Model | str | os.PathLike[str],
         unigrams: Collection[str] | None = None,
         **parameters: Any,
     ) -> None:
@@ -65,7 +64,7 @@ class LanguageModel(_LanguageModel):  # type: ignore[misc]
         copied.rename(copied.with_suffix(".bin"))
 
     @classmethod
-    def load_from_dir(cls, filepath: str, unigram_encoding: str | None = None) -> LanguageModel:
+    def load_from_dir(cls, filepath: str, unigram_encoding: str | None = None) -> PyctcdecodeModel:
         """Load what `save_to_dir` saved."""
         import json
 
@@ -76,7 +75,7 @@ class LanguageModel(_LanguageModel):  # type: ignore[misc]
 
 
 def build_ctcdecoder(
-    labels: Sequence[str], model: AnyModel | str | os.PathLike[str], **parameters: Any
+    labels: Sequence[str], model: AnyLanguageModel | str | os.PathLike[str], **parameters: Any
 ) -> BeamSearchDecoderCTC:
-    """pyctcdecode's decoder for these labels with a gapgram model; parameters as for `LanguageModel`."""
-    return BeamSearchDecoderCTC(Alphabet.build_alphabet(list(labels)), LanguageModel(model, **parameters))
+    """pyctcdecode's decoder for these labels with a gapgram model; parameters as for `PyctcdecodeModel`."""
+    return BeamSearchDecoderCTC(Alphabet.build_alphabet(list(labels)), PyctcdecodeModel(model, **parameters))

@@ -11,7 +11,8 @@ import os
 from collections.abc import Sequence
 
 from gapgram.kernels.special_words import END, UNKNOWN
-from gapgram.models.open import AnyModel, load
+from gapgram.models.open import load
+from gapgram.queries.language_model import LanguageModel
 from gapgram.queries.states import State
 
 try:
@@ -23,9 +24,9 @@ except ImportError as error:
 class CTCWordModel(LM):  # type: ignore[misc]
     """torchaudio's `CTCDecoderLM`: start, score and finish over states that the decoder makes."""
 
-    def __init__(self, model: AnyModel | str | os.PathLike[str], words: Sequence[str]) -> None:
+    def __init__(self, model: LanguageModel | str | os.PathLike[str], words: Sequence[str]) -> None:
         LM.__init__(self)
-        self._model: AnyModel = load(model) if isinstance(model, str | os.PathLike) else model
+        self._model: LanguageModel = load(model) if isinstance(model, str | os.PathLike) else model
         self._words = list(words)
         self._known: dict[LMState, tuple[float, State]] = {}
 

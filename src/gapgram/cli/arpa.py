@@ -38,16 +38,16 @@ def command(
     which gives back most of what it gains over mkn. An ARPA file is taken as a model too and written anew.
     """
     announce_compilation(quiet)
-    from gapgram import Model, load
+    from gapgram import BackoffModel, Mixture, Model, load
     from gapgram.errors import UsageError
     from gapgram.models.arpa import approximate, as_backoff, write_arpa
-    from gapgram.models.mixture import Mixture
     from gapgram.system.atomic_file import check_place
 
     check_place(output, [model, *([measure] if measure else [])])
     opened = load(model, progress=not quiet)
-    if isinstance(opened, Mixture):
-        raise UsageError(f"{model}: a mixture has no ARPA file; use it as it is, through gapgram.adapters.kenlm")
+    if not isinstance(opened, Model | BackoffModel):
+        kind = "a mixture" if isinstance(opened, Mixture) else "a binary file of KenLM"
+        raise UsageError(f"{model}: {kind} is not written as an ARPA file; use it as it is, through gapgram.kenlm")
     if measure is not None and not (nearly and isinstance(opened, Model)):
         raise UsageError("--measure says what an approximation loses: give a glm and --approximate too")
     if isinstance(opened, Model):

@@ -62,25 +62,23 @@ def _train(text: list[str], folder: Path) -> Model:
 
 
 def _as_dict(rows: list[Comparison], model: Model) -> dict[str, Any]:
-    from gapgram.queries.explain import explain
 
     scores = zip([*SENTENCE.split(), "</s>"], model.score_words(SENTENCE).tolist(), strict=True)
     return {
         "comparison": [row.as_dict() for row in rows],
-        "explanation": explain(model, WORD, CONTEXT).as_dict(),
+        "explanation": model.explain(WORD, CONTEXT).as_dict(),
         "scores": [{"word": word, "log10_prob": score} for word, score in scores],
     }
 
 
 def _print(rows: list[Comparison], model: Model) -> None:
     from gapgram.experiments.compare import comparison_table
-    from gapgram.queries.explain import explain
     from gapgram.reporting.tables import explanation_table, table
 
     print("Perplexity of a fifth of it, held out (lower is better):\n")
     print(comparison_table(rows), end="\n\n")
     print(f"Why the GLM expects '{WORD}' after '{' '.join(CONTEXT)}':\n")
-    print(explanation_table(explain(model, WORD, CONTEXT)), end="\n\n")
+    print(explanation_table(model.explain(WORD, CONTEXT)), end="\n\n")
     print("The log10 probability of each word of a sentence:\n")
     scores = zip([*SENTENCE.split(), "</s>"], model.score_words(SENTENCE), strict=True)
     print(table(["word", "log10"], [[word, f"{score:.3f}"] for word, score in scores]))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def command(model: str, pattern: str | None, top: int, classes: bool, as_json: bool) -> None:
     """Show what is in a model: order, patterns, counts of counts, discounts, sizes.
 
-    Of a mixture or an ARPA file: its order, its grams or models, and its words.
+    Of a mixture, an ARPA file or a binary file of KenLM: its order, its grams or models, and its words.
     """
     from gapgram import Model, Pattern, load
     from gapgram.errors import UsageError
@@ -71,8 +71,10 @@ def _show_foreign(info: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(info)
         return
-    for name in ("model", "order", "vocabulary"):
-        value = info[name]
+    for name in ("model", "kind", "order", "vocabulary"):
+        value = info.get(name, "")
+        if not value:
+            continue
         print(f"{name:20}{value:,}" if isinstance(value, int) else f"{name:20}{value}")
     for length, n in enumerate(info.get("grams", ()), 1):
         print(f"{f'{length}-grams':20}{n:,}")

@@ -18,9 +18,8 @@ from gapgram.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from gapgram.models.open import AnyModel
-    from gapgram.queries.language_model import Queries
-    from gapgram.queries.predict import Prediction, Predictor
+    from gapgram.queries.language_model import LanguageModel
+    from gapgram.queries.predict import Prediction
     from gapgram.reporting.prediction_quality import PredictionQuality
 
 
@@ -58,48 +57,46 @@ def command(
         rules = TextRules(special=special, invalid=invalid)
         _evaluate([model, *context], evaluate, limit, rules, threads, as_json, quiet)
         return
-    from gapgram import Model, load
-    from gapgram.queries.predict import Predictor
+    from gapgram import load
 
     opened = load(model, progress=not quiet)
-    predictor = Predictor(opened) if isinstance(opened, Model) else opened
     if interactive:
-        _interact(predictor, k)
+        _interact(opened, k)
         return
     words = [*(["<s>"] if start else []), *" ".join(context).split()]
-    found = predictor.predict(words, k, prefix=prefix, special=with_special)
-    _tell_unknown(opened, words, prefix, found, quiet)
+    predictions = opened.predict(words, k, prefix=prefix, special=with_special)
+    _tell_unknown(opened, words, prefix, predictions, quiet)
     if as_json:
-        print_json(_as_dict(opened, words, prefix, found))
+        print_json(_as_dict(opened, words, prefix, predictions))
     else:
-        _print_predictions(found)
+        _print_predictions(predictions)
 
 
-def _as_dict(model: AnyModel, words: Sequence[str], prefix: str, found: Sequence[Prediction]) -> dict[str, Any]:
-    predictions = [{"word": p.word, "probability": p.probability} for p in found]
-    return {
-        "context": list(words), "prefix": prefix, "predictions": predictions, "signature": str(model.signature),
-    }  # fmt: skip
+def _as_dict(
+    model: LanguageModel, words: Sequence[str], prefix: str, predictions: Sequence[Prediction]
+) -> dict[str, Any]:
+    named = [{"word": p.word, "probability": p.probability} for p in predictions]
+    return {"context": list(words), "prefix": prefix, "predictions": named, "signature": str(model.signature)}
 
 
-def _print_predictions(found: Sequence[Prediction]) -> None:
+def _print_predictions(predictions: Sequence[Prediction]) -> None:
     from gapgram.reporting.tables import table
 
-    if found:
-        print(table(["word", "probability"], [[p.word, f"{p.probability:.6f}"] for p in found]))
+    if predictions:
+        print(table(["word", "probability"], [[p.word, f"{p.probability:.6f}"] for p in predictions]))
 
 
 def _tell_unknown(
-    model: AnyModel, words: Sequence[str], prefix: str, found: Sequence[Prediction], quiet: bool
+    model: LanguageModel, words: Sequence[str], prefix: str, predictions: Sequence[Prediction], quiet: bool
 ) -> None:
     unknown = [w for w in words[max(0, len(words) - model.order + 1) :] if w not in model.vocabulary]
     if unknown:
         talk(f"not in the model's vocabulary: {' '.join(unknown)}", quiet)
-    if prefix and not found:
+    if prefix and not predictions:
         talk(f"no word of the model starts with {prefix!r}", quiet)
 
 
-def _interact(predictor: Predictor | Queries, k: int) -> None:
+def _interact(model: LanguageModel, k: int) -> None:
     """Read lines until the end of input; each is the beginning of a sentence."""
     import contextlib
 
@@ -114,21 +111,21 @@ def _interact(predictor: Predictor | Queries, k: int) -> None:
         except EOFError:
             print()
             return
-        _answer(predictor, line, k)
+        _answer(model, line, k)
 
 
-def _answer(predictor: Predictor | Queries, line: str, k: int) -> None:
+def _answer(model: LanguageModel, line: str, k: int) -> None:
     from gapgram.errors import UsageError
 
     words = line.split()
     prefix = words.pop() if words and not line[-1].isspace() else ""
     try:
-        found = predictor.predict(["<s>", *words], k, prefix=prefix)
+        predictions = model.predict(["<s>", *words], k, prefix=prefix)
     except UsageError as mistake:
         talk(str(mistake))
         return
-    if found:
-        _print_predictions(found)
+    if predictions:
+        _print_predictions(predictions)
     else:
         talk(f"no word of the model starts with {prefix!r}")
 

@@ -43,7 +43,7 @@ def command(
     announce_compilation(quiet)
     from gapgram import TextRules, load
     from gapgram.errors import UsageError
-    from gapgram.queries.line_scores import score_blocks
+    from gapgram.queries.line_scores import score_line_blocks
 
     if words and per_line:
         raise UsageError("score: --words or --per-line, one of the two")
@@ -51,7 +51,7 @@ def command(
     if sys.stdin.isatty() and text == "-" and not quiet:
         print("reading sentences from the terminal, one a line; end with Ctrl-D", file=sys.stderr)
     rules = TextRules(special=special, invalid=invalid)
-    for lines in score_blocks(opened, text, words=words, rules=rules, threads=threads):
+    for lines in score_line_blocks(opened, text, words=words, rules=rules, threads=threads):
         # Whoever writes into our pipe may wait for the answer before writing more.
         print("\n".join(_answer(line, words, per_line, as_json) for line in lines), flush=text == "-")
 

@@ -16,8 +16,8 @@ from gapgram.kernels.words import encode_lines
 def score_lines(text, special, bos, eos, slots, pool, offsets, model):
     """Score every line of a text; lines without words too. Every line ends in a newline.
 
-    Returns (why `encode_lines` stopped, where, log10 of the probability of each position, where lines begin,
-    the sum of each line). With `bos` the first position of a line is `<s>`, whose score is 0.
+    Returns (why `encode_lines` stopped, where, the id and log10 of the probability of each position, where lines
+    begin, the sum of each line). With `bos` the first position of a line is `<s>`, whose score is 0.
     """
     newlines = 0
     for i in range(text.size):
@@ -39,4 +39,4 @@ def score_lines(text, special, bos, eos, slots, pool, offsets, model):
     scores = np.empty(kept)
     if kept > 0:
         score_positions(ids[:kept], availability(ids[:kept], begins, order_of(model)), model, scores)
-    return status, stopped, scores, begins, sum_sequences(scores, begins)
+    return status, stopped, ids[:kept], scores, begins, sum_sequences(scores, begins)

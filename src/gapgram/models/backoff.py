@@ -18,7 +18,8 @@ import numpy.typing as npt
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.kernels import backoff as kernels
 from gapgram.kernels.lookup import availability
-from gapgram.queries.language_model import Queries, Sentence
+from gapgram.queries.by_ids import ByIds
+from gapgram.queries.language_model import Sentence
 from gapgram.text.vocabulary import Vocabulary
 
 NEVER = -99.0  # log10 of the probability of <s>, as SRILM writes it
@@ -44,7 +45,7 @@ class Grams:
         return np.diff(self.base).tolist()  # type: ignore[no-any-return]
 
 
-class BackoffModel(Queries):
+class BackoffModel(ByIds):
     """A model read from an ARPA file, or made from a modified Kneser-Ney model.
 
     It answers what `gapgram.Model` answers; its distributions sum to one as exactly as the file's figures do.
@@ -77,6 +78,10 @@ class BackoffModel(Queries):
         """log10 of the probability of each position of sequences of word ids; 0 for `<s>`."""
         return self.located(ids, begins)[0]
 
+    def gram_lengths(self, ids: Ids) -> Integers:
+        """For each word of one sequence the length of the longest gram that the model holds; 1 at least."""
+        return self.located(ids, np.array([0, ids.size]))[1]
+
     def located(
         self, ids: npt.NDArray[np.integer[Any]], begins: npt.NDArray[np.integer[Any]]
     ) -> tuple[Floats, Integers]:
@@ -93,7 +98,7 @@ class BackoffModel(Queries):
         """P(· | context) as an array over the ids of the vocabulary."""
         g = self.grams
         out: Floats = kernels.distribution(
-            self.context_ids(context), self.order, g.base, g.words, g.children, g.log10_probs, g.log10_backoffs
+            self._context_ids(context), self.order, g.base, g.words, g.children, g.log10_probs, g.log10_backoffs
         )
         return out
 

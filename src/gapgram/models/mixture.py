@@ -13,15 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
 
 import numpy as np
 
-from gapgram.arrays import Begins, Floats, Ids
+from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.errors import ModelFileError, TextError, UsageError
 from gapgram.kernels.mixing import mix
-from gapgram.kernels.special_words import SPECIAL, START_ID
-from gapgram.queries.language_model import Queries, Sentence
+from gapgram.kernels.special_words import SPECIAL, START_ID, UNKNOWN_ID
+from gapgram.queries.by_ids import ByIds
+from gapgram.queries.language_model import LanguageModel, Sentence, sentence_begins
 from gapgram.system.atomic_file import check_place, written_aside
 from gapgram.text import corpus as text
 from gapgram.text.vocabulary import Vocabulary
@@ -31,37 +31,22 @@ ROUNDS, ENOUGH = 200, 1e-7  # of expectation maximisation, and the change of a w
 
 
 
-class Part(Protocol):
-    """What is needed of a model that is mixed."""
-
-    @property
-    def order(self) -> int: ...
-    @property
-    def vocabulary(self) -> Vocabulary: ...
-    @property
-    def signature(self) -> object: ...
-    @property
-    def path(self) -> Path | None: ...
-    def score_ids(self, ids: Ids, begins: Begins, *, threads: int | None = None) -> Floats: ...
-    def distribution(self, context: Any = ()) -> Floats: ...
-
-
 @dataclass(frozen=True)
 class _Translation:
-    """For each word of the mixture its id in one model, and log10 of its part of what that id gets."""
+    """For each word of the mixture its id in one model, and log10 of its share of what that id gets."""
 
     ids: Ids
-    log10_parts: Floats
+    log10_shares: Floats
 
     @classmethod
     def of(cls, words: Sequence[str], vocabulary: Vocabulary) -> _Translation:
         ids = vocabulary.ids(words)
-        parts = np.zeros(len(words))
-        parts[ids == 0] = -np.log10(np.count_nonzero(ids == 0))
-        return cls(ids, parts)
+        log10_shares = np.zeros(len(words))
+        log10_shares[ids == UNKNOWN_ID] = -np.log10(np.count_nonzero(ids == UNKNOWN_ID))
+        return cls(ids, log10_shares)
 
 
-class Mixture(Queries):
+class Mixture(ByIds):
     """Several models as one; it answers what `gapgram.Model` answers.
 
     >>> import gapgram
@@ -72,7 +57,7 @@ class Mixture(Queries):
     (3, 1.0)
     """
 
-    def __init__(self, models: Sequence[Part], weights: Sequence[float], path: Path | None = None) -> None:
+    def __init__(self, models: Sequence[LanguageModel], weights: Sequence[float], path: Path | None = None) -> None:
         self.models, self.weights, self._path = tuple(models), _checked(models, weights), path
         known = dict.fromkeys(word for model in models for word in model.vocabulary)
         words = [*SPECIAL, *(word for word in known if word not in SPECIAL)]
@@ -97,23 +82,28 @@ class Mixture(Queries):
     @cached_property
     def signature(self) -> str:
         """The weights and what they weigh."""
-        parts = (f"{w:.6f}*({m.signature})" for w, m in zip(self.weights, self.models, strict=True))
-        return "mixture:" + "+".join(parts)
+        weighed = (f"{w:.6f}*({m.signature})" for w, m in zip(self.weights, self.models, strict=True))
+        return "mixture:" + "+".join(weighed)
 
-    def scores_of_models(self, ids: Ids, begins: Begins, *, threads: int | None = None) -> Floats:
+    def scores_of_models(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
         """[model, position]: log10 of the probability of each position under each model."""
-        parts = zip(self.translated(ids), self._translations, strict=True)
+        pairs = zip(self.translated(ids), self._translations, strict=True)
         return np.stack([
-            model.score_ids(own, begins, threads=threads) + t.log10_parts[ids] for (model, own), t in parts
+            model.score_checked_ids(own, begins, threads) + t.log10_shares[ids] for (model, own), t in pairs
         ])  # fmt: skip
 
-    def translated(self, ids: Ids) -> list[tuple[Part, Ids]]:
+    def translated(self, ids: Ids) -> list[tuple[LanguageModel, Ids]]:
         """Each model with the ids that it has for these words of the mixture."""
         return [(model, t.ids[ids]) for model, t in zip(self.models, self._translations, strict=True)]
 
+    def gram_lengths(self, ids: Ids) -> Integers:
+        """For each word of one sequence the length of the longest gram that one of the models holds."""
+        longest: Integers = np.max([model.gram_lengths(own) for model, own in self.translated(ids)], axis=0)
+        return longest
+
     def score_checked_ids(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
         """log10 of the probability of each position of sequences of word ids; 0 for `<s>`."""
-        scores = self.scores_of_models(ids, begins, threads=threads)
+        scores = self.scores_of_models(ids, begins, threads)
         out: Floats = mix(scores, self.weights)
         out[ids == START_ID] = 0.0
         return out
@@ -122,18 +112,18 @@ class Mixture(Queries):
         """P(· | context) as an array over the ids of the vocabulary; it sums to one."""
         out = np.zeros(len(self.vocabulary))
         for weight, model, t in zip(self.weights, self.models, self._translations, strict=True):
-            out += weight * model.distribution(context)[t.ids] * 10.0**t.log10_parts
+            out += weight * model.distribution(context)[t.ids] * 10.0**t.log10_shares
         return out
 
     def save(self, path: str | Path) -> None:
-        """Write a file that names the models' files, relative to its own place, and their weights."""
+        """Write a file that names the models' files, relative to its own folder, and their weights."""
         check_place(path, [model.path for model in self.models if model.path is not None])
         entries = []
         for model, weight in zip(self.models, self.weights.tolist(), strict=True):
             if model.path is None:
                 raise ModelFileError("a mixture names the files of its models: save them first")
-            place = os.path.relpath(model.path, Path(path).resolve().parent)
-            entries.append({"path": place, "weight": weight, "signature": str(model.signature)})
+            relative = os.path.relpath(model.path, Path(path).resolve().parent)
+            entries.append({"path": relative, "weight": weight, "signature": str(model.signature)})
         with written_aside(Path(path)) as file:
             file.write(json.dumps({"format": FORMAT, "models": entries}, indent=2).encode() + b"\n")
         self._path = Path(path).resolve()
@@ -142,7 +132,7 @@ class Mixture(Queries):
         return f"<Mixture {self.signature}>"
 
 
-def _checked(models: Sequence[Part], weights: Sequence[float]) -> Floats:
+def _checked(models: Sequence[LanguageModel], weights: Sequence[float]) -> Floats:
     out = np.array(weights, float)
     if len(models) < 2 or len(out) != len(models):
         raise UsageError(f"{len(models)} models and {len(out)} weights: expected two models or more, a weight for each")
@@ -153,7 +143,7 @@ def _checked(models: Sequence[Part], weights: Sequence[float]) -> Floats:
 
 
 def tune(
-    models: Sequence[Part],
+    models: Sequence[LanguageModel],
     texts: text.Paths,
     *,
     rules: text.TextRules | None = None,
@@ -161,14 +151,14 @@ def tune(
 ) -> Mixture:
     """The mixture that gives a text the highest probability, found by expectation maximisation."""
     even = Mixture(models, [1 / max(1, len(models))] * len(models))
-    blocks = text.blocks_of_files(texts)
-    parts = []
-    for part in text.encode(blocks, even.vocabulary, rules or text.TextRules(special="unk")):
-        begins = np.append(np.flatnonzero(part.ids == START_ID), part.ids.size)
-        parts.append(even.scores_of_models(part.ids, begins, threads=threads)[:, part.ids != START_ID])
-    if not parts or not sum(p.shape[1] for p in parts):
+    scores = [np.empty((len(models), 0))]
+    for encoded in text.encode(text.blocks_of_files(texts), even.vocabulary, rules or text.QUERY_RULES):
+        ids = encoded.ids
+        scores.append(even.scores_of_models(ids, sentence_begins(ids), threads)[:, ids != START_ID])
+    log10_probs = np.concatenate(scores, axis=1)
+    if not log10_probs.size:
         raise TextError(f"{texts}: no sentence in it: expected one sentence a line")
-    return Mixture(models, best_weights(np.concatenate(parts, axis=1)).tolist())
+    return Mixture(models, best_weights(log10_probs).tolist())
 
 
 def best_weights(log10_probs: Floats) -> Floats:

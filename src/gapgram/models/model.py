@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +18,7 @@ from gapgram.counts.layouts import COMPACT, layout_of
 from gapgram.errors import ModelFileError
 from gapgram.estimation.parts import ModelParts
 from gapgram.kernels.jit import bound_kernel
-from gapgram.kernels.lookup import availability
+from gapgram.kernels.lookup import availability, locate_all
 from gapgram.kernels.model_arrays import ModelArrays
 from gapgram.kernels.score_text import score_lines
 from gapgram.kernels.scoring import score_last, score_positions
@@ -26,22 +26,20 @@ from gapgram.kernels.successors import distribution
 from gapgram.kernels.words import ALLOW_UNKNOWN, SPECIAL_FOUND
 from gapgram.models import file as model_file
 from gapgram.queries.explain import Explanation, explain
-from gapgram.queries.language_model import Queries, Sentence
+from gapgram.queries.language_model import LanguageModel, ScoredLines, Sentence
 from gapgram.queries.predict import Prediction, Predictor
 from gapgram.queries.states import State, Stepper
 from gapgram.signature import Signature
 from gapgram.system.atomic_file import temporary_folder
 from gapgram.system.parallel import checked_threads, parallel_map
-from gapgram.text import corpus as text
+from gapgram.text.corpus import QUERY_RULES, SPECIAL_RULES, TextRules, special_word, text_of
 from gapgram.text.files import Block
 from gapgram.text.vocabulary import Vocabulary
 
 _CHUNK = 1 << 13  # words that one thread scores at a time
-_BLOCK_BYTES = 1 << 17  # of text, for one thread at a time; encoding and scoring share a cache
-_RULES = text.TextRules(special="unk")
 
 
-class Model(Queries):
+class Model(LanguageModel):
     """An n-gram model that may skip words. Made by `gapgram.train` or `gapgram.load`; never changed.
 
     >>> import gapgram
@@ -155,7 +153,7 @@ class Model(Queries):
 
     def distribution(self, context: Sentence = ()) -> Floats:
         """P(· | context) as an array over the ids of the vocabulary; it sums to one."""
-        out: Floats = distribution(self.context_ids(context), self.arrays)
+        out: Floats = distribution(self._context_ids(context), self.arrays)
         return out
 
     @cached_property
@@ -238,54 +236,41 @@ class Model(Queries):
         """
         return self.stepper.extend(state, word)
 
+    def extend_with_length(self, state: State, word: str | int) -> tuple[float, int, State]:
+        """As `extend`, with the length of the longest contiguous gram that was found, second."""
+        return self.stepper.extend_with_length(state, word)
+
+    def gram_lengths(self, ids: Ids) -> Integers:
+        """For each word of one sequence the length of the longest contiguous gram that the model holds; 1 at least."""
+        entries = locate_all(ids, self.order, self.arrays.tables).entries
+        spans = np.maximum(self.stepper.plan.spans, 1)
+        longest: Integers = np.where(entries >= 0, spans[:, None], 1).max(axis=0)
+        return longest
+
     def extend_many(
         self, states: Sequence[State], words: Sequence[str | int] | Ids, *, threads: int | None = None
     ) -> tuple[Floats, list[State]]:
         """`extend` for many states, a word for each: (scores, states after the words); large beams on all cores."""
-        return self.stepper.extend_many(states, self.step_ids(states, words), checked_threads(threads))
+        return self.stepper.extend_many(states, self._step_ids(states, words), checked_threads(threads))
 
     def log10_prob(self, word: str, context: Sentence = ()) -> float:
         """log10 P(word | context); the context is a list of words, oldest first, `<s>` allowed as its first."""
-        ids = np.append(self.context_ids(context), np.int32(self.word_id(word)))
+        ids = np.append(self._context_ids(context), np.int32(self._word_id(word)))
         return float(self._score_last(ids, self.arrays))
 
     _score_last = bound_kernel(score_last, lambda self: (np.empty(1, np.int32), self.arrays))
 
-    def score(self, sentence: Sentence, bos: bool = True, eos: bool = True) -> float:
-        """log10 of the probability of a sentence.
-
-        bos: the sentence starts after `<s>`; otherwise nothing is known before its first word.
-        eos: the end of the sentence, `</s>`, is predicted too.
-        """
-        return float(self._scored(text.block_of_sentence(sentence), bos, eos)[1][0])
-
-    def score_words(self, sentence: Sentence, bos: bool = True, eos: bool = True) -> Floats:
-        """log10 of the probability of each word of a sentence, and of its end if `eos`."""
-        return self._scored(text.block_of_sentence(sentence), bos, eos)[0][int(bos) :]
-
-    def score_many(
-        self,
-        sentences: Iterable[Sentence],
-        bos: bool = True,
-        eos: bool = True,
-        *,
-        threads: int | None = None,
-        block_bytes: int = _BLOCK_BYTES,
-    ) -> Floats:
-        """The scores of many sentences, on all cores; a thread takes `block_bytes` of text at a time."""
-        blocks = text.blocks_of_sentences(sentences, block_bytes=block_bytes)
-        done = parallel_map(lambda block: self._scored(block, bos, eos)[1], blocks, checked_threads(threads))
-        return np.concatenate([np.empty(0), *done])
-
-    def _scored(self, block: Block, bos: bool, eos: bool) -> tuple[Floats, Floats]:
-        """(the scores of all positions, the sum of each line) of lines of text."""
-        data = text.text_of(block, _RULES)
-        status, stopped, scores, _, sums = self._score_lines(
-            data, ALLOW_UNKNOWN, bool(bos), bool(eos), *self._text_arguments
+    def score_block(
+        self, block: Block, rules: TextRules = QUERY_RULES, *, bos: bool = True, eos: bool = True
+    ) -> ScoredLines:
+        """Score lines as they are read from a text, from bytes to sums in one kernel."""
+        data = text_of(block, rules)
+        status, stopped, ids, scores, begins, sums = self._score_lines(
+            data, SPECIAL_RULES[rules.special], bool(bos), bool(eos), *self._text_arguments
         )
         if status == SPECIAL_FOUND:
-            raise text.special_word(block, data, stopped, _RULES)
-        return scores, sums
+            raise special_word(block, data, stopped, rules)
+        return ScoredLines(ids, scores, begins, sums)
 
     @cached_property
     def _text_arguments(self) -> tuple[Any, ...]:

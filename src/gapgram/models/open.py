@@ -12,12 +12,13 @@ from typing import NamedTuple
 from gapgram.errors import ModelFileError, UsageError
 from gapgram.models.arpa import read_arpa
 from gapgram.models.backoff import BackoffModel
+from gapgram.models.kenlm_binary import MAGIC, KenlmModel, read_kenlm_binary
 from gapgram.models.mixture import FORMAT, Mixture
 from gapgram.models.model import Model
 from gapgram.system.memory import most_resident
 from gapgram.text.files import read_head
 
-AnyModel = Model | BackoffModel | Mixture
+AnyModel = Model | BackoffModel | KenlmModel | Mixture
 
 _FIRST_BYTES = 64
 _INTRODUCTION_BYTES = 1 << 20  # in which the data of an ARPA file begin, after what its toolkit says about itself
@@ -36,9 +37,9 @@ class _Options(NamedTuple):
 def load(
     path: str | PathLike[str], *, verify: bool | None = None, memory: str | int | None = None, progress: bool = False
 ) -> AnyModel:
-    """Open a model file of any kind: gapgram's own, a mixture, or an ARPA file, compressed or not.
+    """Open a model file of any kind: gapgram's own, a mixture, an ARPA file, compressed or not, or a binary of KenLM's.
 
-    gapgram's own are mapped, so that this takes no longer for a large one; ARPA files are read.
+    gapgram's own and KenLM's are mapped, so that this takes no longer for a large one; ARPA files are read.
 
     verify: of a model of gapgram, whether all of it is compared with its checksums; by default large tables are not.
     memory: of a model of gapgram, bytes, or a size such as "4G", that reading the file from end to end, as saving it in
@@ -64,6 +65,10 @@ def _open(path: Path, options: _Options) -> AnyModel:
 
 def _open_own(path: Path, options: _Options) -> Model:
     return Model.load(path, verify=options.verify, most_resident=options.most_resident)
+
+
+def _open_kenlm_binary(path: Path, options: _Options) -> KenlmModel:
+    return read_kenlm_binary(path)
 
 
 def _open_arpa(path: Path, options: _Options) -> BackoffModel:
@@ -104,7 +109,12 @@ class _Kind(NamedTuple):
 
 _OWN = _Kind("a model of gapgram", b"gapgram", _open_own)
 _ARPA = _Kind("an ARPA file", b"\\data\\", _open_arpa)
-_KINDS = (_OWN, _Kind("a mixture", b"{", _open_mixture), _ARPA)
+_KINDS = (
+    _OWN,
+    _Kind("a mixture", b"{", _open_mixture),
+    _Kind("a binary file of KenLM", MAGIC, _open_kenlm_binary),
+    _ARPA,
+)
 
 
 def _kind_of(path: Path) -> _Kind:
@@ -123,5 +133,6 @@ def _kind_of(path: Path) -> _Kind:
     if _DATA_LINE.search(read_head(path, _INTRODUCTION_BYTES)):
         return _ARPA
     raise ModelFileError(
-        f"{path}: not a model: expected a file that gapgram train or gapgram mix has written, or an ARPA file"
+        f"{path}: not a model: expected a file that gapgram train or gapgram mix has written, an ARPA file, or "
+        "a binary file of KenLM"
     )

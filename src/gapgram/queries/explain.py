@@ -22,7 +22,7 @@ from gapgram.queries.predict import Source as PredictionSource
 class Source(PredictionSource, Protocol):
     """What is needed of a model."""
 
-    def word_id(self, word: str) -> int: ...
+    def _word_id(self, word: str) -> int: ...
     @property
     def uniform(self) -> float: ...
     @property
@@ -91,7 +91,7 @@ class Explanation:
 
 def explain(model: Source, word: str, context: Any = ()) -> Explanation:
     """Take P(word | context) apart."""
-    ids = np.append(model.context_ids(context), np.int32(model.word_id(word)))
+    ids = np.append(model._context_ids(context), np.int32(model._word_id(word)))
     column = ids.size - 1
     found, shares, rest = shares_of_last(ids, model.arrays)
     counts, rows = found.counts[:, column], found.rows[:, column]

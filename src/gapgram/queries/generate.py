@@ -9,17 +9,27 @@ may be drawn. The same seed gives the same sentences.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
 from gapgram.arrays import Floats
 from gapgram.errors import UsageError
 from gapgram.kernels.special_words import END_ID, START, UNKNOWN_ID
-from gapgram.queries.predict import Distributing, heads
+from gapgram.queries.predict import indices_of_top_k
+from gapgram.text.vocabulary import Vocabulary
+
+
+class HasDistributions(Protocol):
+    """What is needed of a model."""
+
+    @property
+    def vocabulary(self) -> Vocabulary: ...
+    def distribution(self, context: Any = ()) -> Floats: ...
 
 
 def generate(
-    model: Distributing,
+    model: HasDistributions,
     n: int = 1,
     *,
     begin: str | Sequence[str] = (),
@@ -43,8 +53,8 @@ def generate(
     for _ in range(n):
         words = list(first)
         while len(words) < max_words:
-            chances = sharpened(model.distribution([START, *words]), temperature, top_k)
-            word = pick(chances, draw.random())
+            weights = sharpened(model.distribution([START, *words]), temperature, top_k)
+            word = pick(weights, draw.random())
             if word == END_ID:
                 break
             words.append(model.vocabulary[word])
@@ -57,26 +67,26 @@ def sharpened(distribution: Floats, temperature: float, top_k: int | None) -> Fl
     >>> sharpened(np.array([0.2, 0.0, 0.1, 0.4, 0.3]), 0.5, 2).round(2).tolist()
     [0.0, 0.0, 0.0, 1.0, 0.56]
     """
-    chances = distribution.copy()
-    chances[UNKNOWN_ID] = 0.0
+    weights = distribution.copy()
+    weights[UNKNOWN_ID] = 0.0
     if top_k is not None:
-        kept = heads(np.arange(chances.size), chances, top_k)
-        masked = np.zeros_like(chances)
-        masked[kept] = chances[kept]
-        chances = masked
+        kept = indices_of_top_k(np.arange(weights.size), weights, top_k)
+        masked = np.zeros_like(weights)
+        masked[kept] = weights[kept]
+        weights = masked
     if temperature != 1.0:
         # Divided by the largest, so that no low temperature makes all of them vanish.
-        chances = (chances / chances.max()) ** (1.0 / temperature)
-    return chances
+        weights = (weights / weights.max()) ** (1.0 / temperature)
+    return weights
 
 
-def pick(chances: Floats, u: float) -> int:
-    """The place that a number u, 0 ≤ u < 1, falls on when chances lie one after the other.
+def pick(weights: Floats, u: float) -> int:
+    """The id that a number u, 0 ≤ u < 1, falls on when weights lie one after the other.
 
     >>> [pick(np.array([0.0, 1.0, 0.0, 3.0]), u) for u in (0.0, 0.24, 0.25, 0.99)]
     [1, 1, 3, 3]
     """
-    ends = np.cumsum(chances)
+    ends = np.cumsum(weights)
     return int(np.searchsorted(ends, u * ends[-1], side="right"))
 
 

@@ -1,35 +1,56 @@
-"""What every model can be asked, once it can score sequences of word ids."""
+"""What every kind of model can be asked.
+
+A kind of model is a `LanguageModel`: it says what it is, and answers some questions in its own way; what is abstract
+here. The others, about texts, follow from those and are answered here for all kinds. A kind that scores sequences of
+word ids and has no faster way for the rest is a `queries.by_ids.ByIds`.
+"""
 
 from __future__ import annotations
 
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from itertools import chain
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from gapgram.arrays import Begins, Floats, Ids
+from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.errors import UsageError
 from gapgram.kernels.scoring import sum_sequences
-from gapgram.kernels.special_words import END, END_ID, START, START_ID
+from gapgram.kernels.special_words import END, START, START_ID, UNKNOWN_ID
 from gapgram.queries.perplexity import Perplexity
-from gapgram.queries.predict import Prediction, head_of_distribution
+from gapgram.queries.predict import Prediction
 from gapgram.queries.states import State
+from gapgram.system.parallel import checked_threads, parallel_map
 from gapgram.text import corpus as text
+from gapgram.text.files import Block
 from gapgram.text.vocabulary import Vocabulary
 
 Sentence = str | Sequence[str]
 
+PIECE_BYTES = 1 << 17  # of text, for one thread at a time; encoding and scoring share a cache
 _ONE_WORD = re.compile(r"[^ \t\n\v\f\r]+")  # as text is split: by the white space of ASCII
 
 
+class ScoredLines(NamedTuple):
+    """Lines of text, scored; lines without words too.
 
-class Queries(ABC):
-    """Scores, probabilities and perplexity of a model of any kind."""
+    ids: of all positions, `<s>` first in every line and `</s>` last, unless they are left out.
+    scores: log10 of the probability of each position; 0 for `<s>`.
+    begins: where lines begin, and where the last one ends. sums: of the scores of each line.
+    """
+
+    ids: Ids
+    scores: Floats
+    begins: Begins
+    sums: Floats
+
+
+class LanguageModel(ABC):
+    """Scores, probabilities, predictions, states and perplexity of a model of any kind."""
 
     @property
     @abstractmethod
@@ -46,32 +67,66 @@ class Queries(ABC):
     def signature(self) -> object:
         """What every figure of this model depends on; printed in one line."""
 
+    @property
     @abstractmethod
-    def score_checked_ids(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
-        """As `score_ids`, of ids and begins that are known to make sense."""
+    def path(self) -> Path | None:
+        """The file of the model, once it has one."""
+
+    @abstractmethod
+    def log10_prob(self, word: str, context: Sentence = ()) -> float:
+        """log10 P(word | context); the context is a list of words, oldest first, `<s>` allowed as its first."""
 
     @abstractmethod
     def distribution(self, context: Sentence = ()) -> Floats:
         """P(· | context) as an array over the ids of the vocabulary."""
 
+    @abstractmethod
     def predict(
         self, context: Sentence = (), k: int = 10, *, prefix: str = "", special: bool = False
     ) -> list[Prediction]:
-        """The k most probable next words (`gapgram.queries.predict`), found by looking at all words."""
-        return head_of_distribution(self, context, k, prefix=prefix, special=special)
+        """The k most probable next words, exactly; only those that start with `prefix`.
 
-    def log10_prob(self, word: str, context: Sentence = ()) -> float:
-        """log10 P(word | context); the context is a list of words, oldest first, `<s>` allowed as its first."""
-        ids = np.append(self.context_ids(context), np.int32(self.word_id(word)))
-        return float(self.score_checked_ids(ids, np.array([0, ids.size]))[-1])
+        special: `<unk>` and `</s>` may be among them.
+        """
 
-    def context_ids(self, context: Sentence) -> Ids:
-        """The ids of the last words of a context, as many as the order lets a prediction see."""
-        words = [w.decode() for w in context.encode().split()] if isinstance(context, str) else list(context)
-        for i, word in enumerate(words):
-            if word == END or (word == START and i > 0):
-                raise UsageError(f"context {' '.join(words)!r}: {START} may stand first, {END} nowhere")
-        return self.vocabulary.ids(words[max(0, len(words) - self.order + 1) :])
+    @abstractmethod
+    def begin_sentence(self) -> State:
+        """The state at the beginning of a sentence, after `<s>`."""
+
+    @abstractmethod
+    def null_context(self) -> State:
+        """The state in which nothing is known of what came before."""
+
+    @abstractmethod
+    def extend(self, state: State, word: str | int) -> tuple[float, State]:
+        """(log10 P(word | state), the state after the word); the word may be given by its id.
+
+        The word `</s>` ends the sentence. The score has the bits of `score_ids`.
+        """
+
+    @abstractmethod
+    def extend_with_length(self, state: State, word: str | int) -> tuple[float, int, State]:
+        """As `extend`, with the length of the longest contiguous gram that was found, second."""
+
+    @abstractmethod
+    def extend_many(
+        self, states: Sequence[State], words: Sequence[str | int] | Ids, *, threads: int | None = None
+    ) -> tuple[Floats, list[State]]:
+        """`extend` for many states, a word for each: (scores, states after the words)."""
+
+    @abstractmethod
+    def score_checked_ids(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
+        """As `score_ids`, of ids and begins that are known to make sense."""
+
+    @abstractmethod
+    def gram_lengths(self, ids: Ids) -> Integers:
+        """For each word of one sequence the length of the longest contiguous gram that the model holds; 1 at least."""
+
+    @abstractmethod
+    def score_block(
+        self, block: Block, rules: text.TextRules = text.QUERY_RULES, *, bos: bool = True, eos: bool = True
+    ) -> ScoredLines:
+        """Score lines as they are read from a text: what all scores of text are made of."""
 
     def score(self, sentence: Sentence, bos: bool = True, eos: bool = True) -> float:
         """log10 of the probability of a sentence.
@@ -79,20 +134,27 @@ class Queries(ABC):
         bos: the sentence starts after `<s>`; otherwise nothing is known before its first word.
         eos: the end of the sentence, `</s>`, is predicted too.
         """
-        return float(self.score_many([sentence], bos, eos, threads=1)[0])
+        return float(self.score_block(text.block_of_sentence(sentence), bos=bos, eos=eos).sums[0])
 
     def score_words(self, sentence: Sentence, bos: bool = True, eos: bool = True) -> Floats:
         """log10 of the probability of each word of a sentence, and of its end if `eos`."""
-        ids, begins = self.sequences([sentence], bos, eos)
-        return self.score_checked_ids(ids, begins)[int(bos) :]
+        return self.score_block(text.block_of_sentence(sentence), bos=bos, eos=eos).scores[int(bos) :]
 
     def score_many(
-        self, sentences: Iterable[Sentence], bos: bool = True, eos: bool = True, *, threads: int | None = None
+        self,
+        sentences: Iterable[Sentence],
+        bos: bool = True,
+        eos: bool = True,
+        *,
+        threads: int | None = None,
+        block_bytes: int = PIECE_BYTES,
     ) -> Floats:
-        """The scores of many sentences, on all cores."""
-        ids, begins = self.sequences(sentences, bos, eos)
-        sums: Floats = sum_sequences(self.score_checked_ids(ids, begins, threads), begins)
-        return sums
+        """The scores of many sentences, on all cores; a thread takes `block_bytes` of text at a time."""
+        blocks = text.blocks_of_sentences(sentences, block_bytes=block_bytes)
+        sums = parallel_map(
+            lambda block: self.score_block(block, bos=bos, eos=eos).sums, blocks, checked_threads(threads)
+        )
+        return np.concatenate([np.empty(0), *sums])
 
     def score_ids(
         self, ids: npt.NDArray[np.integer[Any]], begins: npt.NDArray[np.integer[Any]], *, threads: int | None = None
@@ -102,63 +164,8 @@ class Queries(ABC):
         Sequence s is ids[begins[s]:begins[s+1]]; it may start with the id of `<s>`, whose own score is 0.
         """
         stream, bounds = np.asarray(ids), np.asarray(begins)
-        _check_ids(stream, bounds, len(self.vocabulary))
+        check_ids(stream, bounds, len(self.vocabulary))
         return self.score_checked_ids(stream.astype(np.int32, copy=False), bounds.astype(np.int64, copy=False), threads)
-
-    def begin_sentence(self) -> State:
-        """The state at the beginning of a sentence, after `<s>`."""
-        return State(np.array([START_ID], np.int32).tobytes())
-
-    def null_context(self) -> State:
-        """The state in which nothing is known of what came before."""
-        return State(b"")
-
-    def extend(self, state: State, word: str | int) -> tuple[float, State]:
-        """(log10 P(word | state), the state after the word); the word may be given by its id.
-
-        The word `</s>` ends the sentence.
-        """
-        scores, (after,) = self.extend_many([state], [word], threads=1)
-        return float(scores[0]), after
-
-    def extend_many(
-        self, states: Sequence[State], words: Sequence[str | int] | Ids, *, threads: int | None = None
-    ) -> tuple[Floats, list[State]]:
-        """`extend` for many states, a word for each: (scores, states after the words)."""
-        added = self.step_ids(states, words)
-        sequences = [np.append(np.frombuffer(s.key, np.int32), w) for s, w in zip(states, added, strict=True)]
-        begins = np.cumsum([0, *(one.size for one in sequences)])
-        scores = self.score_ids(np.concatenate([np.empty(0, np.int32), *sequences]), begins, threads=threads)
-        after = [State(one[max(0, one.size - self.order + 1) :].tobytes()) for one in sequences]
-        return scores[begins[1:] - 1], after
-
-    def word_id(self, word: str) -> int:
-        """The id of a word that may be predicted; a context in its place is refused."""
-        if not isinstance(word, str) or not _ONE_WORD.fullmatch(word):
-            raise UsageError(f"the word {word!r}: expected one word, without white space; its context comes after it")
-        return self.step_id(word)
-
-    def step_id(self, word: str | int) -> int:
-        """The id of a word that may be predicted."""
-        found = self.vocabulary.id(word) if isinstance(word, str) else int(word)
-        if found == START_ID:
-            raise UsageError(f"the word {START} starts a sentence and is never predicted")
-        if not 0 <= found < len(self.vocabulary):
-            raise UsageError(f"word id {found}: the vocabulary has ids 0 to {len(self.vocabulary) - 1}")
-        return found
-
-    def step_ids(self, states: Sequence[State], words: Sequence[str | int] | Ids) -> Ids:
-        """The ids of words that may be predicted, one for each state."""
-        if isinstance(words, str) or len(words) != len(states):
-            raise UsageError(f"{len(states)} states and {len(words)} words: expected a word for each state")
-        if isinstance(words, np.ndarray):
-            _check_ids(words, np.arange(words.size + 1), len(self.vocabulary))
-            found = words.astype(np.int32, copy=False)
-        else:
-            found = np.array([self.step_id(word) for word in words], np.int32)
-        if (found == START_ID).any():
-            raise UsageError(f"the word {START} starts a sentence and is never predicted")
-        return found
 
     def perplexity(
         self,
@@ -176,35 +183,70 @@ class Queries(ABC):
             blocks = text.blocks_of_sentences(sentences)
         else:
             blocks = text.blocks_of_files(texts or [], title="scoring", progress=progress)
-        n_words = n_unknown = n_sentences = empty = 0
-        total: list[list[float]] = []
-        known: list[list[float]] = []
-        for part in text.encode(blocks, self.vocabulary, rules or text.TextRules(special="unk")):
-            begins = sentence_begins(part.ids)
-            scores = self.score_checked_ids(part.ids, begins, threads)
-            unknown = part.ids == 0
-            n_words += part.ids.size - 2 * part.sentences
+        n_words = n_unknown = n_lines = 0
+        sums: list[float] = []
+        known_sums: list[float] = []
+        for _, lines in score_pieces(self, blocks, rules or text.QUERY_RULES, threads):
+            unknown = lines.ids == UNKNOWN_ID
+            has_words = np.diff(lines.begins) > 2
+            n_words += lines.ids.size - 2 * lines.sums.size
             n_unknown += int(unknown.sum())
-            n_sentences += part.sentences
-            empty += part.empty_lines
-            total.append(sum_sequences(scores, begins).tolist())
-            known.append(sum_sequences(np.where(unknown, 0.0, scores), begins).tolist())
-        # Rounded once, so that the sum does not depend on how the text was cut into parts.
-        sums = math.fsum(chain.from_iterable(total)), math.fsum(chain.from_iterable(known))
-        return Perplexity(n_words, n_unknown, n_sentences, *sums, str(self.signature), empty)
+            n_lines += lines.sums.size
+            sums += lines.sums[has_words].tolist()
+            known_sums += sum_sequences(np.where(unknown, 0.0, lines.scores), lines.begins)[has_words].tolist()
+        # Each sum is rounded once, so that it does not depend on how the text was cut into pieces.
+        return Perplexity(
+            n_words, n_unknown, len(sums), math.fsum(sums), math.fsum(known_sums), str(self.signature),
+            n_lines - len(sums),
+        )  # fmt: skip
 
-    def sequences(self, sentences: Iterable[Sentence], bos: bool, eos: bool) -> tuple[Ids, Begins]:
-        """(ids, begins) of sentences, as `score_ids` takes them; a sentence may have no words."""
-        blocks = text.blocks_of_sentences(sentences)
-        parts = [part.ids for part in text.encode(blocks, self.vocabulary, keep_empty=True)]
-        ids = np.concatenate([np.empty(0, np.int32), *parts])
-        begins = sentence_begins(ids)
-        n = np.arange(begins.size)
-        if not bos:
-            ids, begins = ids[ids != START_ID], begins - n
-        if not eos:
-            ids, begins = ids[ids != END_ID], begins - n
-        return ids, begins
+    def _context_ids(self, context: Sentence) -> Ids:
+        """The ids of the last words of a context, as many as the order lets a prediction see."""
+        words = [w.decode() for w in context.encode().split()] if isinstance(context, str) else list(context)
+        for i, word in enumerate(words):
+            if word == END or (word == START and i > 0):
+                raise UsageError(f"context {' '.join(words)!r}: {START} may stand first, {END} nowhere")
+        return self.vocabulary.ids(words[max(0, len(words) - self.order + 1) :])
+
+    def _word_id(self, word: str) -> int:
+        """The id of a word that may be predicted; a context in its place is refused."""
+        if not isinstance(word, str) or not _ONE_WORD.fullmatch(word):
+            raise UsageError(f"the word {word!r}: expected one word, without white space; its context comes after it")
+        return self._step_id(word)
+
+    def _step_id(self, word: str | int) -> int:
+        """The id of a word, or an id, that may be predicted."""
+        word_id = self.vocabulary.id(word) if isinstance(word, str) else int(word)
+        if word_id == START_ID:
+            raise UsageError(f"the word {START} starts a sentence and is never predicted")
+        if not 0 <= word_id < len(self.vocabulary):
+            raise UsageError(f"word id {word_id}: the vocabulary has ids 0 to {len(self.vocabulary) - 1}")
+        return word_id
+
+    def _step_ids(self, states: Sequence[State], words: Sequence[str | int] | Ids) -> Ids:
+        """The ids of words that may be predicted, one for each state."""
+        if isinstance(words, str) or len(words) != len(states):
+            raise UsageError(f"{len(states)} states and {len(words)} words: expected a word for each state")
+        if not isinstance(words, np.ndarray):
+            return np.array([self._step_id(word) for word in words], np.int32)
+        check_ids(words, np.arange(words.size + 1), len(self.vocabulary))
+        if (words == START_ID).any():
+            raise UsageError(f"the word {START} starts a sentence and is never predicted")
+        return words.astype(np.int32, copy=False)
+
+
+def score_pieces(
+    model: LanguageModel, blocks: Iterable[Block], rules: text.TextRules, threads: int | None
+) -> Iterator[tuple[Block, ScoredLines]]:
+    """The lines of a text in pieces of about `PIECE_BYTES`, each scored by one thread, in order.
+
+    A block is scored when it was read, and does not wait for the next: who writes into a pipe may wait for an answer.
+    """
+    n_threads = checked_threads(threads)
+    for block in blocks:
+        pieces = block.cut(PIECE_BYTES)
+        scored = parallel_map(lambda piece: model.score_block(piece, rules), pieces, n_threads)
+        yield from zip(pieces, scored, strict=True)
 
 
 def sentence_begins(ids: Ids) -> Begins:
@@ -212,7 +254,8 @@ def sentence_begins(ids: Ids) -> Begins:
     return np.append(np.flatnonzero(ids == START_ID), ids.size)
 
 
-def _check_ids(ids: npt.NDArray[Any], begins: npt.NDArray[Any], n_words: int) -> None:
+def check_ids(ids: npt.NDArray[Any], begins: npt.NDArray[Any], n_words: int) -> None:
+    """Refuse ids that the vocabulary does not have, and bounds of sequences that are none."""
     if ids.size and not np.issubdtype(ids.dtype, np.integer):
         raise UsageError(f"word ids: expected whole numbers, found {ids.dtype}")
     if begins.size and not np.issubdtype(begins.dtype, np.integer):

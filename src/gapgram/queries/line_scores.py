@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from gapgram.arrays import Begins, Floats, Ids
+from gapgram.arrays import Floats, Ids
 from gapgram.kernels.scoring import sum_sequences
-from gapgram.queries.language_model import sentence_begins
-from gapgram.text.corpus import TextRules, blocks_of_files, encode
+from gapgram.kernels.special_words import UNKNOWN_ID
+from gapgram.queries.language_model import LanguageModel, ScoredLines, score_pieces
+from gapgram.text.corpus import QUERY_RULES, TextRules, blocks_of_files
+from gapgram.text.files import Block
 from gapgram.text.vocabulary import Vocabulary
 
 
-class Scoring(Protocol):
-    """What is needed of a model."""
-
-    @property
-    def vocabulary(self) -> Vocabulary: ...
-    def score_ids(self, ids: Ids, begins: Begins, *, threads: int | None = None) -> Floats: ...
-
-
 class LineScore(NamedTuple):
-    """log10 of the probability of a line and of its words; a line without words has no words."""
+    """log10 of the probability of a line and of its words; a line without words has no words.
+
+    line: as it was read, bytes of UTF-8.
+    """
 
     log10_prob: float
     words: int
     unknown_words: int
     word_scores: tuple[tuple[str, float], ...]
-    text: str = ""
+    line: bytes = b""
+
+    @property
+    def text(self) -> str:
+        """The line itself."""
+        return self.line.decode("utf-8", "replace")
 
     @property
     def perplexity(self) -> float:
@@ -53,7 +55,7 @@ class LineScore(NamedTuple):
 
 
 def score_lines(
-    model: Scoring,
+    model: LanguageModel,
     text: str | Path,
     *,
     words: bool = False,
@@ -64,36 +66,34 @@ def score_lines(
 
     words: fill `word_scores` too. Its words are the model's: one that it does not know is `<unk>`.
     """
-    return chain.from_iterable(score_blocks(model, text, words=words, rules=rules, threads=threads))
+    return chain.from_iterable(score_line_blocks(model, text, words=words, rules=rules, threads=threads))
 
 
-def score_blocks(
-    model: Scoring,
+def score_line_blocks(
+    model: LanguageModel,
     text: str | Path,
     *,
     words: bool = False,
     rules: TextRules | None = None,
     threads: int | None = None,
 ) -> Iterator[list[LineScore]]:
-    """As `score_lines`, the lines that were read at once together: what a pipe had to give, or some megabytes."""
-    rules = rules or TextRules(special="unk")
-    for block in blocks_of_files(text):
-        (part,) = encode([block], model.vocabulary, rules, keep_empty=True)
-        lines = block.data.decode("utf-8", "replace").split("\n")
-        begins = sentence_begins(part.ids)
-        scores = model.score_ids(part.ids, begins, threads=threads)
-        sums = sum_sequences(scores, begins)
-        unknown = sum_sequences((part.ids == 0).astype(float), begins)
-        out = []
-        for a, b, score, n_unknown, line in zip(
-            begins.tolist(), begins[1:].tolist(), sums.tolist(), unknown.tolist(), lines, strict=False
-        ):
-            if b - a == 2:
-                out.append(LineScore(0.0, 0, 0, ()))
-                continue
-            pairs = _word_scores(model.vocabulary, part.ids[a + 1 : b], scores[a + 1 : b]) if words else ()
-            out.append(LineScore(score, b - a - 2, int(n_unknown), pairs, line))
-        yield out
+    """As `score_lines`, the lines that were scored at once together: what a pipe had to give, or some kilobytes."""
+    for block, lines in score_pieces(model, blocks_of_files(text), rules or QUERY_RULES, threads):
+        yield _line_scores(block, lines, model.vocabulary if words else None)
+
+
+def _line_scores(block: Block, scored: ScoredLines, vocabulary: Vocabulary | None) -> list[LineScore]:
+    """The scores of the lines of a block; those of words where there is a vocabulary to name them."""
+    n_unknown = sum_sequences((scored.ids == UNKNOWN_ID).astype(float), scored.begins).tolist()
+    bounds, sums = pairwise(scored.begins.tolist()), scored.sums.tolist()
+    out = []
+    for (a, b), total, unknown, line in zip(bounds, sums, n_unknown, block.data.split(b"\n"), strict=False):
+        if b - a == 2:
+            out.append(LineScore(0.0, 0, 0, ()))
+            continue
+        pairs = _word_scores(vocabulary, scored.ids[a + 1 : b], scored.scores[a + 1 : b]) if vocabulary else ()
+        out.append(LineScore(total, b - a - 2, int(unknown), pairs, line))
+    return out
 
 
 def _word_scores(vocabulary: Vocabulary, ids: Ids, scores: Floats) -> tuple[tuple[str, float], ...]:

@@ -38,7 +38,7 @@ class Source(HasArrays, Protocol):
 
     @property
     def vocabulary(self) -> Vocabulary: ...
-    def context_ids(self, context: Any) -> Ids: ...
+    def _context_ids(self, context: Any) -> Ids: ...
 
 
 class Predictor:
@@ -68,10 +68,10 @@ class Predictor:
         special: `<unk>` and `</s>` may be predicted too.
         """
         _check_k(k)
-        ids = self._model.context_ids(context)
+        ids = self._model._context_ids(context)
         words, found = self._completions(ids, prefix, special) if prefix else self._best(ids, k, special)
         vocabulary = self._model.vocabulary
-        best = heads(words, found, k)
+        best = indices_of_top_k(words, found, k)
         return [Prediction(vocabulary[int(words[i])], float(found[i])) for i in best]
 
     def _best(self, context: Ids, k: int, special: bool) -> tuple[Integers, Floats]:
@@ -114,36 +114,27 @@ def allowed(words: Integers, special: bool) -> Integers:
     return words[words != START_ID] if special else words[words >= len(SPECIAL)]
 
 
-def heads(words: Integers, found: Floats, k: int) -> Integers:
-    """The places of the k most probable, of equally probable ones the smaller id first."""
-    if found.size > 4 * k:
-        kth = np.partition(found, found.size - k)[found.size - k]
-        places = np.flatnonzero(found >= kth)
+def indices_of_top_k(words: Integers, probabilities: Floats, k: int) -> Integers:
+    """Where the k most probable words are, of equally probable ones the smaller id first."""
+    if probabilities.size > 4 * k:
+        kth = np.partition(probabilities, probabilities.size - k)[probabilities.size - k]
+        candidates = np.flatnonzero(probabilities >= kth)
     else:
-        places = np.arange(found.size)
-    best: Integers = places[np.lexsort((words[places], -found[places]))[:k]]
+        candidates = np.arange(probabilities.size)
+    best: Integers = candidates[np.lexsort((words[candidates], -probabilities[candidates]))[:k]]
     return best
 
 
-class Distributing(Protocol):
-    """A model that can be asked for whole distributions only."""
-
-    @property
-    def vocabulary(self) -> Vocabulary: ...
-    def distribution(self, context: Any = ()) -> Floats: ...
-
-
-def head_of_distribution(
-    model: Distributing, context: Any = (), k: int = 10, *, prefix: str = "", special: bool = False
+def predict_by_sorting(
+    distribution: Floats, vocabulary: Vocabulary, k: int, *, prefix: str = "", special: bool = False
 ) -> list[Prediction]:
-    """What `Predictor.predict` finds, by sorting the whole distribution: for any model, and to check against."""
+    """What `Predictor.predict` finds, from the whole distribution: for any model, and to check against."""
     _check_k(k)
-    found, vocabulary = model.distribution(context), model.vocabulary
-    words = allowed(np.arange(found.size), special)
+    words = allowed(np.arange(distribution.size), special)
     if prefix:
         words = np.array([i for i in words.tolist() if vocabulary[i].startswith(prefix)], np.int64)
-    best = words[heads(words, found[words], k)]
-    return [Prediction(vocabulary[i], float(found[i])) for i in best.tolist()]
+    best = words[indices_of_top_k(words, distribution[words], k)]
+    return [Prediction(vocabulary[i], float(distribution[i])) for i in best.tolist()]
 
 
 def _check_k(k: int) -> None:

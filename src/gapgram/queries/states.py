@@ -41,7 +41,7 @@ class State(NamedTuple):
 class Source(HasArrays, Protocol):
     """What is needed of a model."""
 
-    def step_id(self, word: str | int) -> int: ...
+    def _step_id(self, word: str | int) -> int: ...
 
 
 class Stepper:
@@ -90,7 +90,7 @@ class Stepper:
         if found is None:
             if len(self._ids) >= REMEMBERED:
                 self._ids.clear()
-            found = self._ids[word] = self._model.step_id(word)
+            found = self._ids[word] = self._model._step_id(word)
         return found
 
     def extend_many(self, states: Sequence[State], words: Ids, threads: int) -> tuple[Floats, list[State]]:

@@ -7,16 +7,19 @@ from typing import Any
 from gapgram.counts.layouts import Parts, bits_of
 from gapgram.kernels.special_words import SPECIAL
 from gapgram.models.backoff import BackoffModel
+from gapgram.models.kenlm_binary import KenlmModel
 from gapgram.models.mixture import Mixture
 from gapgram.models.model import Model
 
 
-def foreign_info(model: BackoffModel | Mixture) -> dict[str, Any]:
+def foreign_info(model: BackoffModel | KenlmModel | Mixture) -> dict[str, Any]:
     """Of a model that gapgram did not train itself: its kind, order and sizes, and what a mixture mixes."""
     kind: dict[str, Any]
     if isinstance(model, Mixture):
         mixed = zip(model.models, model.weights.tolist(), strict=True)
         kind = {"model": "mixture", "models": [{"path": str(m.path), "weight": weight} for m, weight in mixed]}
+    elif isinstance(model, KenlmModel):
+        kind = {"model": "kenlm", "kind": model.kind, "grams": list(model.counts)}
     else:
         kind = {"model": "backoff", "grams": model.grams.sizes()}
     return {"order": model.order, **kind, "vocabulary": len(model.vocabulary), "signature": str(model.signature)}

@@ -53,6 +53,9 @@ class TextRules:
             raise UsageError(f"invalid UTF-8: {self.invalid!r}; expected error or replace")
 
 
+QUERY_RULES = TextRules(special="unk")  # of a text that a model is asked about
+
+
 @dataclass(frozen=True)
 class Corpus:
     """An encoded text: `ids` holds `<s> … </s>` for every sentence, one after the other."""
@@ -262,23 +265,25 @@ class Reader:
 def encode(
     blocks: Iterable[Block],
     vocabulary: Vocabulary,
-    rules: TextRules = TextRules(special="unk"),  # noqa: B008 - frozen
-    *,
-    keep_empty: bool = False,
+    rules: TextRules = QUERY_RULES,
 ) -> Iterator[Encoded]:
-    """Encode text with a vocabulary, a few megabytes at a time; other words become `<unk>`.
-
-    Empty lines are left out, or, if `keep_empty`, become sentences of no words.
-    """
+    """Encode text with a vocabulary, a few megabytes at a time; other words become `<unk>`, empty lines nothing."""
     with _closing(blocks):
         for block in blocks:
-            text = text_of(block, rules)
-            out = np.empty(2 * text.size + 2, np.int32)
-            rule = SPECIAL_RULES[rules.special]
-            status, stopped, used, lines, empty = vocabulary.encode_lines(text, rule, keep_empty, out)
-            if status == kernels.SPECIAL_FOUND:
-                raise special_word(block, text, stopped, rules)
-            yield Encoded(out[:used].copy(), lines if keep_empty else lines - empty, empty)
+            yield encode_block(block, vocabulary, rules)
+
+
+def encode_block(
+    block: Block, vocabulary: Vocabulary, rules: TextRules = QUERY_RULES, *, keep_empty: bool = False
+) -> Encoded:
+    """Encode lines with a vocabulary. Empty lines are left out, or, if `keep_empty`, become sentences of no words."""
+    text = text_of(block, rules)
+    out = np.empty(2 * text.size + 2, np.int32)
+    rule = SPECIAL_RULES[rules.special]
+    status, stopped, used, lines, empty = vocabulary.encode_lines(text, rule, keep_empty, out)
+    if status == kernels.SPECIAL_FOUND:
+        raise special_word(block, text, stopped, rules)
+    return Encoded(out[:used].copy(), lines if keep_empty else lines - empty, empty)
 
 
 def checked(blocks: Iterable[Block], rules: TextRules) -> Iterator[Block]:
@@ -286,9 +291,9 @@ def checked(blocks: Iterable[Block], rules: TextRules) -> Iterator[Block]:
     nothing = Vocabulary.of([])
     with _closing(blocks):
         for block in blocks:
-            text = text_of(block, rules)
-            list(encode([replace(block, data=text.tobytes())], nothing, rules))
-            yield replace(block, data=text.tobytes())
+            valid = replace(block, data=text_of(block, rules).tobytes())
+            encode_block(valid, nothing, rules)
+            yield valid
 
 
 @contextlib.contextmanager

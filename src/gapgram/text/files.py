@@ -26,6 +26,22 @@ class Block:
     first_line: int
     data: bytes
 
+    def cut(self, piece_bytes: int) -> list[Block]:
+        """The same lines in pieces of so many bytes, the end of a line each.
+
+        >>> [(piece.first_line, piece.data) for piece in Block("text", 7, b"a\\nbc\\n\\nd\\n").cut(3)]
+        [(7, b'a\\nbc\\n'), (9, b'\\nd\\n')]
+        """
+        if len(self.data) <= piece_bytes:
+            return [self]
+        pieces, begin, line = [], 0, self.first_line
+        while begin < len(self.data):
+            end = self.data.find(b"\n", begin + piece_bytes - 1) + 1 or len(self.data)
+            pieces.append(Block(self.name, line, self.data[begin:end]))
+            line += pieces[-1].data.count(b"\n")
+            begin = end
+        return pieces
+
 
 def open_raw(path: str | Path) -> IO[bytes]:
     """Open a file, or standard input for `-`, with an error that says what is wrong with it."""

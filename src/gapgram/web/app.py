@@ -108,7 +108,7 @@ def _add_queries(app: FastAPI, served: dict[str, ServedModel], workshop: Worksho
     async def _score(question: Annotated[requests.ScoreQuestion, Body()]) -> Response:
         return await run(question, lambda model, deadline: model.score(question, deadline))
 
-    @query("explain", responses.Explanation, "The lattice behind a probability")
+    @query("explain", responses.ExplainedWord, "The lattice behind a probability")
     async def _explain(question: Annotated[requests.ExplainQuestion, Body()]) -> Response:
         return await run(question, lambda model, _: model.explain(question))
 

@@ -110,7 +110,7 @@ class Scores(BaseModel):
     signature: str
 
 
-class PatternShare(BaseModel):
+class ExplainedPattern(BaseModel):
     """What one pattern says about a word.
 
     `kept` are its words, null for a gap, the oldest first. `total` counts what followed them, `count` how much of it
@@ -136,7 +136,7 @@ class PatternShare(BaseModel):
     below: list[str]
 
 
-class Explanation(BaseModel):
+class ExplainedWord(BaseModel):
     """The probability of a word taken apart: the contributions and `uniform_contribution` add up to it."""
 
     model: str
@@ -146,7 +146,7 @@ class Explanation(BaseModel):
     unknown: list[str]
     probability: float
     log10_prob: float
-    patterns: list[PatternShare]
+    patterns: list[ExplainedPattern]
     uniform_share: float
     uniform_contribution: float
     signature: str

@@ -5,22 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from gapgram.arrays import Floats
-from gapgram.kernels.special_words import END, START, UNKNOWN
+from gapgram.kernels.special_words import END, START, UNKNOWN, UNKNOWN_ID
 from gapgram.models.model import Model
 from gapgram.pattern import Pattern
-from gapgram.queries.explain import PatternShare as Share
-from gapgram.queries.explain import explain
+from gapgram.queries.explain import PatternShare
 from gapgram.queries.generate import generate
-from gapgram.queries.language_model import sentence_begins
 from gapgram.queries.perplexity import Perplexity
-from gapgram.queries.predict import Predictor
 from gapgram.reporting.model_info import model_info
-from gapgram.text.corpus import blocks_of_sentences, encode
+from gapgram.text.files import Block
 from gapgram.text.vocabulary import Vocabulary
 from gapgram.web import requests, responses
 from gapgram.web.pool import Deadline
@@ -43,7 +39,6 @@ class ServedModel:
 
     def __init__(self, name: str, model: Model) -> None:
         self.name, self.model = name, model
-        self._predictor = Predictor(model)
         self._signature = str(model.signature)
 
     def warm_up(self) -> None:
@@ -76,29 +71,29 @@ class ServedModel:
     def predict(self, question: requests.PredictQuestion) -> responses.Predictions:
         """The most probable next words."""
         context = self._context(question)
-        found = self._predictor.predict(context, question.k, prefix=question.prefix)
+        predictions = self.model.predict(context, question.k, prefix=question.prefix)
         return responses.Predictions(
             model=self.name,
-            predictions=[responses.Predicted(word=p.word, probability=p.probability) for p in found],
+            predictions=[responses.Predicted(word=p.word, probability=p.probability) for p in predictions],
             unknown=self._unknown(context),
             signature=self._signature,
         )
 
-    def explain(self, question: requests.ExplainQuestion) -> responses.Explanation:
+    def explain(self, question: requests.ExplainQuestion) -> responses.ExplainedWord:
         """A probability taken apart."""
         context = self._context(question)
-        found = explain(self.model, question.word, context)
-        return responses.Explanation(
+        explained = self.model.explain(question.word, context)
+        return responses.ExplainedWord(
             model=self.name,
             word=question.word,
             known=question.word in self.model.vocabulary,
             context=context,
             unknown=self._unknown(context),
-            probability=found.probability,
-            log10_prob=math.log10(found.probability),
-            patterns=[self._pattern(share, found.probability) for share in found.patterns],
-            uniform_share=found.uniform_share,
-            uniform_contribution=found.uniform_contribution,
+            probability=explained.probability,
+            log10_prob=math.log10(explained.probability),
+            patterns=[self._pattern(share, explained.probability) for share in explained.patterns],
+            uniform_share=explained.uniform_share,
+            uniform_contribution=explained.uniform_contribution,
             signature=self._signature,
         )
 
@@ -132,9 +127,9 @@ class ServedModel:
     def _unknown(self, words: Iterable[str]) -> list[str]:
         return [word for word in words if word not in self.model.vocabulary]
 
-    def _pattern(self, share: Share, probability: float) -> responses.PatternShare:
+    def _pattern(self, share: PatternShare, probability: float) -> responses.ExplainedPattern:
         discounts = self._discounts[share.pattern]
-        return responses.PatternShare(
+        return responses.ExplainedPattern(
             pattern=share.pattern,
             kept=_kept(share),
             chain=Pattern.parse(share.pattern).is_contiguous and not share.classes,
@@ -157,15 +152,14 @@ class ServedModel:
         return {figures.pattern: figures.discounts for figures in self.description.patterns}
 
     def _score(self, lines: list[list[str]]) -> list[responses.ScoredSentence]:
-        parts = [part.ids for part in encode(blocks_of_sentences(lines), self.model.vocabulary)]
-        ids = np.concatenate(parts)
-        begins = sentence_begins(ids)
-        scores, known = self.model.score_ids(ids, begins, threads=1).tolist(), (ids != 0).tolist()
+        data = "".join(f"{' '.join(words)}\n" for words in lines).encode()
+        scored = self.model.score_block(Block("the text", 1, data))
+        scores, known = scored.scores.tolist(), (scored.ids != UNKNOWN_ID).tolist()
         return [
             responses.ScoredSentence.model_construct(
                 words=[*words, END], log10_probs=scores[a + 1 : b], known=known[a + 1 : b]
             )
-            for words, a, b in zip(lines, begins.tolist(), begins[1:].tolist(), strict=False)
+            for words, (a, b) in zip(lines, pairwise(scored.begins.tolist()), strict=True)
         ]
 
     def _totals(self, sentences: list[responses.ScoredSentence]) -> responses.Scores:
@@ -173,15 +167,15 @@ class ServedModel:
         words, unknown = len(pairs) - len(sentences), sum(not known for _, known in pairs)
         total = math.fsum(score for score, _ in pairs)
         of_known = math.fsum(score for score, known in pairs if known)
-        found = Perplexity(words, unknown, len(sentences), total, of_known, self._signature)
+        result = Perplexity(words, unknown, len(sentences), total, of_known, self._signature)
         return responses.Scores.model_construct(
             model=self.name,
             sentences=sentences,
             words=words,
             unknown_words=unknown,
             log10_prob=total,
-            perplexity=_finite(found.perplexity),
-            perplexity_known=_finite(found.perplexity_known),
+            perplexity=_finite(result.perplexity),
+            perplexity_known=_finite(result.perplexity_known),
             signature=self._signature,
         )
 
@@ -203,7 +197,7 @@ class _Watched:
         return self._model.distribution(context)
 
 
-def _kept(share: Share) -> list[str | None]:
+def _kept(share: PatternShare) -> list[str | None]:
     """The words of a pattern's context, None for a gap; a word of the text may itself be written `_`."""
     words = share.context.split(" ") if share.context else []
     kept = [place != "0" for place in share.pattern[:-1]]

@@ -22,7 +22,8 @@ from gapgram.kernels.special_words import END, START
 from gapgram.models.kenlm_binary.header import HEAD_BYTES, Header, damaged, describe, read_header
 from gapgram.models.kenlm_binary.layout import Layout, read_layout
 from gapgram.models.kenlm_binary.words import KenlmVocabulary
-from gapgram.queries.language_model import Queries, Sentence
+from gapgram.queries.by_ids import ByIds
+from gapgram.queries.language_model import Sentence
 from gapgram.queries.states import REMEMBERED, State
 from gapgram.system.parallel import checked_threads, parallel_map
 
@@ -36,7 +37,7 @@ def read_kenlm_binary(path: str | Path) -> KenlmModel:
     return KenlmModel(path)
 
 
-class KenlmModel(Queries):
+class KenlmModel(ByIds):
     """A model of KenLM's. It gives the scores, the lengths of grams and the states that KenLM gives, bit for bit."""
 
     def __init__(self, path: str | Path) -> None:
@@ -92,6 +93,10 @@ class KenlmModel(Queries):
         """log10 of the probability of each position of sequences of word ids; 0 where `<s>` begins one."""
         return self.located(ids, begins, threads)[0]
 
+    def gram_lengths(self, ids: Ids) -> Integers:
+        """For each word of one sequence the length of the longest gram that the model holds; 1 at least."""
+        return self.located(ids, np.array([0, ids.size]))[1]
+
     def located(self, ids: Ids, begins: Begins, threads: int | None = 1) -> tuple[Floats, Integers]:
         """(log10 of the probability, length of the longest gram that was found) of each position."""
         stream, bounds = np.ascontiguousarray(ids, np.int32), np.ascontiguousarray(begins, np.int64)
@@ -112,7 +117,7 @@ class KenlmModel(Queries):
 
     def distribution(self, context: Sentence = ()) -> Floats:
         """P(· | context) as an array over the ids of the vocabulary."""
-        ids = self.context_ids(context)
+        ids = self._context_ids(context)
         state = self.begin_sentence() if ids.size and ids[0] == 1 else self.null_context()
         for word in ids[int(state != self.null_context()) :].tolist():
             state = self.extend(state, word)[1]
@@ -160,7 +165,7 @@ class KenlmModel(Queries):
         if found is None:
             if len(self._ids) >= REMEMBERED:
                 self._ids.clear()
-            found = self._ids[word] = self.step_id(word)
+            found = self._ids[word] = self._step_id(word)
         return found
 
     @cached_property
@@ -171,7 +176,7 @@ class KenlmModel(Queries):
         self, states: Sequence[State], words: Sequence[str | int] | Ids, *, threads: int | None = None
     ) -> tuple[Floats, list[State]]:
         """`extend` for many states, a word for each: (scores, states after the words)."""
-        added = self.step_ids(states, words)
+        added = self._step_ids(states, words)
         sizes = np.array([len(state.key) for state in states], np.int64)
         if (sizes % 8).any() or (sizes > 8 * self._longest).any():
             raise _other_model()
