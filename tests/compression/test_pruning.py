@@ -26,7 +26,6 @@ from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.weights import with_rows_of
 from gapgram.estimation.weights.sample import left_out
 from gapgram.models.arpa import approximate, as_backoff
-from gapgram.queries.explain import explain
 from gapgram.queries.predict import predict_by_sorting
 from gapgram.reference.counts import ReferenceCounts
 from gapgram.reference.pruned import frequencies
@@ -118,7 +117,7 @@ def test_everything_works_on_pruned_models(
         assert model.predict(context, 7) == predict_by_sorting(everything, model.vocabulary, 7)
         by_sorting = predict_by_sorting(everything, model.vocabulary, 3, prefix="w1")
         assert model.predict(context, 3, prefix="w1") == by_sorting
-        explained = explain(model, "w2", context)
+        explained = model.explain("w2", context)
         assert explained.probability == pytest.approx(10 ** model.log10_prob("w2", context), rel=1e-12)
     text = toy_text(30, seed=3, vocabulary=900)
     assert model.score_many(text, threads=2).tolist() == [model.score(line) for line in text]

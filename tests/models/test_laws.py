@@ -15,7 +15,6 @@ from tests.support.references import as_known, reference_of, shaken
 import gapgram
 from gapgram import Lattice, Model
 from gapgram.kernels import gate as kernels
-from gapgram.queries.explain import explain
 from gapgram.reference import gate as reference
 from gapgram.reference.model import ReferenceModel
 
@@ -188,7 +187,7 @@ def test_an_explanation_adds_up_to_the_probability(
     case: tuple[Text, Lattice], context: list[str], word: str
 ) -> None:
     model = train(*case)
-    explanation = explain(model, word, context)
+    explanation = model.explain(word, context)
     parts = [p.contribution for p in explanation.patterns]
     assert math.fsum([*parts, explanation.uniform_contribution]) == pytest.approx(explanation.probability, rel=1e-12)
     assert math.log10(explanation.probability) == pytest.approx(model.log10_prob(word, context), abs=1e-12)

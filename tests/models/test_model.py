@@ -16,7 +16,6 @@ from tests.support.corpora import toy_text
 
 import gapgram
 from gapgram import GapgramError, Model
-from gapgram.queries.explain import explain
 from gapgram.text.corpus import blocks_of_sentences
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
@@ -183,7 +182,7 @@ def test_what_a_model_does_not_predict(models: dict[str, Model]) -> None:
     with pytest.raises(GapgramError, match="the word <s> starts a sentence and is never predicted"):
         model.log10_prob("<s>", ["w1"])
     with pytest.raises(GapgramError, match="the word <s> starts a sentence and is never predicted"):
-        explain(model, "<s>", ["w1"])
+        model.explain("<s>", ["w1"])
     for context in (["w1", "<s>"], ["w1", "</s>"], "</s>", ["</s>", *["w1"] * 9]):
         with pytest.raises(GapgramError, match="<s> may stand first, </s> nowhere"):
             model.distribution(context)

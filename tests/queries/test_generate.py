@@ -13,7 +13,6 @@ from gapgram import Model
 from gapgram.cli.generate import command
 from gapgram.errors import UsageError
 from gapgram.queries.generate import generate, sharpened
-from gapgram.queries.predict import Predictor
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 
@@ -37,9 +36,8 @@ def test_the_same_seed_gives_the_same_sentences(made: dict[str, Model]) -> None:
 def test_top_1_takes_the_most_probable_word_each_time(made: dict[str, Model]) -> None:
     model = made["mkn"]
     (words,) = generate(model, top_k=1, max_words=8)
-    predictor = Predictor(model)
     for i, word in enumerate(words):
-        best = [p.word for p in predictor.predict(["<s>", *words[:i]], 2, special=True) if p.word != "<unk>"]
+        best = [p.word for p in model.predict(["<s>", *words[:i]], 2, special=True) if p.word != "<unk>"]
         assert word == best[0]
 
 

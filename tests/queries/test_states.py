@@ -100,7 +100,7 @@ def test_equal_states_have_equal_futures(options: dict[str, object], order: int)
                 assert model.score_words([*context[bos:], *one], bos=bos)[len(context) - bos :].tolist() == scores
         # What differs within the words that the order lets a prediction see, and is equal all the same.
         n_merged += len({tuple(c[max(0, len(c) - order + 1) :]) for c in same}) - 1
-    assert n_merged > 0 or order <= (1 if model.name == "mkn" else 2) or model.stepper.plan.gated
+    assert n_merged > 0 or order <= (1 if model.name == "mkn" else 2) or model._stepper.plan.gated
 
 
 def test_words_that_no_context_was_seen_with_are_forgotten(made: dict[str, Model]) -> None:

@@ -14,7 +14,6 @@ from tests.support.made_models import sorted_words
 from gapgram import Model
 from gapgram.cli.predict import command
 from gapgram.errors import TextError
-from gapgram.queries.predict import Predictor
 from gapgram.reporting.prediction_quality import judge, word_tally
 
 TEXT = ["w1 w2 w3 zzz w5", "", "w10 w100 w1", "näher w2", *toy_text(12, seed=9, vocabulary=900)]
@@ -27,10 +26,10 @@ def text(tmp_path: Path) -> Path:
     return path
 
 
-def keys_typed(predictor: Predictor, context: list[str], word: str) -> int:
+def keys_typed(model: Model, context: list[str], word: str) -> int:
     """Letters until three suggestions hold the word, and the pick; or all letters and the space."""
     for typed in range(len(word)):
-        if word in [p.word for p in predictor.predict(context, 3, prefix=word[:typed])]:
+        if word in [p.word for p in model.predict(context, 3, prefix=word[:typed])]:
             return typed + 1
     return len(word) + 1
 
@@ -38,14 +37,14 @@ def keys_typed(predictor: Predictor, context: list[str], word: str) -> int:
 @pytest.mark.parametrize("name", ["mkn", "learned"])
 def test_figures_equal_those_of_a_plain_keyboard(made: dict[str, Model], name: str, text: Path) -> None:
     model = made[name]
-    predictor, ranks, keys, letters = Predictor(model), [], 0, 0
+    ranks, keys, letters = [], 0, 0
     for line in TEXT:
         words = line.split()
         for i, word in enumerate(words):
             context = ["<s>", *words[:i]]
             order = [w for w, _ in sorted_words(model, context)]
             ranks.append(order.index(word) + 1 if word in order else np.inf)
-            keys += keys_typed(predictor, context, word)
+            keys += keys_typed(model, context, word)
             letters += len(word) + 1
     result = judge(model, text, threads=2)
     assert (result.words, result.keystrokes, result.letters) == (len(ranks), keys, letters)

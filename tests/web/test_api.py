@@ -13,8 +13,6 @@ pytest.importorskip("fastapi", reason="the extra web is not installed")
 from fastapi.testclient import TestClient
 
 import gapgram
-from gapgram.queries.explain import explain
-from gapgram.queries.predict import Predictor
 
 Ask = Callable[..., Any]
 Models = dict[str, gapgram.Model]
@@ -39,7 +37,7 @@ def test_examples_are_of_the_models_language(client: TestClient) -> None:
 @pytest.mark.parametrize("name", ["mkn", "glm", "custom"])
 def test_predictions_are_the_predictors(ask: Ask, models: Models, name: str) -> None:
     answer = ask("predict", model=name, context="w1 w2", k=5)
-    expected = Predictor(models[name]).predict(["<s>", "w1", "w2"], 5)
+    expected = models[name].predict(["<s>", "w1", "w2"], 5)
     assert [(p["word"], p["probability"]) for p in answer["predictions"]] == [(p.word, p.probability) for p in expected]
     assert answer["signature"] == str(models[name].signature)
 
@@ -60,7 +58,7 @@ def test_unknown_and_special_words_of_a_context_are_unknown_words(ask: Ask) -> N
 @pytest.mark.parametrize("name", ["mkn", "glm", "custom"])
 def test_explanations_add_up_and_are_the_models(ask: Ask, models: Models, name: str) -> None:
     answer = ask("explain", model=name, context="w1 w2 w9", word="w3")
-    found = explain(models[name], "w3", ["w1", "w2", "w9"])
+    found = models[name].explain("w3", ["w1", "w2", "w9"])
     assert answer["probability"] == found.probability
     assert [p["pattern"] for p in answer["patterns"]] == [p.pattern for p in found.patterns]
     parts = sum(p["part"] for p in answer["patterns"]) + answer["uniform_contribution"] / answer["probability"]

@@ -10,8 +10,6 @@ import pytest
 from tests.support.running_service import Service
 
 from gapgram import Model
-from gapgram.queries.explain import explain
-from gapgram.queries.predict import Predictor
 
 Page = Any  # playwright's, which may be missing
 PHONE = {"width": 390, "height": 844}
@@ -81,7 +79,7 @@ def test_typing_gives_each_models_guesses(page: Page, models: dict[str, Model]) 
     page.type("#type-text", "w1 w2 ")
     write(page, "w1 w2 w3 ")
     for column, name in enumerate(["mkn", "glm"]):
-        expected = Predictor(models[name]).predict(["<s>", "w1", "w2", "w3"][-3:], 5)
+        expected = models[name].predict(["<s>", "w1", "w2", "w3"][-3:], 5)
         assert guesses(page, column) == [p.word for p in expected]
     assert page.locator(".guess span").first.inner_text().endswith("%")
 
@@ -146,7 +144,7 @@ def test_a_model_writes_on(page: Page) -> None:
 @pytest.mark.parametrize("name", ["mkn", "glm"])
 def test_the_lattice_has_the_models_nodes_and_shares(page: Page, models: dict[str, Model], name: str) -> None:
     open_why(page, "w1 w2 w9", "w4", name)
-    found = explain(models[name], "w4", ["w1", "w2", "w9"])
+    found = models[name].explain("w4", ["w1", "w2", "w9"])
     expected = {p.pattern: p.contribution / found.probability for p in found.patterns}
     expected["uniform"] = found.uniform_contribution / found.probability
     assert parts(page, "#why-lattice") == pytest.approx(expected, abs=1e-12)
@@ -180,7 +178,7 @@ def test_a_disc_tells_its_numbers_on_hover_and_focus(page: Page, models: dict[st
     open_why(page, "w1 w2 w9", "w3")
     page.hover("#why-lattice .node[data-pattern='11'] .disc", force=True)
     told = page.inner_text("#why-lattice .details")
-    found = next(p for p in explain(models["glm"], "w3", ["w1", "w2", "w9"]).patterns if p.pattern == "11")
+    found = next(p for p in models["glm"].explain("w3", ["w1", "w2", "w9"]).patterns if p.pattern == "11")
     assert "After “w9”" in told
     for name in ("count of the word", "discount", "D1, D2, D3+", "g, passed on", "weight received"):
         assert name in told
@@ -236,7 +234,7 @@ def test_a_word_of_the_text_opens_its_lattice(page: Page, models: dict[str, Mode
     surprise(page, "w1 w2 w3 w4")
     page.locator(".word >> nth=3").click()
     page.wait_for_selector("#surprise-lattice .answer:has-text('“w4”')")
-    found = explain(models["glm"], "w4", ["w1", "w2", "w3"])
+    found = models["glm"].explain("w4", ["w1", "w2", "w3"])
     part = found.patterns[-1].contribution / found.probability
     assert parts(page, "#surprise-lattice")["1111"] == pytest.approx(part)
     page.keyboard.press("ArrowLeft")

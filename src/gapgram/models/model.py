@@ -141,24 +141,19 @@ class Model(LanguageModel):
         )
 
     @cached_property
-    def arrays(self) -> ModelArrays:
+    def _arrays(self) -> ModelArrays:
         """What kernels take."""
         arrays = self._parts.arrays()
         return ModelArrays(self.counts.tables, *(arrays[name] for name in ModelArrays._fields[1:]))
 
-    @cached_property
-    def uniform(self) -> float:
-        """The probability of a word when nothing is known: `<s>` is never predicted."""
-        return 1.0 / (len(self.vocabulary) - 1)
-
     def distribution(self, context: Sentence = ()) -> Floats:
         """P(· | context) as an array over the ids of the vocabulary; it sums to one."""
-        out: Floats = distribution(self._context_ids(context), self.arrays)
+        out: Floats = distribution(self._context_ids(context), self._arrays)
         return out
 
     @cached_property
     def _predictor(self) -> Predictor:
-        return Predictor(self)
+        return Predictor(self._arrays, self.vocabulary)
 
     def predict(
         self, context: Sentence = (), k: int = 10, *, prefix: str = "", special: bool = False
@@ -167,11 +162,12 @@ class Model(LanguageModel):
 
         special: `<unk>` and `</s>` may be among them.
         """
-        return self._predictor.predict(context, k, prefix=prefix, special=special)
+        return self._predictor.predict(self._context_ids(context), k, prefix=prefix, special=special)
 
     def explain(self, word: str, context: Sentence = ()) -> Explanation:
         """Where P(word | context) comes from: what each pattern of the lattice contributes."""
-        return explain(self, word, context)
+        ids = np.append(self._context_ids(context), np.int32(self._word_id(word)))
+        return explain(self.counts, self._arrays, ids, word, str(self.signature))
 
     def pruned(
         self, *, counts: str | None = None, size: str | int | None = None, keep: float | None = None
@@ -213,13 +209,13 @@ class Model(LanguageModel):
         return parts is not self._parts
 
     @cached_property
-    def stepper(self) -> Stepper:
+    def _stepper(self) -> Stepper:
         """What `begin_sentence`, `null_context` and `extend` are made of."""
-        return Stepper(self)
+        return Stepper(self._arrays, self._step_id)
 
     @cached_property
     def _beginning(self) -> State:
-        return self.stepper.after_start()
+        return self._stepper.after_start()
 
     def begin_sentence(self) -> State:
         """The state at the beginning of a sentence, after `<s>`."""
@@ -227,23 +223,23 @@ class Model(LanguageModel):
 
     def null_context(self) -> State:
         """The state in which nothing is known of what came before."""
-        return self.stepper.null_context()
+        return self._stepper.null_context()
 
     def extend(self, state: State, word: str | int) -> tuple[float, State]:
         """(log10 P(word | state), the state after the word); the word may be given by its id.
 
         Looks up what the new word alone adds; the score has the bits of `score_ids`.
         """
-        return self.stepper.extend(state, word)
+        return self._stepper.extend(state, word)
 
     def extend_with_length(self, state: State, word: str | int) -> tuple[float, int, State]:
         """As `extend`, with the length of the longest contiguous gram that was found, second."""
-        return self.stepper.extend_with_length(state, word)
+        return self._stepper.extend_with_length(state, word)
 
     def gram_lengths(self, ids: Ids) -> Integers:
         """For each word of one sequence the length of the longest contiguous gram that the model holds; 1 at least."""
-        entries = locate_all(ids, self.order, self.arrays.tables).entries
-        spans = np.maximum(self.stepper.plan.spans, 1)
+        entries = locate_all(ids, self.order, self._arrays.tables).entries
+        spans = np.maximum(self._stepper.plan.spans, 1)
         longest: Integers = np.where(entries >= 0, spans[:, None], 1).max(axis=0)
         return longest
 
@@ -251,14 +247,14 @@ class Model(LanguageModel):
         self, states: Sequence[State], words: Sequence[str | int] | Ids, *, threads: int | None = None
     ) -> tuple[Floats, list[State]]:
         """`extend` for many states, a word for each: (scores, states after the words); large beams on all cores."""
-        return self.stepper.extend_many(states, self._step_ids(states, words), checked_threads(threads))
+        return self._stepper.extend_many(states, self._step_ids(states, words), checked_threads(threads))
 
     def log10_prob(self, word: str, context: Sentence = ()) -> float:
         """log10 P(word | context); the context is a list of words, oldest first, `<s>` allowed as its first."""
         ids = np.append(self._context_ids(context), np.int32(self._word_id(word)))
-        return float(self._score_last(ids, self.arrays))
+        return float(self._score_last(ids, self._arrays))
 
-    _score_last = bound_kernel(score_last, lambda self: (np.empty(1, np.int32), self.arrays))
+    _score_last = bound_kernel(score_last, lambda self: (np.empty(1, np.int32), self._arrays))
 
     def score_block(
         self, block: Block, rules: TextRules = QUERY_RULES, *, bos: bool = True, eos: bool = True
@@ -275,7 +271,7 @@ class Model(LanguageModel):
     @cached_property
     def _text_arguments(self) -> tuple[Any, ...]:
         words = self.vocabulary
-        return words.slots, words.pool, words.offsets, self.arrays
+        return words.slots, words.pool, words.offsets, self._arrays
 
     _score_lines = bound_kernel(
         score_lines,
@@ -289,14 +285,14 @@ class Model(LanguageModel):
 
         def work(bounds: tuple[int, int]) -> None:
             a, b = bounds
-            self._score_positions(ids[a:b], available[a:b], self.arrays, out[a:b])
+            self._score_positions(ids[a:b], available[a:b], self._arrays, out[a:b])
 
         for _ in parallel_map(work, _chunks(begins), checked_threads(threads)):
             pass
         return out
 
     _score_positions = bound_kernel(
-        score_positions, lambda self: (np.empty(0, np.int32), np.empty(0, np.int16), self.arrays, np.empty(0))
+        score_positions, lambda self: (np.empty(0, np.int32), np.empty(0, np.int16), self._arrays, np.empty(0))
     )
 
     def __repr__(self) -> str:

@@ -7,30 +7,13 @@ relative frequency is what it contributes, and the contributions add up to the p
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any
 
-import numpy as np
-
+from gapgram.arrays import Ids
 from gapgram.counts.counts import Counts, class_text
-from gapgram.estimation.parts import ModelParts
-from gapgram.kernels.model_arrays import BACKOFF, SCALE
+from gapgram.kernels.model_arrays import BACKOFF, SCALE, ModelArrays, uniform_of
 from gapgram.kernels.shares import given_class, shares_of_last
 from gapgram.pattern import Pattern
-from gapgram.queries.predict import Source as PredictionSource
-
-
-class Source(PredictionSource, Protocol):
-    """What is needed of a model."""
-
-    def _word_id(self, word: str) -> int: ...
-    @property
-    def uniform(self) -> float: ...
-    @property
-    def counts(self) -> Counts: ...
-    @property
-    def parts(self) -> ModelParts: ...
-    @property
-    def signature(self) -> object: ...
 
 
 @dataclass(frozen=True)
@@ -69,7 +52,7 @@ class Explanation:
 
     >>> import gapgram
     >>> model = gapgram.train(sentences=["the cat sat", "the dog sat", "a cat ran"] * 9, order=3, model="mkn")
-    >>> whole = explain(model, "sat", "the cat")
+    >>> whole = model.explain("sat", "the cat")
     >>> [(p.context, p.count, p.total) for p in whole.patterns]
     [('', 2, 10), ('cat', 1, 2), ('the cat', 9, 9)]
     >>> abs(sum(p.contribution for p in whole.patterns) + whole.uniform_contribution - whole.probability) < 1e-15
@@ -89,44 +72,52 @@ class Explanation:
         return asdict(self)
 
 
-def explain(model: Source, word: str, context: Any = ()) -> Explanation:
-    """Take P(word | context) apart."""
-    ids = np.append(model._context_ids(context), np.int32(model._word_id(word)))
-    column = ids.size - 1
-    found, shares, rest = shares_of_last(ids, model.arrays)
-    counts, rows = found.counts[:, column], found.rows[:, column]
+def explain(counts: Counts, arrays: ModelArrays, ids: Ids, word: str, signature: str) -> Explanation:
+    """Take apart the probability of the last of some ids, which was asked for as `word`, after the others."""
+    available = ids.size - 1
+    found, shares, rest = shares_of_last(ids, arrays)
     patterns = tuple(
-        _pattern_share(model, i, pattern, ids, int(counts[i]), int(rows[i]), float(shares[i]))
-        for i, pattern in enumerate(model.counts.patterns)
-        if pattern.reach <= column
+        _pattern_share(
+            counts, arrays, i, ids, int(found.counts[i, available]), int(found.rows[i, available]), float(shares[i])
+        )
+        for i, pattern in enumerate(counts.patterns)
+        if pattern.reach <= available
     )
-    uniform = float(rest) * model.uniform
+    uniform = float(rest) * float(uniform_of(arrays))
     return Explanation(
         word=word,
-        context=tuple(model.vocabulary[int(i)] for i in ids[:-1]),
+        context=tuple(counts.vocabulary[int(i)] for i in ids[:-1]),
         probability=sum(p.contribution for p in patterns) + uniform,
         patterns=patterns,
         uniform_share=float(rest),
         uniform_contribution=uniform,
-        signature=str(model.signature),
+        signature=signature,
     )
 
 
 def _pattern_share(
-    model: Source, i: int, pattern: Pattern, ids: Any, count: int, row: int, share: float
+    counts: Counts, arrays: ModelArrays, i: int, ids: Ids, count: int, row: int, share: float
 ) -> PatternShare:
-    total = int(model.counts.tables.rows[row, 0])
-    left = max(count - float(model.parts.derived["discounts"][i, min(count, 3)]), 0.0)
-    discounted = left * float(model.parts.derived["row_values"][row, SCALE])
-    places = range(pattern.reach, 0, -1)
-    words = [_shown(model.counts, int(ids[-1 - k]), pattern) if k in pattern else "_" for k in places]
-    given = float(given_class(model.arrays, int(ids[-1]))) if pattern.classes else 1.0
-    backoff = float(model.parts.derived["row_values"][row, BACKOFF])
-    below = model.counts.lattice.below(pattern) if pattern in model.counts.lattice.patterns else ()
+    """What pattern i says, which counted the word so often and whose context has the statistics of this row."""
+    pattern = counts.patterns[i]
+    left = max(count - float(arrays.discounts[i, min(count, 3)]), 0.0)
+    discounted = left * float(arrays.row_values[row, SCALE])
+    offsets = range(pattern.reach, 0, -1)
+    words = [_shown(counts, int(ids[-1 - k]), pattern) if k in pattern else "_" for k in offsets]
+    given = float(given_class(arrays, int(ids[-1]))) if pattern.classes else 1.0
+    below = counts.lattice.below(pattern) if pattern in counts.lattice.patterns else ()
     return PatternShare(
-        str(pattern), " ".join(words), total, count, discounted, backoff, share, given,
-        share * discounted * given, tuple(map(str, below)),
-    )  # fmt: skip
+        pattern=str(pattern),
+        context=" ".join(words),
+        total=int(arrays.tables.rows[row, 0]),
+        count=count,
+        discounted=discounted,
+        backoff=float(arrays.row_values[row, BACKOFF]),
+        share=share,
+        given_class=given,
+        contribution=share * discounted * given,
+        below=tuple(map(str, below)),
+    )
 
 
 def _shown(counts: Counts, word: int, pattern: Pattern) -> str:

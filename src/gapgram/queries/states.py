@@ -6,9 +6,9 @@ of the model can see any more leave nothing behind. Equal states give the same b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from gapgram.arrays import Floats, Ids
 from gapgram.errors import UsageError
 from gapgram.kernels import stepping as kernels
 from gapgram.kernels.jit import bound_kernel
-from gapgram.kernels.model_arrays import BACKOFF, HasArrays, ModelArrays
+from gapgram.kernels.model_arrays import BACKOFF, ModelArrays, order_of
 from gapgram.kernels.scoring import only_chains
 from gapgram.kernels.special_words import START_ID
 from gapgram.kernels.tables import FIRST_ROW, N_GRAMS, NEAREST, OF_CLASSES, REACH, TAIL
@@ -38,24 +38,21 @@ class State(NamedTuple):
     key: bytes
 
 
-class Source(HasArrays, Protocol):
-    """What is needed of a model."""
-
-    def _step_id(self, word: str | int) -> int: ...
-
-
 class Stepper:
-    """Steps of one model. Safe to share between threads."""
+    """Steps of one model. Safe to share between threads.
 
-    def __init__(self, model: Source) -> None:
-        self.order, self.arrays = model.order, model.arrays
-        self.plan = plan_of(model.arrays, model.order)
+    step_id: gives the id of a word, or takes an id, that may be predicted.
+    """
+
+    def __init__(self, arrays: ModelArrays, step_id: Callable[[str | int], int]) -> None:
+        order = int(order_of(arrays))
+        self.arrays, self.plan = arrays, plan_of(arrays, order)
         most = int(self.arrays.tables.places[:, N_GRAMS].max())
         self.kind = np.dtype(np.int32 if most < 1 << 31 else np.int64)
-        self.width = int(kernels.width_of(self.plan, self.order))
+        self.width = int(kernels.width_of(self.plan, order))
         self._bytes = self.width * self.kind.itemsize
         self._constants = self.plan, self.arrays
-        self._model, self._ids = model, dict[str | int, int]()
+        self._step_id, self._ids = step_id, dict[str | int, int]()
 
     def null_context(self) -> State:
         """The state in which nothing is known."""
@@ -69,8 +66,8 @@ class Stepper:
 
     def extend(self, state: State, word: str | int) -> tuple[float, State]:
         """(log10 P(word | state), the state after it)."""
-        found = self._ids.get(word)
-        score, _, after = self._step(state, self._id(word) if found is None else found)
+        word_id = self._ids.get(word)
+        score, _, after = self._step(state, self._id(word) if word_id is None else word_id)
         return score, after
 
     def extend_with_length(self, state: State, word: str | int) -> tuple[float, int, State]:
@@ -86,12 +83,12 @@ class Stepper:
 
     def _id(self, word: str | int) -> int:
         """The id of a word, remembered: decoders ask for few words often."""
-        found = self._ids.get(word)
-        if found is None:
+        word_id = self._ids.get(word)
+        if word_id is None:
             if len(self._ids) >= REMEMBERED:
                 self._ids.clear()
-            found = self._ids[word] = self._model._step_id(word)
-        return found
+            word_id = self._ids[word] = self._step_id(word)
+        return word_id
 
     def extend_many(self, states: Sequence[State], words: Ids, threads: int) -> tuple[Floats, list[State]]:
         """As `extend`, a word for each state."""

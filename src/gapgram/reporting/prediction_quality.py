@@ -96,7 +96,7 @@ class _Judge:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.block_counts = np.zeros(topk.n_blocks(model.arrays.tables.places), np.int64)
+        self.block_counts = np.zeros(topk.n_blocks(model._arrays.tables.places), np.int64)
 
     def sentence(self, ids: Ids, words: Sequence[bytes]) -> Tally:
         """The tally of one sentence; `ids` starts with `<s>`, words are what the text has after it."""
@@ -108,7 +108,7 @@ class _Judge:
             else:
                 context = ids[max(0, i - model.order + 1) : i]
                 counts = outranking(
-                    context, int(ids[i]), model.arrays, self.block_counts, vocabulary.pool, vocabulary.offsets
+                    context, int(ids[i]), model._arrays, self.block_counts, vocabulary.pool, vocabulary.offsets
                 )
                 tally += word_tally(counts, word)
         return tally

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from gapgram.text.corpus import blocks_of_sentences
+
 SENTENCES = ["w1 w2 w3 w1", "w4 nothing w2 w2", "c a b a c", ""]
 EXTREMES = [0, 0x7F, 0x80, 0xFF, 0xFFFF, 0x7FC00000, 0x7F800000, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, (1 << 63) - 1]
 HEADER = 160  # bytes, about
@@ -77,7 +79,9 @@ def _check(values: object, largest: float = 1e7) -> None:
 def _score(model) -> None:  # type: ignore[no-untyped-def]
     _check(model.score_many(SENTENCES, threads=1))
     _check(model.score("w1 w2", bos=False, eos=False))
-    scores, lengths = model.located(*model.sequences(SENTENCES, True, True))
+    (block,) = blocks_of_sentences(SENTENCES)
+    lines = model.score_block(block)
+    scores, lengths = model.located(lines.ids, lines.begins)
     _check(scores)
     if not (lengths.min() >= 1 and lengths.max() <= model.order):
         raise AssertionError(f"lengths {lengths}")
