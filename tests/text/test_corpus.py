@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support.corpora import corpus_of, sentences
 
 from gapgram import Corpus, GapgramError, Vocabulary
-from gapgram.text.corpus import blocks_of_files, blocks_of_sentences, encode, read_corpus
+from gapgram.text.corpus import blocks_of_files, blocks_of_sentences, encode, encode_block, read_corpus
 from gapgram.text.files import BLOCK_BYTES
 
 UNK, START, END = 0, 1, 2
@@ -172,11 +172,12 @@ def test_encoding_with_the_learned_vocabulary_gives_the_same_ids(text: list[list
 
 def test_encoding_keeps_empty_lines_on_request() -> None:
     vocabulary = Vocabulary.of(["a"])
-    (part,) = encode(blocks_of_sentences(["a z", "", " "]), vocabulary, keep_empty=True)
-    assert part.ids.tolist() == [START, 3, UNK, END, START, END, START, END]
-    assert (part.sentences, part.empty_lines) == (3, 2)
-    (part,) = encode(blocks_of_sentences(["a z", "", " "]), vocabulary)
-    assert (part.ids.tolist(), part.sentences, part.empty_lines) == ([START, 3, UNK, END], 1, 2)
+    (block,) = blocks_of_sentences(["a z", "", " "])
+    every = encode_block(block, vocabulary, keep_empty=True)
+    assert every.ids.tolist() == [START, 3, UNK, END, START, END, START, END]
+    assert (every.sentences, every.empty_lines) == (3, 2)
+    usual = encode_block(block, vocabulary)
+    assert (usual.ids.tolist(), usual.sentences, usual.empty_lines) == ([START, 3, UNK, END], 1, 2)
 
 
 def test_sentences_may_be_lists_of_words() -> None:
