@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gapgram.pattern import Pattern
 from gapgram.reference.counts import START, Context, Gram, ReferenceCounts
@@ -30,7 +30,7 @@ def frequencies(counts: ReferenceCounts) -> dict[Pattern, Counter[Gram]]:
     }
 
 
-def seen_more_often(counts: ReferenceCounts, thresholds: list[int]) -> Stays:
+def seen_more_often(counts: ReferenceCounts, thresholds: Sequence[int]) -> Stays:
     """Pruning by count: grams of 1, 2, … words stay if they occur more often than this; the last is for all longer."""
     occurring = frequencies(counts)
 
