@@ -117,19 +117,19 @@ class Band:
     def _piece(self, node: _Node) -> Piece:
         """The tables of a node."""
         words = self.ids[node.positions[node.starts[:-1]]]
-        return Piece(*tables.build_tables(words, self._gram_counts(node), node.begins))
+        return Piece(*tables.build_tables(words, self.continuation_counts(node), node.begins))
 
     def _unigrams(self, root: _Node) -> Piece:
         """Counts of the band's words alone; what follows no context is put together with the other bands."""
-        counts = self._gram_counts(root)
+        counts = self.continuation_counts(root)
         if self.first_word <= START_ID < self.last_word:
             counts[START_ID - self.first_word] = 0
         words = np.arange(self.first_word, self.last_word, dtype=np.int64)
         no_rows = np.zeros((1, tables.STATISTICS), np.int64)
         return Piece(words << tables.COUNT_BITS | counts, np.empty(0, np.int64), no_rows)
 
-    def _gram_counts(self, node: _Node) -> Integers:
-        """The count that is smoothed, for each gram of a node (DESIGN, section 2)."""
+    def continuation_counts(self, node: _Node) -> Integers:
+        """The count that is smoothed, for each gram of a node: equations (2) to (4) of docs/mathematics.md."""
         pattern = node.pattern
         counts: Integers
         if pattern == Pattern.contiguous(self.order - 1):

@@ -1,4 +1,4 @@
-"""What a model loses with each of its grams."""
+"""What a model loses with each of its grams: equations (31) to (33) of docs/mathematics.md."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Losses:
             )
 
     def of(self, pattern: Pattern, occurrences: Integers, say: float) -> Floats:
-        """What text as long as that of the counts loses with each gram of a pattern, in nats.
+        """What text as long as that of the counts loses with each gram of a pattern, in nats: equation (32).
 
         How often a gram comes again: where one pattern decides at a time, as grams alike do; where patterns are mixed,
         as its probability has it. (Grams that come against all odds come less often than that, but there the other
@@ -136,7 +136,7 @@ class Losses:
 class Again:
     """How often grams are expected in other text of the same length: Good-Turing, in classes.
 
-    Grams that were seen r times occur r* = (r + 1) n(r+1) / n(r) times. Chances are the occurrences that
+    Grams that were seen r times occur r* = (r + 1) n(r+1) / n(r) times, equation (33). Chances are the occurrences that
     smaller contexts would expect: a gram seen once against all odds comes again less often than one that was
     to be expected (Church and Gale, 1991), so r* is taken among grams whose chances are alike.
     """

@@ -218,7 +218,10 @@ class SpilledCount:
             yield windows[windows[:, 1 + place] >= 0]
 
     def _gram(self, job: Job) -> int:
-        """The gram of the words that all windows of a job share, and its count (DESIGN, section 2)."""
+        """The gram of the words that all windows of a job share, and its count.
+
+        Equations (2) to (4) of docs/mathematics.md, for one gram.
+        """
         reach = job.places[-1] if job.places else 0
         gaps = [1 + place for place in range(1, reach) if place not in job.places]
         if not job.places and job.first == START_ID:
