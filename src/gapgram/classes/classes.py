@@ -105,7 +105,7 @@ def read_classes(path: str | Path, vocabulary: Vocabulary, counts: npt.ArrayLike
     file does not mention form one class, `<other>`; lines may put words into it, too. counts, how often each word id
     is met, put the classes in order; without them that is by the first word of each.
     """
-    reader = _Reader(display_name(path), vocabulary)
+    reader = _ClassFileReader(display_name(path), vocabulary)
     for block in read_blocks(path):
         reader.read(block)
     labels = reader.labels()
@@ -113,7 +113,7 @@ def read_classes(path: str | Path, vocabulary: Vocabulary, counts: npt.ArrayLike
     return Classes.named(labels, list(reader.names), times)
 
 
-class _Reader:
+class _ClassFileReader:
     """The classes met so far, and where each word was."""
 
     def __init__(self, name: str, vocabulary: Vocabulary) -> None:

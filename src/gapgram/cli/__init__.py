@@ -1,1 +1,16 @@
-"""The command line: one file a command, each over an importable function."""
+"""The command line: one file a command, each over an importable function.
+
+    main        finds commands by name, loads them when used, turns errors into sentences
+    options     what several commands share
+
+    train       text to a model file                    prepare     dumps and documents to sentences
+    score       the probability of each line            split       training, validation and test sets
+    perplexity  how well a model predicts text          sample      random word sequences
+    predict     the most probable next words            classes     word classes found in text
+    explain     where a probability comes from          compare     MKN beside GLM on one text
+    generate    sentences drawn from a model            study       the paper's experiments on any corpora
+    info        what is in a model file                 demo        a tour on text that ships with Python
+    verify      is a model file whole?                  serve       a page and an API on this machine
+    convert     another layout, or fewer counts         arpa        a model as an ARPA file
+    prune       a smaller model from a model            mix         several models as one
+"""

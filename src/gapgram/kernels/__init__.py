@@ -24,6 +24,11 @@
     exchange        words into classes of like neighbours
     pruning         tables with fewer grams
     backoff         probabilities of models read from ARPA files
+    kenlm_arrays    a binary file of KenLM as kernels read it
+    kenlm_memory    numbers at any byte of it
+    kenlm_words     its words by their hashes
+    kenlm_lookup    its grams, one word longer at a time
+    kenlm_scoring   its scores, with KenLM's own arithmetic
     mixing          probabilities of several models added up
     window_codec    windows of text as few bytes
     special_words   <unk>, <s> and </s>

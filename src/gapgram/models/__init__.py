@@ -5,6 +5,7 @@
     streamed_file   its file, written while the tables are put together
     backoff         probabilities and backoff weights, as ARPA files have them
     arpa            ARPA files, read and written
+    kenlm_binary    binary files of KenLM, read
     mixture         several models mixed
     open            a model of any kind from its file
 """

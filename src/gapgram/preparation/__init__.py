@@ -2,6 +2,27 @@
 
 Reading Wikipedia needs the extra: `pip install 'gapgram[prepare]'`. The command is `gapgram prepare`; the package has
 a noun for its name, as all packages here, so that it cannot be taken for a function.
+
+    wikipedia       a dump to sentences
+    acquis          documents of JRC-Acquis to sentences
+    plain           plain text to sentences
+    conversion      what these share: documents in, sentences out, counted
+    split           training, validation and test sets; random sequences
+
+    records         an XML file as a stream of its documents
+    xml             a document as a flat list of its elements
+    dump            what a MediaWiki dump says of its pages
+    markup          wikitext to paragraphs
+    templates       what a reader sees of a template
+    template_names  which template is which, in several languages
+    links           what a reader sees of a link
+    leftovers       markup without its partner
+
+    sentences       paragraphs to sentences
+    tokens          a sentence to its words and marks
+    languages       what differs between languages
+    pool            work on all cores, in order
+    output          text to files
 """
 
 from __future__ import annotations

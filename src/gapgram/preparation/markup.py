@@ -1,6 +1,6 @@
 """Wikitext to paragraphs of plain text, by mwparserfromhell.
 
-The parser gives a tree; `_Reader` says what a reader sees of each node, in a text where control characters
+The parser gives a tree; `_WikitextReader` says what a reader sees of each node, in a text where control characters
 mark what paragraphs are made from; `_paragraphs` makes them. What the parser could not pair up (a bracket
 or a tag without its partner) is cleaned at the end.
 """
@@ -46,12 +46,12 @@ def paragraphs_of(article: Article, site: Site) -> list[str]:
     A heading is kept where text follows in its section. A table cell is kept where it reads like a
     sentence: five words or more, with a full stop at the end.
     """
-    reader = _Reader(article.title, site)
+    reader = _WikitextReader(article.title, site)
     blocks = [without_leftovers(block) for block in _blocks(reader.read_text(article.wikitext))]
     return list(_without_empty_sections([block for block in blocks if block]))
 
 
-class _Reader:
+class _WikitextReader:
     """What a reader sees of the nodes of an article."""
 
     def __init__(self, title: str, site: Site) -> None:

@@ -20,7 +20,7 @@ _TEXT_SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".txt")
 
 
 @dataclass(frozen=True)
-class Part:
+class TextPart:
     """One part of a text: its name, the share asked for, its file, and how much is in it."""
 
     name: str
@@ -31,12 +31,12 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Split:
+class TextSplit:
     """All parts of a text, the largest training set first."""
 
     seed: int
     sentences: int
-    parts: tuple[Part, ...]
+    parts: tuple[TextPart, ...]
 
     def signature(self) -> dict[str, object]:
         """The figures with what they depend on."""
@@ -60,7 +60,7 @@ def split_text(
     seed: int = 1,
     compression: str = "",
     progress: bool = False,
-) -> Split:
+) -> TextSplit:
     """Share the sentences of a text out to training sets, a validation set and a test set (the rest).
 
     Each training set holds the smaller ones. A part of share p gets exactly round(p · N) of N sentences,
@@ -87,7 +87,7 @@ def split_text(
                 counted[part][1] += words
     all_shares = [*shares, *([valid] if valid else []), round(1 - shares[0] - valid, 12)]
     rows = zip(names, all_shares, paths, counted, strict=True)
-    return Split(seed, total, tuple(Part(name, share, path, n[0], n[1]) for name, share, path, n in rows))
+    return TextSplit(seed, total, tuple(TextPart(name, share, path, n[0], n[1]) for name, share, path, n in rows))
 
 
 class _Kinds:
@@ -150,7 +150,7 @@ def default_prefix(text: str | Path) -> str:
 
 
 @dataclass(frozen=True)
-class Sample:
+class DrawnSequences:
     """What was drawn from how much."""
 
     seed: int
@@ -167,7 +167,7 @@ def sample_text(
     length: int,
     seed: int = 1,
     progress: bool = False,
-) -> Sample:
+) -> DrawnSequences:
     """Write random sequences of so many words, one a line, in the order of the text.
 
     A run is so many words one after the other inside a sentence; sequences are drawn from all runs of the
@@ -187,7 +187,7 @@ def sample_text(
     with text_outputs([output], [text]) as (file,):
         for sequence in _runs_at(chosen, sentences_of_file(text, title="sampling", progress=progress), length):
             file.write(sequence + b"\n")
-    return Sample(seed, length, sequences, runs)
+    return DrawnSequences(seed, length, sequences, runs)
 
 
 def _choose(total: int, wanted: int, seed: int) -> list[int]:

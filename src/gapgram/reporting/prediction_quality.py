@@ -34,7 +34,7 @@ RANKS = (1, 3, 5, 10)
 
 
 @dataclass(frozen=True)
-class Tally:
+class RankTally:
     """Sums over predicted words; two tallies add up."""
 
     words: int = 0
@@ -44,9 +44,9 @@ class Tally:
     letters: int = 0
     keystrokes: int = 0
 
-    def __add__(self, other: Tally) -> Tally:
+    def __add__(self, other: RankTally) -> RankTally:
         hits = tuple(a + b for a, b in zip(self.hits, other.hits, strict=True))
-        return Tally(
+        return RankTally(
             self.words + other.words,
             self.unknown_words + other.unknown_words,
             hits,
@@ -75,20 +75,21 @@ class PredictionQuality:
         return asdict(self)
 
 
-def word_tally(outranking_by_bytes: Integers, word: bytes) -> Tally:
+def word_tally(outranking_by_bytes: Integers, word: bytes) -> RankTally:
     """The tally of one known word, given how many more probable words share so many of its first bytes.
 
     After two letters of `then` one word outranks it still, so that it is shown: two letters and the pick.
 
-    >>> word_tally(np.array([7, 2, 0, 1, 0]), b"then")
-    Tally(words=1, unknown_words=0, hits=(0, 0, 0, 0), reciprocal_ranks=0.09090909090909091, letters=5, keystrokes=3)
+    >>> tally = word_tally(np.array([7, 2, 0, 1, 0]), b"then")
+    >>> tally.hits, round(1 / tally.reciprocal_ranks), tally.letters, tally.keystrokes
+    ((0, 0, 0, 0), 11, 5, 3)
     """
     left = np.cumsum(outranking_by_bytes[::-1])[::-1]  # outranking words that share at least so many bytes
     rank = int(left[0]) + 1
     starts = [i for i, byte in enumerate(word) if byte & 0xC0 != 0x80]  # where letters begin in UTF-8
     typed = next((n for n, at in enumerate(starts) if left[at] < SUGGESTIONS), len(starts))
     hits = tuple(int(rank <= k) for k in RANKS)
-    return Tally(1, 0, hits, 1 / rank, len(starts) + 1, typed + 1)
+    return RankTally(1, 0, hits, 1 / rank, len(starts) + 1, typed + 1)
 
 
 class _Judge:
@@ -98,13 +99,13 @@ class _Judge:
         self.model = model
         self.block_counts = np.zeros(topk.n_blocks(model._arrays.tables.places), np.int64)
 
-    def sentence(self, ids: Ids, words: Sequence[bytes]) -> Tally:
+    def sentence(self, ids: Ids, words: Sequence[bytes]) -> RankTally:
         """The tally of one sentence; `ids` starts with `<s>`, words are what the text has after it."""
-        tally, model, vocabulary = Tally(), self.model, self.model.vocabulary
+        tally, model, vocabulary = RankTally(), self.model, self.model.vocabulary
         for i, word in enumerate(words, 1):
             if ids[i] < len(SPECIAL):
                 letters = len(word.decode("utf-8", "replace")) + 1
-                tally += Tally(1, 1, (0,) * len(RANKS), 0.0, letters, letters)
+                tally += RankTally(1, 1, (0,) * len(RANKS), 0.0, letters, letters)
             else:
                 context = ids[max(0, i - model.order + 1) : i]
                 counts = outranking(
@@ -124,7 +125,7 @@ def judge(
     progress: bool = False,
 ) -> PredictionQuality:
     """Predict every word of a text, or the words of its first `limit` sentences."""
-    judged, total = _Judge(model), Tally()
+    judged, total = _Judge(model), RankTally()
     lines = _sentences(model, texts, limit, rules or text.TextRules(special="unk"))
     bar = Progress("predicting", unit="line", progress=progress)
     with ThreadPoolExecutor(checked_threads(threads)) as pool, bar:
@@ -136,7 +137,7 @@ def judge(
     return _quality(total, str(model.signature))
 
 
-def _quality(total: Tally, signature: str) -> PredictionQuality:
+def _quality(total: RankTally, signature: str) -> PredictionQuality:
     return PredictionQuality(
         words=total.words,
         unknown_words=total.unknown_words,

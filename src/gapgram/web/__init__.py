@@ -1,1 +1,13 @@
-"""The service and its page: models asked over HTTP, by people and by programs (extra `web`)."""
+"""The service and its page: models asked over HTTP, by people and by programs (extra `web`).
+
+    server      from the paths of models to a running service
+    app         routes, and what is said when something is wrong
+    guard       what every request passes first: its host, its size, its time
+    requests    what can be asked
+    responses   what is answered
+    limits      how much of it
+    served      a model as the service holds it
+    pool        computing beside the network, with a time limit
+    examples    texts to begin with, which the first model writes
+    page        the files of the page; they are in `static`
+"""

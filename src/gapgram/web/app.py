@@ -68,7 +68,7 @@ def _add_information(app: FastAPI, served: Sequence[ServedModel], seconds: float
     overview = responses.Models(
         models=[model.description for model in served],
         examples=make_examples(served[0]),
-        limits=responses.Limits(
+        limits=responses.ServiceLimits(
             body_bytes=limits.BODY_BYTES,
             text_characters=limits.TEXT_CHARACTERS,
             word_characters=limits.WORD_CHARACTERS,

@@ -53,7 +53,7 @@ class Examples(BaseModel):
     text: str
 
 
-class Limits(BaseModel):
+class ServiceLimits(BaseModel):
     """What a request may ask for."""
 
     body_bytes: int
@@ -70,7 +70,7 @@ class Models(BaseModel):
 
     models: list[ModelDescription]
     examples: Examples
-    limits: Limits
+    limits: ServiceLimits
 
 
 class Predicted(BaseModel):

@@ -5,6 +5,16 @@ read twice: for its vocabulary (`text`), which is then sent to all workers, and 
 bands of oldest words and counted (`bands`). The tables of the bands are written as Parquet (`shards`), from which the
 driver takes them one after the other. No table depends on how the text was partitioned or in which order its lines
 came, so the model is the same, bit for bit, as that of the local engine.
+
+    engine      a text on a cluster to counts
+    session     a Spark session of our own or a user's; its failures in a sentence
+    text        lines of text as Spark reads them, and their vocabulary
+    refusal     which line of a text breaks the rules
+    plan        what is counted together
+    bands       what runs on the workers: ids to windows, windows to tables
+    batches     Arrow batches as arrays
+    shards      tables as Parquet
+    sample      the sentences that weights are learned from
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def read_arpa(path: str | Path, *, progress: bool = False) -> BackoffModel:
     >>> model.score("a a")
     -1.5
     """
-    reader = _Reader(path, progress)
+    reader = _ArpaReader(path, progress)
     sizes = reader.header()
     words, probs, backoffs = reader.unigrams(sizes[0])
     ids = {word: i for i, word in enumerate(words)}
@@ -49,7 +49,7 @@ def read_arpa(path: str | Path, *, progress: bool = False) -> BackoffModel:
     return BackoffModel(Vocabulary.of(words[len(SPECIAL) :]), grams, source, Path(path).resolve())
 
 
-class _Reader:
+class _ArpaReader:
     """The lines of an ARPA file, section by section; each mistake is named with its line."""
 
     def __init__(self, path: str | Path, progress: bool) -> None:
@@ -164,7 +164,7 @@ def _shown(line: bytes) -> str:
     return repr(line[:60].decode("utf-8", "replace"))
 
 
-def _with_longer(grams: Grams, ids: Integers, probs: Floats, backoffs: Floats, reader: _Reader) -> Grams:
+def _with_longer(grams: Grams, ids: Integers, probs: Floats, backoffs: Floats, reader: _ArpaReader) -> Grams:
     """The grams with those of the next length; sorts them under the grams that they extend."""
     first, n = grams.base[-2], len(grams.words)
     parents = kernels.parents_of(ids, grams.words, grams.children)
