@@ -32,7 +32,7 @@ MISSING, FOUND, DAMAGED = 0, 1, -1
 
 _GUESSES = 8  # places that are guessed in a list before it is halved
 _FEW = 8  # grams among which halving is as fast
-_SHORTER, _OLDER = np.uint64(8978948897894561157), np.uint64(17894857484156487943)
+SHORTER_FACTOR, OLDER_FACTOR = np.uint64(8978948897894561157), np.uint64(17894857484156487943)
 _MINUS = np.uint32(1 << 31)  # the sign of a float
 _ZERO, _NOTHING = np.float32(0.0), np.uint64(0)
 
@@ -69,7 +69,7 @@ def longer(k, word, first, second, file):
 @kernel
 def longer_key(key, word):
     """The key of a gram that has one older word more than that of a key."""
-    return (key * _SHORTER) ^ (np.uint64(word + 1) * _OLDER)
+    return (key * SHORTER_FACTOR) ^ (np.uint64(word + 1) * OLDER_FACTOR)
 
 
 @kernel
@@ -106,7 +106,7 @@ def _longer_by_hash(k, word, shorter, file):
 def _longer_in_trie(k, word, begin, end, file):
     if begin > end or end > np.uint64(about(k, N_GRAMS, file)):
         return DAMAGED, _ZERO, _ZERO, _NOTHING, _NOTHING, True
-    place = _find_in_list(k, word, np.int64(begin), np.int64(end), file)
+    place = find_in_list(k, word, np.int64(begin), np.int64(end), file)
     if place < 0:
         return MISSING, _ZERO, _ZERO, _NOTHING, _NOTHING, True
     prob = prob_at(place, k, file)
@@ -117,7 +117,7 @@ def _longer_in_trie(k, word, begin, end, file):
 
 
 @kernel
-def _find_in_list(k, word, begin, end, file):
+def find_in_list(k, word, begin, end, file):
     """The place of a word in a sorted list of grams; -1 where it is not there."""
     at, entry, bits = about(k, AT, file), about(k, ENTRY, file), about(k, WORD_BITS, file)
     low, high = begin - 1, end  # before and after it

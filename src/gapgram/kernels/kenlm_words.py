@@ -186,3 +186,12 @@ def listed(text, begins, special, special_offsets, file):
             pool[at + i] = source[begin + i]
         offsets[word + 1] = at + end - begin
     return pool[: offsets[-1]].copy(), offsets
+
+
+@kernel
+def ids_of_file(file):
+    """The gapgram id of each of the file's ids."""
+    out = np.empty(file.n_words, np.int64)
+    for found in range(out.size):
+        out[found] = word_id(found, file)
+    return out

@@ -107,7 +107,7 @@ class KenlmModel(ByIds):
             return bool(self._score_positions(stream, bounds[first : last + 1], self._file, out, lengths))
 
         if not all(parallel_map(work, _runs(bounds), checked_threads(threads))):
-            raise self._bad_grams()
+            raise self.bad_grams()
         return out, lengths
 
     @cached_property
@@ -126,7 +126,7 @@ class KenlmModel(ByIds):
         kernels.load(state.key, 0, n, held, backoffs, self._file)
         out: Floats = kernels.distribution(held, backoffs, n, self._file)
         if np.isnan(out).any():
-            raise self._bad_grams()
+            raise self.bad_grams()
         return out
 
     @cached_property
@@ -156,7 +156,7 @@ class KenlmModel(ByIds):
             raise _other_model()
         score, length, kept = self._extend_one(key, n, word, self._file, out)
         if score != score or length == 0:
-            raise self._bad_grams() if length else _other_model()
+            raise self.bad_grams() if length else _other_model()
         return score, length, _new(State, (out.tobytes()[: 8 * kept],))
 
     def _id(self, word: str | int) -> int:
@@ -187,10 +187,11 @@ class KenlmModel(ByIds):
         if (lengths == 0).any():
             raise _other_model()
         if np.isnan(scores).any():
-            raise self._bad_grams()
+            raise self.bad_grams()
         return scores, [State(row[: 2 * n].tobytes()) for row, n in zip(out, kept.tolist(), strict=True)]
 
-    def _bad_grams(self) -> ModelFileError:
+    def bad_grams(self) -> ModelFileError:
+        """An error about what was found on the way."""
         return damaged(self._path, "a gram points outside its table or has a figure that is no log10 probability")
 
     def __repr__(self) -> str:

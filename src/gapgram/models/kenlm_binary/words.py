@@ -9,8 +9,9 @@ import numpy as np
 
 from gapgram.arrays import Bytes, Ids, Integers
 from gapgram.errors import ModelFileError
+from gapgram.kernels import kenlm_grams as grams
 from gapgram.kernels import kenlm_words as kernels
-from gapgram.kernels.kenlm_arrays import KenlmFile, n_ids
+from gapgram.kernels.kenlm_arrays import KenlmFile, n_ids, word_id
 from gapgram.kernels.special_words import SPECIAL
 from gapgram.models.kenlm_binary.header import damaged
 from gapgram.text.vocabulary import Vocabulary
@@ -64,6 +65,20 @@ class KenlmVocabulary(Vocabulary):
         special = Vocabulary.of([])
         pool, offsets = kernels.listed(self._words, begins, special.pool, special.offsets, self._file)
         return pool, offsets
+
+    def listed(self) -> Vocabulary:
+        """The words in memory, under the same ids; none may be there twice."""
+        pool, offsets = self._listed
+        twice = int(grams.first_twice(self._words, kernels.first_words(self._words, self._file.n_words), self._file))
+        if twice >= 0:
+            word = self[int(word_id(twice, self._file))]
+            raise ModelFileError(f"{self._path}: the word {word!r} is in it twice; mend the ARPA file it was built from")
+        return Vocabulary(pool, offsets)
+
+    def ids_of_file(self) -> Integers:
+        """The id of each of the file's own ids."""
+        out: Integers = kernels.ids_of_file(self._file)
+        return out
 
     @cached_property
     def pool(self) -> Bytes:  # type: ignore[override]

@@ -1,0 +1,196 @@
+"""The backoff model that a binary file of KenLM holds, read back gram by gram.
+
+Of a trie this takes as long as reading it. Hash tables do not say which words their keys are of: pairs of grams are
+tried (`kernels.kenlm_grams`), as many as there are sequences of two words, and more for longer grams.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.arrays import Integers, Mask, Singles
+from gapgram.errors import ModelFileError
+from gapgram.kernels import kenlm_grams as kernels
+from gapgram.kernels.kenlm_arrays import PROBING
+from gapgram.kernels.kenlm_scoring import LARGEST
+from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
+from gapgram.models.backoff import NEVER, BackoffModel, Grams
+from gapgram.models.kenlm_binary.header import damaged
+from gapgram.models.kenlm_binary.model import KenlmModel
+from gapgram.system.parallel import checked_threads, parallel_map
+from gapgram.system.progress import Progress
+from gapgram.text.vocabulary import Vocabulary
+
+Keys = npt.NDArray[np.uint64]
+
+MOST_PAIRS = 1 << 43  # that are tried: some hours of a core
+_PAIRS = 1 << 26  # that one thread tries at a time
+
+
+class _Level(NamedTuple):
+    """The grams of a length: the number of each one's context among those of one word less, its newest word, figures."""
+
+    contexts: Integers
+    newest: Integers
+    probs: Singles
+    backoffs: Singles
+
+
+def as_backoff(model: KenlmModel, *, threads: int | None = None, progress: bool = False) -> BackoffModel:
+    """The backoff model that gives the same probabilities as a binary file of KenLM.
+
+    Grams that KenLM put in where shorter ones were missing are grams like others. A gram that no context leads to is
+    left out.
+    """
+    vocabulary = model.vocabulary.listed()
+    if model.file.kind == PROBING:
+        levels = list(_levels_of_hashes(model, checked_threads(threads), progress))
+    else:
+        levels = list(_levels_of_trie(model))
+    for level in levels:
+        _check_figures(model, level)
+    grams = _tree_of(levels, model.vocabulary.ids_of_file(), len(vocabulary))
+    return BackoffModel(vocabulary, grams, model.signature)
+
+
+def _check_figures(model: KenlmModel, level: _Level) -> None:
+    if not (level.probs <= 0).all() or not (np.abs(level.backoffs) <= LARGEST).all():
+        raise model.bad_grams()
+
+
+def _tree_of(levels: list[_Level], word_ids: Integers, n_words: int) -> Grams:
+    """The tree of `kernels.backoff`: grams below their contexts, rising by gapgram's ids."""
+    unigrams = levels[0]
+    probs, backoffs = np.full(n_words, unigrams.probs[UNKNOWN_ID]), np.zeros(n_words, np.float32)
+    probs[START_ID] = NEVER  # where the file lacks it; without </s> a sentence ends in an unknown word
+    probs[word_ids], backoffs[word_ids] = unigrams.probs, unigrams.backoffs
+    words, children, all_probs, all_backoffs = [np.arange(n_words)], [], [probs], [backoffs]
+    places, first = word_ids, 0  # of the grams of one word less; where they begin
+    for level in levels[1:]:
+        n = len(words[-1])
+        contexts, newest = places[level.contexts], word_ids[level.newest]
+        order = np.lexsort((newest, contexts))
+        children.append(first + n + np.searchsorted(contexts[order], np.arange(n)))
+        words.append(newest[order])
+        all_probs.append(level.probs[order])
+        all_backoffs.append(level.backoffs[order])
+        places = np.empty_like(order)
+        places[order] = np.arange(len(order))
+        first += n
+    base = np.cumsum([0, *map(len, words)])
+    children.append(np.full(len(words[-1]) + 1, base[-1]))
+    probs = np.maximum(np.concatenate(all_probs), np.float32(-LARGEST))
+    probs[np.concatenate(all_probs) == -np.inf] = NEVER
+    backoffs = np.concatenate(all_backoffs) + np.float32(0.0)  # no minus zero
+    return Grams(base, np.concatenate(words), np.concatenate(children), probs, backoffs)
+
+
+def _levels_of_trie(model: KenlmModel) -> Iterator[_Level]:
+    file = model.file
+    probs, backoffs, _, begins = kernels.single_words(file)
+    everything = np.arange(file.n_words)
+    level = _Level(everything, everything, probs, backoffs)
+    yield level
+    shorter = begins  # where grams of k words begin, for each gram of k - 1 words that they end in
+    for k in range(1, file.order):
+        words, probs, backoffs, longer = kernels.grams_of_trie(k, file)
+        suffixes = np.repeat(np.arange(len(level.probs)), _sizes(model, begins, len(words)))
+        if k == 1:
+            contexts = words
+        else:
+            contexts = kernels.contexts_in_trie(k, words, suffixes, level.contexts, shorter, file)
+        if words.size and not (contexts.min() >= 0 and contexts.max() < len(level.probs)):
+            raise damaged(model.path, f"a gram of {k + 1} words has a context that is not there")
+        level = _Level(contexts, level.newest[suffixes], probs, backoffs)
+        yield level
+        shorter, begins = begins, longer
+
+
+def _sizes(model: KenlmModel, begins: Keys, n: int) -> Integers:
+    """The lengths of the lists that begin here and hold n grams together."""
+    if begins[0] != 0 or begins[-1] != n or (begins[1:] < begins[:-1]).any():
+        raise model.bad_grams()
+    return np.diff(begins.astype(np.int64))
+
+
+class _Keyed(NamedTuple):
+    """Grams in a hash table: beside a level, the gram without its oldest word, that word, keys, which have longer ones."""
+
+    level: _Level
+    suffixes: Integers
+    oldest: Integers
+    keys: Keys
+    leaves: Mask
+
+
+def _levels_of_hashes(model: KenlmModel, threads: int, progress: bool) -> Iterator[_Level]:
+    file = model.file
+    probs, backoffs, leaves, _ = kernels.single_words(file)
+    everything, nothing = np.arange(file.n_words), np.zeros(file.n_words, np.int64)
+    # A word has the empty gram for a context and for what is left without its oldest word.
+    words = _Keyed(_Level(nothing, everything, probs, backoffs), nothing, everything, everything.view(np.uint64), leaves)
+    yield words.level
+    shorter, n_between = words, 1
+    for k in range(1, file.order):
+        found = _longer(model, k, shorter, n_between, threads, progress)
+        yield found.level
+        shorter, n_between = found, len(shorter.keys)
+
+
+def _longer(model: KenlmModel, k: int, shorter: _Keyed, n_between: int, threads: int, progress: bool) -> _Keyed:
+    """The grams of k + 1 words, given those of k words, of which `n_between` grams of k - 1 words are the middle."""
+    level = shorter.level
+    # Grams that longer ones end in, and contexts that something follows, each by what is between, then by what they
+    # add to a key
+    ends = np.flatnonzero(~shorter.leaves)
+    bases = kernels.bases_of(shorter.keys[ends])
+    ends, bases = _sorted(ends, level.contexts[ends], bases)
+    starts = np.flatnonzero(level.backoffs.view(np.uint32) != np.uint32(1 << 31))
+    starts, factors = _sorted(starts, shorter.suffixes[starts], kernels.older_factors(shorter.oldest[starts]))
+    groups = level.contexts[ends]
+    group_begins = np.searchsorted(shorter.suffixes[starts], np.arange(n_between + 1))
+    bits, shift = kernels.keys_there(k, model.file)
+    costs = np.diff(group_begins)[groups]
+
+    def work(part: tuple[int, int]) -> Integers:
+        pairs: Integers = kernels.pairs_there(k, *part, bases, groups, factors, group_begins, bits, shift, model.file)
+        return pairs
+
+    title = f"grams of {k + 1} words"
+    with Progress(title, total=int(costs.sum()), unit="pair", progress=progress) as bar:
+        parts = _parts(model, costs)
+        tried = zip(parts, parallel_map(work, parts, threads), strict=True)
+        pairs = np.concatenate([np.empty((0, 3), np.int64), *_advancing(bar, costs, tried)])
+    suffixes, contexts = ends[pairs[:, 0]], starts[pairs[:, 1]]
+    keys, probs, backoffs, leaves = kernels.figures_there(pairs[:, 2].copy(), k == model.order - 1, model.file)
+    level = _Level(contexts, level.newest[suffixes], probs, backoffs)
+    return _Keyed(level, suffixes, shorter.oldest[contexts], keys, leaves)
+
+
+def _sorted(grams: Integers, groups: Integers, added: Keys) -> tuple[Integers, Keys]:
+    """Grams and what they add to a key, by group, then by that."""
+    order = np.lexsort((added, groups))
+    return grams[order], added[order]
+
+
+def _parts(model: KenlmModel, costs: Integers) -> list[tuple[int, int]]:
+    """Runs of grams that need about as many pairs as a thread tries at a time."""
+    total = np.cumsum(costs, dtype=np.float64)
+    if total.size and total[-1] > MOST_PAIRS:
+        raise ModelFileError(
+            f"{model.path}: its hash tables say which words a gram has only to those who try, and {total[-1]:.2g} pairs "
+            "of words are too many: convert the ARPA file that it was built from, or build a trie"
+        )
+    cuts = np.searchsorted(total, np.arange(_PAIRS, total[-1], _PAIRS)) if total.size else []
+    return list(pairwise(np.unique([0, *cuts, len(costs)]).tolist()))
+
+
+def _advancing(bar: Progress, costs: Integers, tried: Any) -> Iterator[Integers]:
+    for (first, last), pairs in tried:
+        bar.advance(int(costs[first:last].sum()))
+        yield pairs
