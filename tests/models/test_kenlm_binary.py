@@ -18,7 +18,9 @@ from tests.support.corpora import toy_text
 
 from gapgram.errors import ModelFileError, TextError, UsageError
 from gapgram.kernels.kenlm_words import hash_word
-from gapgram.models.kenlm_binary import MAGIC, KenlmModel, read_kenlm_binary
+from gapgram.models.arpa.writing import arpa_text
+from gapgram.models.kenlm_binary import MAGIC, KenlmModel, conversion, read_kenlm_binary
+from gapgram.models.kenlm_binary.conversion import as_backoff
 from gapgram.queries.states import State
 from gapgram.text.corpus import block_of_sentence
 
@@ -337,3 +339,54 @@ def test_fresh_files_score_as_with_kenlm(arguments: str, fresh_arpa: Path, tmp_p
         scores, lengths = ours.located(ids, begins)
         found = [(score, length) for score, length, _ in theirs.full_scores(sentence)]
         assert list(zip(scores[1:].tolist(), lengths[1:].tolist(), strict=True)) == found
+
+
+@pytest.mark.parametrize("name", HAVE_WORDS)
+def test_all_grams_are_read_back(name: str) -> None:
+    model = opened(name)
+    backoff = as_backoff(model)
+    assert list(backoff.vocabulary) == list(model.vocabulary)
+    for sentence in expected(name):
+        ids, begins = model.sequences([words_of(sentence)], True, True)
+        for ours, theirs in zip(backoff.located(ids, begins), model.located(ids, begins), strict=True):
+            assert ours[1:].tolist() == theirs[1:].tolist()
+    if "blanks" not in name and "no-start" not in name:
+        assert backoff.grams.sizes() == list(model.counts)
+
+
+def test_grams_read_back_from_hash_tables_are_those_of_the_trie() -> None:
+    assert _lines_of("probing") == _lines_of("trie")
+    assert _lines_of("probing-blanks") == _lines_of("trie-blanks")
+
+
+def _lines_of(name: str) -> list[str]:
+    return sorted("".join(arpa_text(as_backoff(opened(name), threads=1))).splitlines())
+
+
+def test_what_cannot_be_read_back_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ModelFileError, match="nor be converted"):
+        as_backoff(opened("trie-no-words"))
+    first_word = 144 + 8 + 8 * 63
+    wrong = [
+        ("trie", first_word, struct.pack("<f", 1.0), "a gram points outside its table or has a figure"),
+        ("trie", first_word + 8, struct.pack("<Q", 9), "a gram points outside its table or has a figure"),
+        ("trie", first_word + 16 * 65, b"\xff", "a gram of 2 words has a context that is not there"),
+        ("probing", 144 + 8 + 12 * 75, struct.pack("<f", float("nan")), "a gram points outside its table or has a fig"),
+    ]
+    for name, at, data, message in wrong:
+        with pytest.raises(ModelFileError, match=message):
+            as_backoff(read_kenlm_binary(changed(tmp_path, name, at, data)))
+    monkeypatch.setattr(conversion, "MOST_PAIRS", 100)
+    with pytest.raises(ModelFileError, match=r"can only be tried, and 3.8e\+03 pairs are too many"):
+        as_backoff(opened("probing"))
+
+
+def test_a_word_that_is_there_twice_is_said(tmp_path: Path) -> None:
+    data = bytearray((FOLDER / "probing-no-start.bin").read_bytes())
+    at = data.index(b"<unk>\0a\0b\0c\0")
+    data[at + 8 : at + 9] = b"a"  # b is gone, and a is there twice
+    (tmp_path / "twice.bin").write_bytes(data)
+    model = read_kenlm_binary(tmp_path / "twice.bin")
+    assert list(model.vocabulary)[3:] == ["a", "a", "c"]
+    with pytest.raises(ModelFileError, match="the word 'a' is in it twice"):
+        as_backoff(model)

@@ -35,25 +35,24 @@ def command(
 
     The file gives the same probabilities. A generalized language model mixes several shorter contexts, for
     which ARPA has no place: it is refused, or, with --approximate, written as the nearest backoff model,
-    which gives back most of what it gains over mkn. An ARPA file is taken as a model too and written anew.
+    which gives back most of what it gains over mkn. An ARPA file is taken as a model too and written anew, and so is a
+    binary file of KenLM.
     """
     announce_compilation(quiet)
-    from gapgram import BackoffModel, Mixture, Model, load
+    from gapgram import Model, load
     from gapgram.errors import UsageError
-    from gapgram.models.arpa import approximate, as_backoff, write_arpa
+    from gapgram.models.arpa import approximate, write_arpa
+    from gapgram.models.to_backoff import to_backoff
     from gapgram.system.atomic_file import check_place
 
     check_place(output, [model, *([measure] if measure else [])])
     opened = load(model, progress=not quiet)
-    if not isinstance(opened, Model | BackoffModel):
-        kind = "a mixture" if isinstance(opened, Mixture) else "a binary file of KenLM"
-        raise UsageError(f"{model}: {kind} is not written as an ARPA file; use it as it is, through gapgram.kenlm")
     if measure is not None and not (nearly and isinstance(opened, Model)):
         raise UsageError("--measure says what an approximation loses: give a glm and --approximate too")
-    if isinstance(opened, Model):
-        written = approximate(opened, threads=threads) if nearly else as_backoff(opened)
+    if isinstance(opened, Model) and nearly:
+        written = approximate(opened, threads=threads)
     else:
-        written = opened
+        written = to_backoff(opened, threads=threads, progress=not quiet)
     write_arpa(written, output)
     talk(f"{output} written: order {written.order}, {sum(written.grams.sizes()):,} grams", quiet)
     measured = [opened.perplexity(measure, threads=threads), written.perplexity(measure)] if measure else []

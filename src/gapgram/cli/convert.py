@@ -1,7 +1,8 @@
-"""gapgram convert: a model in another layout, or quantised."""
+"""gapgram convert: a model in another layout, quantised, or in another format."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +19,9 @@ from gapgram.cli.options import (
 
 if TYPE_CHECKING:
     from gapgram import Model
+    from gapgram.models.open import AnyModel
+
+_ARPA_NAMES = (".arpa", ".arpa.gz")
 
 
 @click.command()
@@ -26,9 +30,7 @@ if TYPE_CHECKING:
 @click.option(
     "--layout",
     type=click.Choice(["compact", "fast"]),
-    default="compact",
-    show_default=True,
-    help="A third of the size, or the layout that is scored with fastest.",
+    help="A third of the size, or the layout that is scored with fastest.  [default: compact]",
 )
 @click.option(
     "--quantise",
@@ -41,35 +43,73 @@ if TYPE_CHECKING:
 @json_option
 @quiet_option
 def command(
-    model: str, output: str, layout: str, bits: int | None, memory: str | None, as_json: bool, quiet: bool
+    model: str, output: str, layout: str | None, bits: int | None, memory: str | None, as_json: bool, quiet: bool
 ) -> None:
-    """Write a model in another layout.
+    """Write a model in another layout or format.
 
-    Both layouts give the same probabilities, bit for bit, and each can be made from the other. A quantised model
-    cannot be made exact again, and says in its signature that it is quantised.
+    Models that gapgram train has written: both layouts give the same probabilities, bit for bit, and each can be made
+    from the other. A quantised model cannot be made exact again, and says in its signature that it is quantised.
+
+    ARPA files and binary files of KenLM become a model file that opens at once; any of them, and modified Kneser-Ney
+    models, become an ARPA file where the name to write ends in .arpa or .arpa.gz.
     """
     announce_compilation(quiet)
-    from gapgram.models.open import load_own
+    from gapgram import Model, load
+    from gapgram.errors import UsageError
     from gapgram.system.atomic_file import check_place
     from gapgram.system.memory import default_memory
 
     check_place(output, [model])
     limit = memory or default_memory()
-    opened = load_own(model, memory=limit, wanted_by="convert")
+    opened = load(model, memory=limit, progress=not quiet)
+    if isinstance(opened, Model) and not output.endswith(_ARPA_NAMES):
+        sizes = _convert_own(opened, output, layout or "compact", bits, limit)
+        words = _told(model, output, layout or "compact", **sizes)
+    elif layout or bits:
+        raise UsageError(
+            f"{model} to {output}: --layout and --quantise are for models that gapgram train has written, not for ARPA"
+        )
+    else:
+        sizes = _convert_backoff(opened, output, quiet)
+        words = f"{output} written: {sizes['after']['bytes']:,} bytes, {sum(sizes['after']['grams']):,} grams"
+    if as_json:
+        print_json({"model": model, "output": output, **sizes})
+    else:
+        talk(words, quiet)
+
+
+def _convert_own(opened: Model, output: str, layout: str, bits: int | None, memory: str | int) -> dict[str, Any]:
+    """Write a model of gapgram's own; returns the figures before and after."""
+    from gapgram.models.open import load_own
+
     before = _size(opened)
     if bits and layout == "compact":
         opened.save_quantised(output, bits)
     else:
         (opened.quantised(bits) if bits else opened).save(output, layout=layout)
-    after = _size(load_own(output, memory=limit, wanted_by="convert"))
-    if as_json:
-        print_json({"model": model, "output": output, "before": before, "after": after})
-        return
-    talk(
+    return {"before": before, "after": _size(load_own(output, memory=memory, wanted_by="convert"))}
+
+
+def _told(model: str, output: str, layout: str, *, before: dict[str, Any], after: dict[str, Any]) -> str:
+    return (
         f"{output} written, {layout}: {after['bytes']:,} bytes, {after['bytes_per_gram']:.2f} a gram; "
-        f"{model}, {before['layout']}: {before['bytes']:,} bytes, {before['bytes_per_gram']:.2f} a gram",
-        quiet,
+        f"{model}, {before['layout']}: {before['bytes']:,} bytes, {before['bytes_per_gram']:.2f} a gram"
     )
+
+
+def _convert_backoff(opened: AnyModel, output: str, quiet: bool) -> dict[str, Any]:
+    """Write a backoff model, or an ARPA file; returns the figures of both files."""
+    from gapgram.models.arpa import write_arpa
+    from gapgram.models.backoff_file import write_backoff
+    from gapgram.models.to_backoff import to_backoff
+
+    backoff = to_backoff(opened, progress=not quiet)
+    (write_arpa if output.endswith(_ARPA_NAMES) else write_backoff)(backoff, output)
+    sizes = [os.path.getsize(path) for path in (opened.path or output, output)]
+    return {
+        "before": {"bytes": sizes[0], "signature": str(opened.signature)},
+        "after": {"bytes": sizes[1], "grams": backoff.grams.sizes(), "signature": backoff.signature},
+    }
 
 
 def _size(model: Model) -> dict[str, Any]:

@@ -15,11 +15,17 @@ from gapgram.kernels.special_words import START_ID
 
 
 @kernel
+def children_of(gram, words, children):
+    """The first gram that extends a gram, and the one after the last; inside, whatever a damaged file says."""
+    return max(np.int64(children[gram]), np.int64(0)), min(np.int64(children[gram + 1]), np.int64(words.size))
+
+
+@kernel
 def child(parent, word, words, children):
     """The gram that extends a gram by a word; -1 where there is none, or no parent."""
     if parent < 0:
         return np.int64(-1)
-    low, high = children[parent], children[parent + 1]
+    low, high = children_of(parent, words, children)
     end = high
     while low < high:
         middle = (low + high) >> 1
@@ -90,7 +96,8 @@ def distribution(ids, order, base, words, children, log10_probs, log10_backoffs)
             context = child(context, ids[j], words, children)
         if context >= 0:
             out *= 10.0 ** log10_backoffs[context]
-            for gram in range(children[context], children[context + 1]):
-                out[words[gram]] = 10.0 ** log10_probs[gram]
+            first, last = children_of(context, words, children)
+            for gram in range(first, last):
+                out[min(max(words[gram], 0), out.size - 1)] = 10.0 ** log10_probs[gram]
     out[START_ID] = 0.0
     return out

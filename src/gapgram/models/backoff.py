@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gapgram.arrays import Begins, Floats, Ids, Integers
+from gapgram.arrays import Begins, Floats, Ids, Integers, Singles
 from gapgram.kernels import backoff as kernels
 from gapgram.kernels.lookup import availability
 from gapgram.queries.by_ids import ByIds
@@ -30,10 +30,10 @@ class Grams:
     """The arrays of `kernels.backoff`: a tree of grams with their probabilities and backoffs."""
 
     base: Integers
-    words: Integers
-    children: Integers
-    log10_probs: Floats
-    log10_backoffs: Floats
+    words: Integers | Ids
+    children: Integers | Ids
+    log10_probs: Floats | Singles
+    log10_backoffs: Floats | Singles
 
     @property
     def order(self) -> int:

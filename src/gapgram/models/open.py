@@ -12,7 +12,10 @@ from typing import NamedTuple
 from gapgram.errors import ModelFileError, UsageError
 from gapgram.models.arpa import read_arpa
 from gapgram.models.backoff import BackoffModel
-from gapgram.models.kenlm_binary import MAGIC, KenlmModel, read_kenlm_binary
+from gapgram.models.backoff_file import FIRST_BYTES as BACKOFF
+from gapgram.models.backoff_file import read_backoff
+from gapgram.models.kenlm_binary import MAGIC as KENLM
+from gapgram.models.kenlm_binary import KenlmModel, read_kenlm_binary
 from gapgram.models.mixture import FORMAT, Mixture
 from gapgram.models.model import Model
 from gapgram.system.memory import most_resident
@@ -67,6 +70,10 @@ def _open_own(path: Path, options: _Options) -> Model:
     return Model.load(path, verify=options.verify, most_resident=options.most_resident)
 
 
+def _open_backoff(path: Path, options: _Options) -> BackoffModel:
+    return read_backoff(path, verify=options.verify)
+
+
 def _open_kenlm_binary(path: Path, options: _Options) -> KenlmModel:
     return read_kenlm_binary(path)
 
@@ -110,9 +117,10 @@ class _Kind(NamedTuple):
 _OWN = _Kind("a model of gapgram", b"gapgram", _open_own)
 _ARPA = _Kind("an ARPA file", b"\\data\\", _open_arpa)
 _KINDS = (
+    _Kind("a backoff model of gapgram", BACKOFF, _open_backoff),
     _OWN,
     _Kind("a mixture", b"{", _open_mixture),
-    _Kind("a binary file of KenLM", MAGIC, _open_kenlm_binary),
+    _Kind("a binary file of KenLM", KENLM, _open_kenlm_binary),
     _ARPA,
 )
 
@@ -133,6 +141,6 @@ def _kind_of(path: Path) -> _Kind:
     if _DATA_LINE.search(read_head(path, _INTRODUCTION_BYTES)):
         return _ARPA
     raise ModelFileError(
-        f"{path}: not a model: expected a file that gapgram train or gapgram mix has written, an ARPA file, or "
-        "a binary file of KenLM"
+        f"{path}: not a model: expected a file that gapgram train, mix or convert has written, an ARPA file, "
+        "or a binary file of KenLM"
     )

@@ -32,8 +32,8 @@ from gapgram.system.atomic_file import Aside, cannot_write, written_aside
 from gapgram.system.mapped_pages import Pages
 
 VERSION = 2
-COUNTS, MODEL = 1, 2
-KINDS = {COUNTS: "counts", MODEL: "a model"}
+COUNTS, MODEL, BACKOFF = 1, 2, 3
+KINDS = {COUNTS: "counts", MODEL: "a model", BACKOFF: "a backoff model"}
 
 _MAGIC, _UNFINISHED = b"gapgram\n", b"gapgram?"
 _HEADER = struct.Struct("<8sIIQQQQQ8x")  # magic, version, kind, table at, table bytes, table sum, file bytes, own sum
@@ -69,6 +69,11 @@ class Contents:
     sections: tuple[Section, ...]
     bytes: int
     mapped: Mapped
+
+
+def first_bytes(kind: int) -> bytes:
+    """What files of a kind begin with."""
+    return _MAGIC + struct.pack("<II", VERSION, kind)
 
 
 def write(

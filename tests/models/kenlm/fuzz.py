@@ -57,7 +57,7 @@ def ask(path: Path) -> str:
     except ModelFileError as error:
         _check_message(error)
         return "refused"
-    for question in (_score, _step, _distribution, _list):
+    for question in (_score, _step, _distribution, _list, _convert):
         try:
             question(model)
         except ModelFileError as error:
@@ -107,6 +107,15 @@ def _list(model) -> None:  # type: ignore[no-untyped-def]
     words = list(model.vocabulary)
     if len(words) != len(model.vocabulary):
         raise AssertionError("words that are missing")
+
+
+def _convert(model) -> None:  # type: ignore[no-untyped-def]
+    from gapgram.models.kenlm_binary.conversion import as_backoff
+
+    if sum(model.counts) < 10_000:
+        backoff = as_backoff(model, threads=1)
+        _check(backoff.score_many(SENTENCES, threads=1))
+        _check(backoff.grams.log10_probs)
 
 
 def campaign(path: Path, mutants: int, seed: int, folder: Path) -> Counter[str]:

@@ -120,6 +120,8 @@ def _lines(ids: Integers, grams: Grams, part: range, words: list[str], with_back
     probs = grams.log10_probs[part.start : part.stop].tolist()
     backoffs = grams.log10_backoffs[part.start : part.stop].tolist()
     texts = (" ".join([words[i] for i in gram]) for gram in ids.tolist())
+    digits = 9 if grams.log10_probs.dtype == np.float32 else 8  # nine tell all single floats apart
     if not with_backoff:
-        return "".join(f"{p:.8g}\t{text}\n" for p, text in zip(probs, texts, strict=True))
-    return "".join(f"{p:.8g}\t{text}\t{b:.8g}\n" for p, text, b in zip(probs, texts, backoffs, strict=True))
+        return "".join(f"{p:.{digits}g}\t{text}\n" for p, text in zip(probs, texts, strict=True))
+    rows = zip(probs, texts, backoffs, strict=True)
+    return "".join(f"{p:.{digits}g}\t{text}\t{b:.{digits}g}\n" for p, text, b in rows)

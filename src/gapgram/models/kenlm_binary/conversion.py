@@ -18,13 +18,12 @@ from gapgram.errors import ModelFileError
 from gapgram.kernels import kenlm_grams as kernels
 from gapgram.kernels.kenlm_arrays import PROBING
 from gapgram.kernels.kenlm_scoring import LARGEST
-from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
+from gapgram.kernels.special_words import START_ID, UNKNOWN_ID
 from gapgram.models.backoff import NEVER, BackoffModel, Grams
 from gapgram.models.kenlm_binary.header import damaged
 from gapgram.models.kenlm_binary.model import KenlmModel
 from gapgram.system.parallel import checked_threads, parallel_map
 from gapgram.system.progress import Progress
-from gapgram.text.vocabulary import Vocabulary
 
 Keys = npt.NDArray[np.uint64]
 
@@ -33,7 +32,7 @@ _PAIRS = 1 << 26  # that one thread tries at a time
 
 
 class _Level(NamedTuple):
-    """The grams of a length: the number of each one's context among those of one word less, its newest word, figures."""
+    """The grams of a length: the context of each, by its number among those of one word less, newest word, figures."""
 
     contexts: Integers
     newest: Integers
@@ -59,7 +58,8 @@ def as_backoff(model: KenlmModel, *, threads: int | None = None, progress: bool 
 
 
 def _check_figures(model: KenlmModel, level: _Level) -> None:
-    if not (level.probs <= 0).all() or not (np.abs(level.backoffs) <= LARGEST).all():
+    probs = level.probs[level.probs != -np.inf]
+    if not ((probs <= 0) & (probs >= -LARGEST)).all() or not (np.abs(level.backoffs) <= LARGEST).all():
         raise model.bad_grams()
 
 
@@ -84,9 +84,8 @@ def _tree_of(levels: list[_Level], word_ids: Integers, n_words: int) -> Grams:
         first += n
     base = np.cumsum([0, *map(len, words)])
     children.append(np.full(len(words[-1]) + 1, base[-1]))
-    probs = np.maximum(np.concatenate(all_probs), np.float32(-LARGEST))
-    probs[np.concatenate(all_probs) == -np.inf] = NEVER
-    backoffs = np.concatenate(all_backoffs) + np.float32(0.0)  # no minus zero
+    probs, backoffs = (np.concatenate(figures) + np.float32(0.0) for figures in (all_probs, all_backoffs))  # no -0
+    probs[probs == -np.inf] = NEVER
     return Grams(base, np.concatenate(words), np.concatenate(children), probs, backoffs)
 
 
@@ -115,11 +114,12 @@ def _sizes(model: KenlmModel, begins: Keys, n: int) -> Integers:
     """The lengths of the lists that begin here and hold n grams together."""
     if begins[0] != 0 or begins[-1] != n or (begins[1:] < begins[:-1]).any():
         raise model.bad_grams()
-    return np.diff(begins.astype(np.int64))
+    whole = begins.astype(np.int64)
+    return whole[1:] - whole[:-1]
 
 
 class _Keyed(NamedTuple):
-    """Grams in a hash table: beside a level, the gram without its oldest word, that word, keys, which have longer ones."""
+    """Grams in a hash table: beside a level, the gram without its oldest word, that word, keys, which end no other."""
 
     level: _Level
     suffixes: Integers
@@ -133,9 +133,9 @@ def _levels_of_hashes(model: KenlmModel, threads: int, progress: bool) -> Iterat
     probs, backoffs, leaves, _ = kernels.single_words(file)
     everything, nothing = np.arange(file.n_words), np.zeros(file.n_words, np.int64)
     # A word has the empty gram for a context and for what is left without its oldest word.
-    words = _Keyed(_Level(nothing, everything, probs, backoffs), nothing, everything, everything.view(np.uint64), leaves)
-    yield words.level
-    shorter, n_between = words, 1
+    words = _Level(nothing, everything, probs, backoffs)
+    yield words
+    shorter, n_between = _Keyed(words, nothing, everything, everything.view(np.uint64), leaves), 1
     for k in range(1, file.order):
         found = _longer(model, k, shorter, n_between, threads, progress)
         yield found.level
@@ -183,11 +183,11 @@ def _parts(model: KenlmModel, costs: Integers) -> list[tuple[int, int]]:
     total = np.cumsum(costs, dtype=np.float64)
     if total.size and total[-1] > MOST_PAIRS:
         raise ModelFileError(
-            f"{model.path}: its hash tables say which words a gram has only to those who try, and {total[-1]:.2g} pairs "
-            "of words are too many: convert the ARPA file that it was built from, or build a trie"
+            f"{model.path}: which words the grams of its hash tables have can only be tried, and {total[-1]:.2g} pairs "
+            "are too many: convert the ARPA file that it was built from, or build a trie from it"
         )
-    cuts = np.searchsorted(total, np.arange(_PAIRS, total[-1], _PAIRS)) if total.size else []
-    return list(pairwise(np.unique([0, *cuts, len(costs)]).tolist()))
+    cuts = np.searchsorted(total, np.arange(_PAIRS, total[-1] if total.size else 0.0, _PAIRS)).tolist()
+    return list(pairwise(sorted({0, *cuts, len(costs)})))
 
 
 def _advancing(bar: Progress, costs: Integers, tried: Any) -> Iterator[Integers]:

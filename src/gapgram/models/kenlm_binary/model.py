@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gapgram.arrays import Begins, Floats, Ids, Integers
-from gapgram.errors import ModelFileError, UsageError
+from gapgram.errors import ModelFileError, ModelNotFoundError, UsageError
 from gapgram.kernels import kenlm_scoring as kernels
 from gapgram.kernels.jit import entry
 from gapgram.kernels.kenlm_arrays import PROBING, TRIE, KenlmFile
@@ -204,7 +204,7 @@ def _mapped(path: Path) -> Any:
         with path.open("rb") as file:
             mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError:
-        raise ModelFileError(f"{path}: no such file") from None
+        raise ModelNotFoundError(f"{path}: no such file") from None
     except IsADirectoryError:
         raise ModelFileError(f"{path}: a folder, not a model file") from None
     except ValueError:

@@ -1,0 +1,63 @@
+"""The file of a backoff model: its arrays, mapped when it is opened, so that no ARPA file is parsed again.
+
+    words, word_offsets, word_slots    the vocabulary
+    base, grams, children              the tree (`kernels.backoff`), of children those of contexts
+    log10_probs, log10_backoffs        the figures, as the model has them; backoffs are those of contexts
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from gapgram.models.backoff import BackoffModel, Grams
+from gapgram.system import array_file
+from gapgram.text.vocabulary import Vocabulary
+
+FIRST_BYTES = array_file.first_bytes(array_file.BACKOFF)
+
+
+def write_backoff(model: BackoffModel, path: str | Path) -> None:
+    """Write a backoff model to one file, aside and renamed."""
+    grams, words = model.grams, model.vocabulary
+    contexts = int(grams.base[-2])
+    n = int(grams.base[-1])
+    array_file.write(
+        path,
+        array_file.BACKOFF,
+        {"signature": str(model.signature)},
+        {
+            "words": words.pool,
+            "word_offsets": words.offsets,
+            "word_slots": words.slots,
+            "base": grams.base,
+            "grams": grams.words.astype(np.int32),
+            "children": grams.children[: contexts + 1].astype(np.int32 if n < 1 << 31 else np.int64),
+            "log10_probs": grams.log10_probs,
+            "log10_backoffs": grams.log10_backoffs[:contexts],
+        },
+    )
+
+
+def read_backoff(path: str | Path, *, verify: bool | None = None) -> BackoffModel:
+    """Map the file of a backoff model; large ones are checked in full only if `verify`."""
+    with array_file.reading(path, array_file.BACKOFF, verify=verify) as file:
+        found = file.arrays
+        vocabulary = Vocabulary(found["words"], found["word_offsets"], found["word_slots"])
+        figures = found["log10_probs"], found["log10_backoffs"]
+        grams = Grams(found["base"], found["grams"], found["children"], *figures)
+        _check(grams, len(vocabulary))
+        return BackoffModel(vocabulary, grams, str(file.metadata["signature"]), Path(path).absolute())
+
+
+def _check(grams: Grams, n_words: int) -> None:
+    """Whether the arrays fit each other; what is in the large ones kernels do not trust."""
+    sizes = np.diff(grams.base)
+    if len(sizes) < 1 or sizes.min() < 0 or sizes[0] != n_words or grams.base[0] != 0:
+        raise ValueError("grams that do not fit the words")
+    contexts, n = int(grams.base[-2]), int(grams.base[-1])
+    if (len(grams.words), len(grams.log10_probs)) != (n, n):
+        raise ValueError("grams without a figure")
+    if (len(grams.children), len(grams.log10_backoffs)) != (contexts + 1, contexts):
+        raise ValueError("contexts without a figure")
