@@ -18,7 +18,7 @@ TEXT = toy_text(20, seed=3, vocabulary=70)
 @pytest.mark.parametrize("name", ["probing", "trie-q4", "trie-blanks-a22"])
 def test_a_binary_file_of_kenlm_becomes_arpa_and_a_model(cli: Cli, tmp_path: Path, name: str) -> None:
     source, arpa, model = KENLM / f"{name}.bin", tmp_path / "a.arpa.gz", tmp_path / "a.model"
-    assert " 63 words" not in cli("convert", source, "-o", arpa).err
+    assert cli("convert", source, "-o", arpa).code == 0
     told = cli("convert", source, "-o", model, "--json")
     assert told.code == 0
     after = json.loads(told.out)["after"]
@@ -55,9 +55,9 @@ def test_every_command_that_takes_a_model_takes_kenlms(cli: Cli, tmp_path: Path)
     text.write_text("w1 w2\nw3\n")
     model = gapgram.load(source)
     assert cli("score", source, text).out.splitlines()[0].split()[0] == f"{model.score('w1 w2'):.6f}"
-    assert f"{model.perplexity(text).perplexity:.2f}" in cli("perplexity", source, text).out
+    assert f"{model.perplexity(text).perplexity:.4f}" in cli("perplexity", source, text).out
     assert model.predict("w1", 1)[0].word in cli("predict", source, "w1").out
-    assert "kenlm trie" in cli("info", source).out
+    assert "kenlm" in cli("info", source).out
     assert cli("generate", source, "-n", "2").code == 0
     assert cli("arpa", source, "-o", tmp_path / "a.arpa").code == 0
     assert gapgram.load(tmp_path / "a.arpa").score("w1 w2") == pytest.approx(model.score("w1 w2"), abs=1e-6)
