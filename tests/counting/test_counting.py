@@ -26,8 +26,8 @@ def counts_of(text: Text | list[str], lattice: Lattice) -> Counts:
 
 
 def assert_equal_tables(one: Counts, other: Counts) -> None:
-    for name, array in one.arrays().items():
-        assert np.array_equal(array, other.arrays()[name]), name
+    for name, array in one.sections().items():
+        assert np.array_equal(array, other.sections()[name]), name
 
 
 def written(pattern: Pattern, context: tuple[str, ...], word: str) -> tuple[str | None, ...]:

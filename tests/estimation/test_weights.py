@@ -145,7 +145,7 @@ def test_a_learned_model_survives_its_file(tmp_path: Path) -> None:
     assert opened.parts.weights.name == "learned"
     assert opened.parts.weights.report == built.parts.weights.report
     assert np.array_equal(opened.score_many(TEXT), built.score_many(TEXT))
-    assert opened.parts.derived["row_values"][:, BUCKET].max() > 1
+    assert opened.parts.arrays.row_values[:, BUCKET].max() > 1
 
 
 def test_held_out_text_is_used(tmp_path: Path) -> None:

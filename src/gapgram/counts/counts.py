@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from gapgram.arrays import Floats, Integers
+from gapgram.arrays import Floats, Ids, Integers
 from gapgram.errors import UsageError
 from gapgram.kernels.read_tables import unpack_contexts, unpack_grams
 from gapgram.kernels.special_words import SPECIAL
@@ -181,13 +181,13 @@ class Counts:
 
     def save(self, path: str | Path) -> None:
         """Write the counts to a file, aside and renamed."""
-        container.write(path, container.COUNTS, self.metadata(), self.arrays())
+        container.write(path, container.COUNTS, self.metadata(), self.sections())
 
     @classmethod
     def open(cls, path: str | Path) -> Counts:
         """Map the counts of a file."""
         with container.reading(path, container.COUNTS) as file:
-            return cls.from_parts(file.metadata, file.arrays)
+            return cls.from_sections(file.metadata, file.arrays)
 
     def metadata(self) -> dict[str, Any]:
         """What the arrays do not say, as plain values."""
@@ -196,7 +196,7 @@ class Counts:
         found |= {"classes": list(self.class_names)} if self.class_names else {}
         return found | ({"quantised": self.quantised} if self.quantised else {})
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def sections(self) -> dict[str, npt.NDArray[Any]]:
         """All arrays by name, as they go into a file."""
         tables, compact = self.tables._asdict(), not self.tables.contexts.size
         if not compact:
@@ -211,10 +211,10 @@ class Counts:
         return {"words": words.pool, "word_offsets": words.offsets, "word_slots": words.slots}
 
     @classmethod
-    def from_parts(
+    def from_sections(
         cls, metadata: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], pages: Pages | None = None
     ) -> Counts:
-        """The counts that `metadata` and `arrays` came from."""
+        """The counts that `metadata` and `sections` came from."""
         if "word_slots" in arrays:
             vocabulary = Vocabulary(arrays["words"], arrays["word_offsets"], arrays["word_slots"])
         else:
@@ -240,8 +240,8 @@ def given_class(tables: Tables) -> Floats:
     return chances
 
 
-def members_of(tables: Tables) -> dict[str, npt.NDArray[Any]]:
+def members_of(tables: Tables) -> tuple[Ids, Integers]:
     """The words of each class, the most frequent first, and where those of each class begin."""
     members = np.argsort(tables.class_of, kind="stable").astype(np.int32)
     base = np.cumsum([0, *np.bincount(tables.class_of)]) if tables.class_of.size else np.zeros(0, np.int64)
-    return {"members": members, "member_base": base}
+    return members, base

@@ -1,4 +1,4 @@
-"""What a model consists of: counts, discounts, weights, and what queries need of them, derived once."""
+"""What a model consists of: counts, discounts, weights, and the arrays that queries need of them."""
 
 from __future__ import annotations
 
@@ -13,40 +13,55 @@ from gapgram.counts.layouts import in_layout
 from gapgram.estimation.discounts import Discounts
 from gapgram.estimation.row_values import discount_table, row_values
 from gapgram.estimation.weights import Weights
+from gapgram.kernels.model_arrays import ModelArrays
 from gapgram.system.array_store import IN_MEMORY, ArrayStore
-
-Arrays = dict[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)
 class ModelParts:
-    """Counts, discounts and weights, and the arrays derived from them once."""
+    """Counts, discounts and weights, and the arrays derived from them once; all read-only."""
 
     name: str
     counts: Counts
     discounts: Discounts
     weights: Weights
-    derived: Arrays
+    arrays: ModelArrays
+
+    def __post_init__(self) -> None:
+        """Let the tables be those of the counts, also where the counts were replaced."""
+        object.__setattr__(self, "arrays", self.arrays._replace(tables=self.counts.tables))
 
     @classmethod
     def of(cls, name: str, counts: Counts, discounts: Discounts, weights: Weights) -> ModelParts:
         """Derive what queries need from counts, discounts and weights."""
-        derived = {
-            "discounts": discount_table(discounts),
-            "row_values": row_values(counts, discounts, weights),
-            "given_class": given_class(counts.tables),
-            **members_of(counts.tables),
-        }
-        return cls(name, counts, discounts, weights, derived)
+        form, (members, member_base) = weights.form, members_of(counts.tables)
+        arrays = ModelArrays(
+            tables=counts.tables,
+            discounts=discount_table(discounts),
+            row_values=row_values(counts, discounts, weights),
+            given_class=given_class(counts.tables),
+            members=members,
+            member_base=member_base,
+            edge_base=form.edge_base,
+            edge_to=form.edge_to,
+            edge_weight=form.edge_weight,
+            start_base=form.start_base,
+            starts=form.starts,
+            gate_table=weights.gate_table,
+        )
+        for array in (*arrays[1:], weights.lift):
+            array.flags.writeable = False
+        return cls(name, counts, discounts, weights, arrays)
 
     def in_layout(self, layout: str, store: ArrayStore = IN_MEMORY) -> ModelParts:
         """The same model with its tables in a layout; new ones are kept in `store`."""
         return replace(self, counts=replace(self.counts, tables=in_layout(self.counts, layout, store)))
 
-    def arrays(self) -> Arrays:
+    def sections(self) -> dict[str, npt.NDArray[Any]]:
         """All arrays by name, as they go into a file."""
-        weights = {"gate_table": self.weights.gate_table, "lift": self.weights.lift}
-        return {**self.counts.arrays(), **self.derived, **vars(self.weights.form), **weights}
+        derived = self.arrays._asdict()
+        del derived["tables"]
+        return {**self.counts.sections(), **derived, "lift": self.weights.lift}
 
     @cached_property
     def metadata(self) -> dict[str, Any]:

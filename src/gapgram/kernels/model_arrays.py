@@ -5,11 +5,11 @@
     row_values                  [row, 4]: of a context with these statistics the SCALE that turns a
                                 discounted count into a probability, the BACKOFF probability g, the
                                 WEIGHT among the other patterns, and its BUCKET in the gate table
+    given_class                 of each word its probability given its class; empty without patterns of classes
+    members, member_base        the words of class c, the most probable first: members[member_base[c]:member_base[c+1]]
     edge_base, edge_to, edge_weight    the patterns each pattern falls back on, and its leaning to each
     start_base, starts          for 0 … n-1 words available: the patterns a prediction starts from
     gate_table                  [feature, pattern]: logits that add up (`kernels.gate`); may be empty
-    given_class                 of each word its probability given its class; empty without patterns of classes
-    members, member_base        the words of class c, the most probable first: members[member_base[c]:member_base[c+1]]
 
 A prediction gives its starting patterns shares in the ratio of their weights, times, where there is a
 gate, the exponential of their logits (`kernels.exponentials`). A pattern keeps of its share what its discounted
@@ -32,20 +32,20 @@ SCALE, BACKOFF, WEIGHT, BUCKET = 0, 1, 2, 3  # columns of `row_values`
 
 
 class ModelArrays(NamedTuple):
-    """The arrays of the module's head."""
+    """The arrays of the module's head; a model file has them in this order."""
 
     tables: Tables
     discounts: np.ndarray
     row_values: np.ndarray
+    given_class: np.ndarray
+    members: np.ndarray
+    member_base: np.ndarray
     edge_base: np.ndarray
     edge_to: np.ndarray
     edge_weight: np.ndarray
     start_base: np.ndarray
     starts: np.ndarray
     gate_table: np.ndarray
-    given_class: np.ndarray
-    members: np.ndarray
-    member_base: np.ndarray
 
 
 @kernel

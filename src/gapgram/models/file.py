@@ -14,7 +14,7 @@ from gapgram.counts.layouts import COMPACT, check_layout, layout_of
 from gapgram.estimation.discounts import Discounts
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.weights import Form, Weights
-from gapgram.kernels.model_arrays import WEIGHT
+from gapgram.kernels.model_arrays import WEIGHT, ModelArrays
 from gapgram.pattern import Pattern
 from gapgram.system import array_file as container
 from gapgram.system.array_file import Unfinished
@@ -29,7 +29,7 @@ def write(path: str | Path, parts: ModelParts, layout: str | None = None) -> Non
     if layout is None or layout == layout_of(parts.counts.tables):
         pages = parts.counts.pages
         between = pages.give_back if pages is not None else bool
-        container.write(path, container.MODEL, parts.metadata, parts.arrays(), between=between)
+        container.write(path, container.MODEL, parts.metadata, parts.sections(), between=between)
     else:
         write_made(path, parts, layout, lambda store: parts.in_layout(layout, store))
 
@@ -43,7 +43,7 @@ def write_made(path: str | Path, parts: ModelParts, layout: str, make: Callable[
             file.add(name, array)
         made = make(InSections(file, parts.counts.pages))
         there = {section.name for section in file.sections}
-        for name, array in made.arrays().items():
+        for name, array in made.sections().items():
             if name not in there:
                 file.add(name, array)
         file.finish(made.metadata)
@@ -57,18 +57,18 @@ def read(path: str | Path, *, verify: bool | None = None, most_resident: int | N
     with container.reading(path, container.MODEL, verify=verify) as file:
         metadata, arrays = file.metadata, file.arrays
         pages = Pages(most_resident, file.mapped.map) if most_resident is not None else None
-        counts = Counts.from_parts(metadata, arrays, pages)
-        form = Form(**{name: arrays[name] for name in Form.__dataclass_fields__})
+        counts = Counts.from_sections(metadata, arrays, pages)
+        derived = ModelArrays(counts.tables, *(arrays[name] for name in ModelArrays._fields[1:]))
+        form = Form(*(getattr(derived, name) for name in Form.__dataclass_fields__))
         weights = Weights(
-            metadata["weights"]["name"], form, arrays["row_values"][:, WEIGHT], arrays["gate_table"], arrays["lift"],
+            metadata["weights"]["name"], form, derived.row_values[:, WEIGHT], derived.gate_table, arrays["lift"],
             metadata["weights"]["report"],
         )  # fmt: skip
         estimated = metadata["discounts"]["estimated"]
         discounts = Discounts(
-            np.asarray(arrays["discounts"][:, 1:]),
+            derived.discounts[:, 1:],
             tuple(map(Pattern.parse, metadata["discounts"]["fallbacks"])),
             metadata["discounts"]["fitted"],
             None if estimated is None else np.array(estimated),
         )
-        derived = {name: arrays[name] for name in ("discounts", "row_values", "given_class", "members", "member_base")}
         return ModelParts(metadata["model"], counts, discounts, weights, derived)

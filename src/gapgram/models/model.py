@@ -54,8 +54,6 @@ class Model(LanguageModel):
 
     def __init__(self, parts: ModelParts, path: Path | None = None) -> None:
         self._parts, self._path = parts, path
-        for array in parts.arrays().values():
-            array.flags.writeable = False
 
     @classmethod
     def load(cls, path: str | Path, *, verify: bool | None = None, most_resident: int | None = None) -> Model:
@@ -140,11 +138,10 @@ class Model(LanguageModel):
             counts=f"quantised={self.counts.quantised}" if self.counts.quantised else "",
         )
 
-    @cached_property
+    @property
     def _arrays(self) -> ModelArrays:
         """What kernels take."""
-        arrays = self._parts.arrays()
-        return ModelArrays(self.counts.tables, *(arrays[name] for name in ModelArrays._fields[1:]))
+        return self._parts.arrays
 
     def distribution(self, context: Sentence = ()) -> Floats:
         """P(· | context) as an array over the ids of the vocabulary; it sums to one."""

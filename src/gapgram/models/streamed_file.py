@@ -59,7 +59,7 @@ def build_model_file(
         weights, discounts = weigh(counts)
         let_go(mapped.map)
         parts = ModelParts.of(name, counts, discounts, weights)
-        for section, array in parts.arrays().items():
+        for section, array in parts.sections().items():
             if section not in mapped.arrays:
                 file.add(section, array)
         file.finish(parts.metadata)

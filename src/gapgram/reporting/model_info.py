@@ -50,7 +50,7 @@ def model_info(model: Model) -> dict[str, Any]:
 
 def size_info(model: Model) -> dict[str, Any]:
     """The layout, the bytes, and how many a gram takes, in all and by what they hold."""
-    counts, arrays = model.counts, model.parts.arrays()
+    counts, arrays = model.counts, model.parts.sections()
     n_bytes = model.path.stat().st_size if model.path is not None else sum(a.nbytes for a in arrays.values())
     grams = max(1, sum(counts.size(p) for p in counts.patterns))
     parts = [bits_of(counts.tables, p) for p in range(len(counts.patterns))]
@@ -68,7 +68,7 @@ def size_info(model: Model) -> dict[str, Any]:
 def pattern_info(model: Model, i: int) -> dict[str, Any]:
     """The figures of one pattern."""
     counts, pattern = model.counts, model.counts.patterns[i]
-    d = model.parts.derived["discounts"][i]
+    d = model.parts.arrays.discounts[i]
     return {
         "pattern": str(pattern),
         "words": pattern.describe(),
@@ -82,10 +82,10 @@ def pattern_info(model: Model, i: int) -> dict[str, Any]:
 
 def class_info(model: Model, top: int) -> list[dict[str, Any]]:
     """Each class, the most frequent first: its name, how many words it has, and its most frequent ones."""
-    derived, vocabulary = model.parts.derived, model.vocabulary
+    arrays, vocabulary = model.parts.arrays, model.vocabulary
     found = []
     for number, name in enumerate(model.counts.class_names):
-        begin, end = derived["member_base"][number : number + 2]
-        members = [vocabulary[int(word)] for word in derived["members"][begin : min(end, begin + top)]]
+        begin, end = arrays.member_base[number : number + 2]
+        members = [vocabulary[int(word)] for word in arrays.members[begin : min(end, begin + top)]]
         found.append({"class": name, "words": int(end - begin), "most_frequent": members})
     return found[len(SPECIAL) :]

@@ -28,8 +28,10 @@ class Vocabulary:
 
     def __init__(self, pool: Bytes, offsets: Integers, slots: Integers | None = None) -> None:
         self.pool, self.offsets = pool, offsets
+        pool.flags.writeable = offsets.flags.writeable = False
         if slots is not None:
             self.slots = slots
+            slots.flags.writeable = False
         self._asked: dict[str, int] = {}
 
     @classmethod
@@ -46,7 +48,6 @@ class Vocabulary:
         np.cumsum(lengths, out=offsets[1:])
         if offsets[-1] != pool.size:
             raise ValueError(f"words of {offsets[-1]:,} bytes in all, found {pool.size:,} bytes")
-        offsets.flags.writeable = False
         return cls(pool, offsets)
 
     @cached_property

@@ -92,11 +92,11 @@ class Losses:
 
     def _row_values(self, pattern: Pattern) -> Floats:
         first, n = self.parts.counts.tables.places[self.parts.counts.index(pattern), [FIRST_ROW, N_ROWS]]
-        values: Floats = self.parts.derived["row_values"][first : first + n]
+        values: Floats = self.parts.arrays.row_values[first : first + n]
         return values
 
     def _discounts(self, pattern: Pattern) -> Floats:
-        discounts: Floats = self.parts.derived["discounts"][self.parts.counts.index(pattern)]
+        discounts: Floats = self.parts.arrays.discounts[self.parts.counts.index(pattern)]
         return discounts
 
     def _probabilities(self, pattern: Pattern, begin: int, end: int) -> Floats:

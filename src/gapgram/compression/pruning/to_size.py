@@ -24,7 +24,7 @@ _GRAM, _CONTEXT = 4, 8  # bytes of a gram, and of it as a context of one pattern
 
 def bytes_of(parts: ModelParts) -> int:
     """The size of the file of a model, but for a few bytes."""
-    arrays = parts.arrays().values()
+    arrays = parts.sections().values()
     return sum(array.nbytes + -array.nbytes % 64 for array in arrays) + 128 * len(arrays) + len(
         json.dumps(parts.metadata)
     )

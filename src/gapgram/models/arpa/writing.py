@@ -57,7 +57,7 @@ def _probabilities(model: Model, tree: Tree) -> Floats:
     probs, ids = np.empty(len(words)), np.empty((1, 0), np.int64)
     for p, (first, last) in enumerate(pairwise(base)):
         ids = word_ids(base, words, children, p + 1, ids)
-        left = counts[first:last] - model.parts.derived["discounts"][p, np.minimum(counts[first:last], 3)]
+        left = counts[first:last] - model.parts.arrays.discounts[p, np.minimum(counts[first:last], 3)]
         left = np.where(counts[first:last] > 0, left, 0.0)
         if p == 0:
             row = _rows(model, 0, np.arange(1))[0]
@@ -86,7 +86,7 @@ def _rows(model: Model, p: int, contexts: Integers) -> Floats:
     """The values of some contexts of pattern {1 … p}, by their places in its table."""
     pattern = Pattern.contiguous(p)
     first = int(model.counts.tables.places[model.counts.index(pattern), FIRST_ROW])
-    values: Floats = model.parts.derived["row_values"][first + (model.counts.contexts(pattern)[contexts] & ROW_MASK)]
+    values: Floats = model.parts.arrays.row_values[first + (model.counts.contexts(pattern)[contexts] & ROW_MASK)]
     return values
 
 
