@@ -41,3 +41,7 @@ class EngineError(GapgramError, RuntimeError):
 
 class DiscountWarning(UserWarning):
     """Discounts of a pattern could not be estimated; fallbacks are used."""
+
+
+class CacheWarning(UserWarning):
+    """Compiled kernels cannot be kept on disk, or not where they were meant to be."""

@@ -1,70 +1,146 @@
-"""The decorator of every kernel, and word of when one is compiled."""
+"""The decorator of every kernel, and word of when one is compiled.
+
+A kernel is compiled when it is first called with arguments of some kinds (`gapgram.native`), and kept on disk for all
+processes after that. No fast-math, so that results never vary. Other threads run while a kernel does.
+"""
 
 from __future__ import annotations
 
-import hashlib
+import os
+import threading
+import warnings
 from collections.abc import Callable
-from functools import cached_property
-from pathlib import Path
+from functools import cached_property, update_wrapper
 from typing import Any
 
-import numba
 import numpy as np
-from numba.core import event
+
+from gapgram.errors import CacheWarning
+from gapgram.native import TARGET_NAME
+from gapgram.native.kinds import Kind, Mismatch, kind_of, text_of
+
+AS_PYTHON = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")  # kernels are left as they are written
+
+compiled: list[str] = []  # the kernels that this process compiled
+loaded: list[str] = []  # those and the ones it found compiled
+
+_OTHER_INSIDES = "this version of Numba is not one that gapgram knows: kernels start slowly, and are compiled each time"
+
+_lock = threading.RLock()
+_to_tell: list[Callable[[], None]] = []
+_to_teach: list[Callable[[], None]] = []
 
 
-def _cache_folder() -> str:
-    """A folder beside the sources that changes with them: a cached kernel does not notice changes of what it calls."""
-    folder = Path(__file__).parent
-    sources = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(folder.rglob("*.py"))))
-    return str(folder / "__pycache__" / sources.hexdigest()[:12])
+class Kernel:
+    """A function that runs as machine code; it takes numbers, arrays, bytes and named tuples of these."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        update_wrapper(self, function)
+        self.function = np.errstate(over="ignore")(function) if AS_PYTHON else function  # hashes overflow on purpose
+        self.name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+        self._by_kinds: dict[tuple[Kind, ...], Callable[..., Any]] = {}
+        self._last: Callable[..., Any] = self.function if AS_PYTHON else _nothing_yet
+
+    def __call__(self, *arguments: Any) -> Any:
+        try:
+            return self._last(*arguments)
+        except Mismatch:
+            pass
+        return self.for_arguments(arguments)(*arguments)
+
+    def for_arguments(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        """The machine code for arguments of the kinds of these, from disk or compiled now."""
+        if AS_PYTHON:
+            return self.function
+        kinds = tuple(kind_of(argument) for argument in arguments)
+        with _lock:
+            if kinds not in self._by_kinds:
+                self._by_kinds[kinds] = self._from_disk(kinds)
+            self._last = self._by_kinds[kinds]
+            return self._last
+
+    def _from_disk(self, kinds: tuple[Kind, ...]) -> Callable[..., Any]:
+        import xxhash
+
+        from gapgram.native import store
+        from gapgram.native.loading import load
+
+        name = f"{self.name}.{xxhash.xxh3_64_hexdigest(','.join(map(text_of, kinds)).encode())}"
+        loaded.append(self.name)
+        code = store.read(name)
+        if code is None:
+            compiled.append(self.name)
+            _prepare_compiling()
+            try:
+                code = self._compiled(name, kinds)
+            except (ImportError, AttributeError, TypeError, AssertionError, NotImplementedError) as error:
+                warnings.warn(f"{_OTHER_INSIDES}: {error}", CacheWarning, stacklevel=4)
+                return self._by_numba_alone
+            store.write(name, code)
+        return load(code, name)
+
+    def _compiled(self, name: str, kinds: tuple[Kind, ...]) -> bytes:
+        from gapgram.native import compiling
+
+        code: bytes = compiling.machine_code(self._for_us, name, kinds)
+        return code
+
+    @cached_property
+    def _for_us(self) -> Any:
+        """What Numba knows of the kernel where `gapgram.native` compiles it."""
+        from gapgram.native.target import dispatcher_of
+
+        return dispatcher_of(self.function)
+
+    @cached_property
+    def _by_numba_alone(self) -> Callable[..., Any]:
+        import numba
+
+        made: Callable[..., Any] = numba.njit(nogil=True)(self.function)
+        return made
+
+    @property
+    def _numba_type_(self) -> Any:
+        """By which Numba finds out what a kernel is that another one calls."""
+        from numba.core.target_extension import current_target
+
+        known: Any = self._for_us if current_target() == TARGET_NAME else self._by_numba_alone
+        return known._numba_type_
 
 
-_CACHE = _cache_folder()
+def _prepare_compiling() -> None:
+    while _to_tell:
+        _to_tell.pop()()
+    while _to_teach:
+        _to_teach.pop()()
+
+
+def _nothing_yet(*_: Any) -> Any:
+    raise Mismatch
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile on first use, cache on disk, release the lock; no fast-math, so results never vary."""
-    if numba.config.DISABLE_JIT:
-        return np.errstate(over="ignore")(function)  # hashes overflow on purpose
-    chosen = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = chosen or _CACHE
-    try:
-        return numba.njit(cache=True, nogil=True)(function)  # type: ignore[no-any-return]
-    finally:
-        numba.config.CACHE_DIR = chosen
+    """Let a function run as machine code."""
+    return Kernel(function)
 
 
-def entry(compiled: Callable[..., Any], *arguments: object) -> Callable[..., Any]:
-    """A kernel for arguments of just these types: calling it does not look at types again, which takes microseconds."""
-    if numba.config.DISABLE_JIT:
-        return compiled
-    types = tuple(numba.typeof(argument) for argument in arguments)
-    compiled.compile(types)  # type: ignore[attr-defined]
-    return compiled.overloads[types].entry_point  # type: ignore[attr-defined,no-any-return]
+def entry(wanted: Callable[..., Any], *arguments: object) -> Callable[..., Any]:
+    """A kernel for arguments of the kinds of these alone, which spares each call a little."""
+    assert isinstance(wanted, Kernel)
+    return wanted.for_arguments(arguments)
 
 
-def bound_kernel(compiled: Callable[..., Any], examples: Callable[[Any], tuple[object, ...]]) -> Any:
+def bound_kernel(wanted: Callable[..., Any], examples: Callable[[Any], tuple[object, ...]]) -> Any:
     """An attribute of a class: the `entry` of a kernel for arguments like the examples that each object gives."""
-    return cached_property(lambda owner: entry(compiled, *examples(owner)))
+    return cached_property(lambda owner: entry(wanted, *examples(owner)))
 
 
-class _OnFirstCompilation(event.Listener):  # type: ignore[misc]
-    tell: Callable[[], None] | None = None
-
-    def on_start(self, event: object) -> None:
-        if self.tell is not None:
-            tell, self.tell = self.tell, None
-            tell()
-
-    def on_end(self, event: object) -> None:
-        pass
-
-
-_LISTENER = _OnFirstCompilation()
-event.register("numba:compile", _LISTENER)
+def before_compiling(teach: Callable[[], None]) -> Callable[[], None]:
+    """Let `teach` be called before anything is compiled: it tells Numba of functions that are not kernels."""
+    _to_teach.append(teach)
+    return teach
 
 
 def on_first_compilation(tell: Callable[[], None]) -> None:
-    """Call `tell` once, when a kernel is compiled rather than taken from the cache; the last who asks is told."""
-    _LISTENER.tell = tell
+    """Call `tell` once, when a kernel is really compiled rather than found on disk."""
+    _to_tell[:] = [tell]

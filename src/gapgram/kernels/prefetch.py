@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-import numba
-from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
+from gapgram.kernels.jit import before_compiling
 
 
-def _nothing(array, index):
-    """What `prefetch` is where kernels run as plain Python."""
+def prefetch(array, index):
+    """Begin to bring array[index], of one dimension and without gaps, near.
+
+    Nothing is read: the index may lie outside. Nothing is done where kernels run as plain Python.
+    """
 
 
-@intrinsic
-def _prefetch(typing, array, index):
-    def code(context, builder, signature, arguments):
+@before_compiling
+def _teach() -> None:
+    from llvmlite import ir
+    from numba.core import types
+    from numba.extending import lower_builtin, type_callable
+
+    @type_callable(prefetch)
+    def type_of_prefetch(context):
+        return lambda array, index: types.void
+
+    @lower_builtin(prefetch, types.Array, types.Integer)
+    def code_of_prefetch(context, builder, signature, arguments):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         bytes_at = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(8).as_pointer())
         number = ir.IntType(32)
@@ -22,10 +31,3 @@ def _prefetch(typing, array, index):
         ask = builder.module.declare_intrinsic("llvm.prefetch", [bytes_at.type], kind)
         builder.call(ask, [bytes_at, number(0), number(3), number(1)])  # to read, to keep, data
         return context.get_dummy_value()
-
-    return types.void(array, index), code
-
-
-# prefetch(array, index): begin to bring array[index], of one dimension and without gaps, near. Nothing is read:
-# the index may lie outside.
-prefetch = _nothing if numba.config.DISABLE_JIT else _prefetch

@@ -1,0 +1,17 @@
+"""Machine code of kernels: compiled by Numba, kept on disk, called from Python without Numba.
+
+    kinds       what the arguments of a kernel are; it is compiled once for each combination
+    target      how Numba compiles kernels: all that one needs is optimised together, once
+    words       how arguments lie in memory before a kernel is called
+    taking      Python's objects to words
+    giving      results to Python's objects
+    memory      the functions that Numba's code calls for memory, and
+    helpers     the other functions that it calls
+    compiling   the machine code of a kernel
+    loading     machine code made into a function of Python
+    store       where machine code is kept
+
+Only `kinds`, `loading` and `store` are needed, and no Numba, where all that is called was compiled before.
+"""
+
+TARGET_NAME = "gapgram"  # of what Numba compiles for, when it compiles kernels

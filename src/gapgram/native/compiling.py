@@ -1,0 +1,84 @@
+"""The machine code of a kernel: a function that Python can call with arguments of some kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from numba.core import cgutils
+from numba.core.compiler_lock import global_compiler_lock
+
+from gapgram.native.giving import give
+from gapgram.native.helpers import define_helpers
+from gapgram.native.kinds import Kind
+from gapgram.native.loading import FUNCTIONS
+from gapgram.native.memory import define_memory
+from gapgram.native.taking import OBJECT, VOID, Code, take
+from gapgram.native.target import TARGET, KernelDispatcher
+from gapgram.native.words import WORD, n_words, read, type_of
+
+
+class MissingFunction(ImportError):
+    """The machine code needs a function that it may not find where it is loaded."""
+
+
+@global_compiler_lock  # type: ignore[untyped-decorator]
+def machine_code(dispatcher: KernelDispatcher, name: str, kinds: Sequence[Kind]) -> bytes:
+    """An object file with a function of this name, for `loading.load`.
+
+    Before it is a line with the classes of the tuples that the function returns.
+    """
+    types = tuple(type_of(kind) for kind in kinds)
+    dispatcher.compile(types)
+    compiled, context = dispatcher.overloads[types], TARGET.target_context
+    library = context.codegen().create_library(name)
+    library.add_linking_library(compiled.library)
+    module = library.create_ir_module(name)
+    code = Code(context, module, name)
+    _write_function(code, compiled.fndesc, kinds)
+    define_memory(module)
+    define_helpers(module)
+    library.add_ir_module(module)
+    whole = library.whole_module({name, f"{name}.objects"})
+    _check_functions(whole)
+    return " ".join(code.classes).encode() + b"\n" + context.codegen()._tm.emit_object(whole)  # type: ignore[no-any-return]
+
+
+def _write_function(code: Code, kernel: Any, kinds: Sequence[Kind]) -> None:
+    """Take the arguments, let other threads of Python run while the kernel does, give the result."""
+    with code.function("", OBJECT, OBJECT, OBJECT.as_pointer(), WORD, inside=False) as function:
+        builder, code.elsewhere = code.builder, function.append_basic_block("elsewhere")
+        _, objects, n = function.args
+        code.need(builder.icmp_signed("==", n, WORD(len(kinds))))
+        arguments = []
+        for i, (kind, numba_type) in enumerate(zip(kinds, kernel.argtypes, strict=True)):
+            words = cgutils.alloca_once(builder, WORD, WORD(n_words(kind)))
+            take(code, builder.load(builder.gep(objects, [WORD(i)])), kind, words)
+            arguments.append(read(code.context, builder, kind, numba_type, words))
+        callee = code.context.declare_function(code.module, kernel)
+        thread = code.call("PyEval_SaveThread", OBJECT)
+        call = code.context.call_conv.call_function
+        status, value = call(builder, callee, kernel.restype, kernel.argtypes, arguments)
+        code.call("PyEval_RestoreThread", VOID, thread)
+        with builder.if_then(status.is_error, likely=False):
+            _raise(code, "failed", "the kernel failed: there was not enough memory, or a number was divided by zero")
+        builder.ret(give(code, kernel.restype, value))
+        builder.position_at_end(code.elsewhere)
+        code.call("PyErr_Clear", VOID)
+        _raise(code, "mismatch", "the kernel was compiled for arguments of other kinds")
+
+
+def _raise(code: Code, error: str, message: str) -> None:
+    """Return with an error."""
+    text = cgutils.make_bytearray(f"{code.name.rpartition('.')[0]}: {message}\0".encode())
+    constant = cgutils.global_constant(code.module, f"{code.name}.{error}", text)
+    code.call("PyErr_SetString", VOID, code.object(error), code.builder.bitcast(constant, OBJECT))
+    code.builder.ret(OBJECT(None))
+
+
+def _check_functions(module: Any) -> None:
+    """Refuse what cannot be loaded later: where a function is missing, the process would end."""
+    for function in module.functions:
+        name = function.name
+        if function.is_declaration and name not in FUNCTIONS and not name.startswith("llvm."):
+            raise MissingFunction(name)

@@ -1,0 +1,110 @@
+"""The functions that code compiled by Numba calls for memory, in terms of C's.
+
+Memory that arrays share begins with a head of six words: how many use it; whether the data lie apart, as those of lists
+do, which grow; what to call with the data before they go, or null; where the data begin; their bytes; and one that is
+not used.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils
+
+from gapgram.native.taking import INT, OBJECT, VOID
+from gapgram.native.words import WORD, WORDS
+
+_HEAD_BYTES = 48
+_APART, _BEFORE, _DATA, _BYTES = 1, 2, 3, 4  # words of the head
+_ALIGN_BYTES = 16
+
+
+def define_memory(module: Any) -> None:
+    """Write the functions into a module."""
+    for name, result, arguments, body in (
+        ("NRT_Allocate", OBJECT, [WORD], _allocate),
+        ("NRT_Free", VOID, [OBJECT], _free),
+        ("NRT_MemInfo_alloc", OBJECT, [WORD], _new),
+        ("NRT_MemInfo_alloc_aligned", OBJECT, [WORD, INT], _new_aligned),
+        ("NRT_MemInfo_new_varsize_dtor", OBJECT, [WORD, OBJECT], _new_apart),
+        ("NRT_MemInfo_varsize_realloc", OBJECT, [OBJECT, WORD], _resize),
+        ("NRT_MemInfo_call_dtor", VOID, [OBJECT], _release),
+    ):
+        function = ir.Function(module, ir.FunctionType(result, arguments), name)
+        builder = ir.IRBuilder(function.append_basic_block())
+        body(builder, *function.args)
+
+
+def _call(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
+    kind = ir.FunctionType(result, [argument.type for argument in arguments])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), arguments)
+
+
+def _allocate(builder: Any, n_bytes: Any) -> None:
+    builder.ret(_call(builder, "malloc", OBJECT, n_bytes))
+
+
+def _free(builder: Any, memory: Any) -> None:
+    _call(builder, "free", VOID, memory)
+    builder.ret_void()
+
+
+def _taken(builder: Any, n_bytes: Any) -> Any:
+    """Memory; null is returned to the caller where there is none."""
+    memory = _call(builder, "malloc", OBJECT, n_bytes)
+    with builder.if_then(cgutils.is_null(builder, memory), likely=False):
+        builder.ret(OBJECT(None))
+    return memory
+
+
+def _word(builder: Any, head: Any, i: int) -> Any:
+    return builder.gep(builder.bitcast(head, WORDS), [WORD(i)])
+
+
+def _fill_head(builder: Any, head: Any, apart: int, before: Any, data: Any, n_bytes: Any) -> None:
+    for i, word in enumerate((WORD(1), WORD(apart), before, data, n_bytes, WORD(0))):
+        builder.store(word, _word(builder, head, i))
+
+
+def _new(builder: Any, n_bytes: Any) -> None:
+    _new_aligned(builder, n_bytes, INT(_ALIGN_BYTES))
+
+
+def _new_aligned(builder: Any, n_bytes: Any, align: Any) -> None:
+    align = builder.zext(align, WORD)
+    head = _taken(builder, builder.add(n_bytes, builder.add(align, WORD(_HEAD_BYTES))))
+    first = builder.add(builder.ptrtoint(head, WORD), WORD(_HEAD_BYTES))
+    missing = builder.urem(builder.sub(align, builder.urem(first, align)), align)
+    _fill_head(builder, head, 0, WORD(0), builder.add(first, missing), n_bytes)
+    builder.ret(head)
+
+
+def _new_apart(builder: Any, n_bytes: Any, before: Any) -> None:
+    head, data = _taken(builder, WORD(_HEAD_BYTES)), _taken(builder, n_bytes)
+    _fill_head(builder, head, 1, builder.ptrtoint(before, WORD), builder.ptrtoint(data, WORD), n_bytes)
+    builder.ret(head)
+
+
+def _data(builder: Any, head: Any) -> Any:
+    return builder.inttoptr(builder.load(_word(builder, head, _DATA)), OBJECT)
+
+
+def _resize(builder: Any, head: Any, n_bytes: Any) -> None:
+    data = _call(builder, "realloc", OBJECT, _data(builder, head), n_bytes)
+    with builder.if_then(cgutils.is_not_null(builder, data)):
+        builder.store(builder.ptrtoint(data, WORD), _word(builder, head, _DATA))
+        builder.store(n_bytes, _word(builder, head, _BYTES))
+    builder.ret(data)
+
+
+def _release(builder: Any, head: Any) -> None:
+    apart = builder.icmp_signed("!=", builder.load(_word(builder, head, _APART)), WORD(0))
+    with builder.if_then(apart, likely=False):
+        before = builder.load(_word(builder, head, _BEFORE))
+        with builder.if_then(builder.icmp_signed("!=", before, WORD(0))):
+            function = ir.FunctionType(VOID, [OBJECT]).as_pointer()
+            builder.call(builder.inttoptr(before, function), [_data(builder, head)])
+        _call(builder, "free", VOID, _data(builder, head))
+    _call(builder, "free", VOID, head)
+    builder.ret_void()

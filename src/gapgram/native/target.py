@@ -1,0 +1,137 @@
+"""How Numba compiles kernels.
+
+A target like Numba's own, but for what happens to a function once it is translated. Numba optimises it and makes it
+machine code, and does both again inside every function that calls it. Here a function stays as it was translated until
+all that a kernel needs is linked into one module, which is optimised once. No function gets a form that Python could
+call either: `compiling` adds one to each kernel that Python calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import Any
+
+from llvmlite import binding as llvm
+from numba import jit
+from numba.core import cgutils, cpu, typing
+from numba.core.codegen import CPUCodeLibrary, JITCPUCodegen
+from numba.core.descriptors import TargetDescriptor
+from numba.core.dispatcher import Dispatcher
+from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
+from numba.core.target_extension import CPU, dispatcher_registry, jit_registry, target_override, target_registry
+
+from gapgram.native import TARGET_NAME
+
+
+class Library(CPUCodeLibrary):  # type: ignore[misc]
+    """The module of a function, and the libraries of the functions that it calls."""
+
+    def finalize(self) -> None:
+        """Leave the module as it is: it will not run by itself."""
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """None of its functions has an address."""
+        return 0
+
+    def whole_module(self, kept: set[str]) -> Any:
+        """The module with all that its functions need, optimised; only the names `kept` can be seen from outside."""
+        module = self._final_module
+        for library in _needed(self):
+            module.link_in(library._get_module_for_linking(), preserve=True)
+        for each in (*module.functions, *module.global_variables):
+            if not each.is_declaration and each.name not in kept:
+                each.linkage = llvm.Linkage.internal
+        self._optimize_final_module()
+        module.verify()
+        return module
+
+
+def _needed(library: Library) -> list[Library]:
+    """The libraries that a library needs, each before those that it needs itself, so that none is thought useless."""
+    seen, order = {library}, []
+
+    def visit(one: Library) -> None:
+        for other in one._linking_libraries:
+            if other not in seen:
+                seen.add(other)
+                visit(other)
+        order.append(one)
+
+    visit(library)
+    return order[-2::-1]
+
+
+class _Codegen(JITCPUCodegen):  # type: ignore[misc]
+    _library_class = Library
+
+    def _add_module(self, module: Any) -> None:
+        pass
+
+
+class _Context(cpu.CPUContext):  # type: ignore[misc]
+    allow_dynamic_globals = False  # constant arrays become part of the code
+
+    def init(self) -> None:
+        super().init()
+        self._internal_codegen = _Codegen(TARGET_NAME)
+
+    def load_additional_registries(self) -> None:
+        rtsys.initialize(cpu_target.target_context)  # other users of Numba in this process share it
+        super().load_additional_registries()
+
+    def add_dynamic_addr(self, builder: Any, intaddr: int, info: str) -> Any:
+        """The address of a function, which nobody asks for: it is called by its name."""
+        return cgutils.get_null_value(cgutils.voidptr_t)
+
+    def create_cpython_wrapper(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def create_cfunc_wrapper(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def get_executable(self, library: Library, fndesc: Any, env: Any) -> Callable[..., Any]:
+        return [].append  # under which Numba finds the function again; each time another one, and never called
+
+
+class _Target(TargetDescriptor):  # type: ignore[misc]
+    options = cpu.CPUTargetOptions
+
+    @cached_property
+    def typing_context(self) -> Any:
+        return typing.Context()
+
+    @cached_property
+    def target_context(self) -> Any:
+        return _Context(self.typing_context, self._target_name)
+
+
+class _Processor(CPU):  # type: ignore[misc]
+    """Whatever Numba knows about processors holds for this one."""
+
+
+target_registry[TARGET_NAME] = _Processor
+TARGET = _Target(TARGET_NAME)
+
+
+class KernelDispatcher(Dispatcher):
+    """What Numba knows of a function for this target."""
+
+    targetdescr = TARGET
+
+    def compile(self, sig: Any) -> Any:
+        """Compile for these types, and for this target whatever is called."""
+        with target_override(TARGET_NAME):
+            return super().compile(sig)
+
+
+dispatcher_registry[_Processor] = KernelDispatcher
+jit_registry[_Processor] = partial(jit, _target=TARGET_NAME)
+
+
+def dispatcher_of(function: Callable[..., Any]) -> KernelDispatcher:
+    """A function as other kernels call it."""
+    made: KernelDispatcher = jit(_target=TARGET_NAME)(function)
+    return made
