@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,12 +23,22 @@ class MissingFunction(ImportError):
     """The machine code needs a function that it may not find where it is loaded."""
 
 
-@global_compiler_lock  # type: ignore[untyped-decorator]
 def machine_code(dispatcher: KernelDispatcher, name: str, kinds: Sequence[Kind]) -> bytes:
     """An object file with a function of this name, for `loading.load`.
 
     Before it is a line with the classes of the tuples that the function returns.
     """
+    collecting = gc.isenabled()
+    gc.disable()  # a tenth of the time would be spent on looking for what may go, and little may
+    try:
+        with global_compiler_lock:
+            return _machine_code(dispatcher, name, kinds)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _machine_code(dispatcher: KernelDispatcher, name: str, kinds: Sequence[Kind]) -> bytes:
     types = tuple(type_of(kind) for kind in kinds)
     dispatcher.compile(types)
     compiled, context = dispatcher.overloads[types], TARGET.target_context
@@ -41,7 +52,8 @@ def machine_code(dispatcher: KernelDispatcher, name: str, kinds: Sequence[Kind])
     library.add_ir_module(module)
     whole = library.whole_module({name, f"{name}.objects"})
     _check_functions(whole)
-    return " ".join(code.classes).encode() + b"\n" + context.codegen()._tm.emit_object(whole)  # type: ignore[no-any-return]
+    object_file: bytes = context.codegen()._tm.emit_object(whole)
+    return " ".join(code.classes).encode() + b"\n" + object_file
 
 
 def _write_function(code: Code, kernel: Any, kinds: Sequence[Kind]) -> None:

@@ -32,6 +32,10 @@ class Library(CPUCodeLibrary):  # type: ignore[misc]
         """Leave the module as it is: it will not run by itself."""
         self._finalized = True
 
+    def _optimize_functions(self, ll_module: Any) -> None:
+        """Leave that to `whole_module`: only say how the machine lays out numbers."""
+        ll_module.data_layout = self._codegen._data_layout
+
     def get_pointer_to_function(self, name: str) -> int:
         """None of its functions has an address."""
         return 0
