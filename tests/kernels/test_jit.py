@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,7 +33,7 @@ class Outer(NamedTuple):
 
 
 @pytest.fixture(autouse=True)
-def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What is compiled here is not found again: its source is not among those that a store depends on."""
     monkeypatch.setattr(store, "_folders", lambda: (tmp_path / "kernels",))
     store.folder_to_write.cache_clear()
@@ -42,7 +43,7 @@ def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_numbers_arrays_and_bytes_come_and_go() -> None:
     @kernel
-    def several(number, real, flag, nothing, data, array):
+    def several(number: Any, real: Any, flag: Any, nothing: Any, data: Any, array: Any) -> Any:
         total = 0
         for i in range(data.size):
             total += data[i]
@@ -58,7 +59,7 @@ def test_numbers_arrays_and_bytes_come_and_go() -> None:
 @pytest.mark.parametrize("letter", "?bBhHiIlLqQfd")
 def test_arrays_of_every_kind_of_number(letter: str) -> None:
     @kernel
-    def turned(array):
+    def turned(array: Any) -> Any:
         out = np.empty_like(array)
         for i in range(array.size):
             out[i] = array[array.size - 1 - i]
@@ -72,7 +73,7 @@ def test_arrays_of_every_kind_of_number(letter: str) -> None:
 
 def test_arrays_with_gaps_are_read_where_they_lie() -> None:
     @kernel
-    def summed(array):
+    def summed(array: Any) -> Any:
         total = 0.0
         for i in range(array.shape[0]):
             for k in range(array.shape[1]):
@@ -87,11 +88,11 @@ def test_arrays_with_gaps_are_read_where_they_lie() -> None:
 
 def test_bundles_are_read_field_by_field() -> None:
     @kernel
-    def of_inner(inner):
+    def of_inner(inner: Any) -> Any:
         return inner.numbers[1] * inner.factor
 
     @kernel
-    def of_outer(outer):
+    def of_outer(outer: Any) -> Any:
         return of_inner(outer.inner) + outer.first + outer.table[1, 0] if outer.flag else -1.0
 
     bundle = Outer(7, Inner(np.array([1, 2, 3], np.int32), 0.5), True, np.array([[1.0], [20.0]]))
@@ -101,7 +102,7 @@ def test_bundles_are_read_field_by_field() -> None:
 
 def test_results_keep_their_memory_and_give_it_back() -> None:
     @kernel
-    def parts(n):
+    def parts(n: Any) -> Any:
         whole = np.arange(n)
         return whole[1:3], whole[::2], whole[:0]
 
@@ -117,7 +118,7 @@ def test_memory_of_results_is_not_lost() -> None:
     resource = pytest.importorskip("resource")
 
     @kernel
-    def large(n):
+    def large(n: Any) -> Any:
         out = np.zeros(n, np.uint8)
         out[::4096] = 1
         return out, out[n // 2 :]
@@ -133,7 +134,7 @@ def test_memory_of_results_is_not_lost() -> None:
 
 def test_an_argument_that_is_returned_is_copied() -> None:
     @kernel
-    def same(array):
+    def same(array: Any) -> Any:
         return array[1:]
 
     array = np.arange(4)
@@ -144,7 +145,7 @@ def test_an_argument_that_is_returned_is_copied() -> None:
 
 def test_a_named_tuple_is_returned_as_one() -> None:
     @kernel
-    def made(n):
+    def made(n: Any) -> Any:
         return Inner(np.arange(n), 2.5), n
 
     inner, n = made(3)
@@ -153,7 +154,7 @@ def test_a_named_tuple_is_returned_as_one() -> None:
 
 def test_derived_classes_of_arrays_are_arrays(tmp_path: Path) -> None:
     @kernel
-    def first(array):
+    def first(array: Any) -> Any:
         return array[0]
 
     mapped = np.memmap(tmp_path / "numbers", np.int64, "w+", shape=3)
@@ -163,7 +164,7 @@ def test_derived_classes_of_arrays_are_arrays(tmp_path: Path) -> None:
 
 def test_a_kernel_is_compiled_once_for_each_combination_of_kinds() -> None:
     @kernel
-    def first(array):
+    def first(array: Any) -> Any:
         return array[0]
 
     before = len(jit.compiled)
@@ -177,7 +178,7 @@ def test_a_kernel_is_compiled_once_for_each_combination_of_kinds() -> None:
 
 def test_an_entry_takes_its_own_kinds_alone() -> None:
     @kernel
-    def added(a, b):
+    def added(a: Any, b: Any) -> Any:
         return a[0] + b
 
     only = entry(added, np.zeros(1), 1)
@@ -199,7 +200,7 @@ def test_an_entry_takes_its_own_kinds_alone() -> None:
 )
 def test_what_kernels_do_not_take(argument: Any, message: str) -> None:
     @kernel
-    def nothing(argument):
+    def nothing(argument: Any) -> Any:
         return 0
 
     with pytest.raises(TypeError) as caught:
@@ -209,22 +210,23 @@ def test_what_kernels_do_not_take(argument: Any, message: str) -> None:
 
 def test_a_kernel_that_fails_says_so() -> None:
     @kernel
-    def divided(a, b):
+    def divided(a: Any, b: Any) -> Any:
         return a / b
 
     @kernel
-    def huge(n):
+    def huge(n: Any) -> Any:
         return np.empty(n, np.uint8)
 
     assert divided(1.0, 2.0) == 0.5
-    for fail in (lambda: divided(1.0, 0.0), lambda: huge(1 << 60)):
+    failing: list[Callable[[], Any]] = [lambda: divided(1.0, 0.0), lambda: huge(1 << 60)]
+    for fail in failing:
         with pytest.raises(RuntimeError, match=r"not enough memory, or a number was divided by zero$"):
             fail()
 
 
 def test_functions_of_mathematics() -> None:
     @kernel
-    def several(x):
+    def several(x: Any) -> Any:
         return math.log10(x), math.exp(x), 10.0**x, math.lgamma(x), math.floor(x), math.sqrt(x), math.frexp(x)
 
     x = 2.7
@@ -235,7 +237,7 @@ def test_functions_of_mathematics() -> None:
 
 def test_lists_and_shapes_inside_a_kernel() -> None:
     @kernel
-    def grown(n):
+    def grown(n: Any) -> Any:
         stack = [0]
         for i in range(n):
             stack.append(i)
@@ -252,12 +254,12 @@ def test_numba_alone_is_asked_where_its_insides_are_others(monkeypatch: pytest.M
         raise AttributeError("module 'numba' has no attribute 'x'")
 
     @kernel
-    def inner(bundle):
+    def inner(bundle: Any) -> Any:
         return bundle.numbers[0] * bundle.factor
 
     @kernel
-    def outer(bundle, n):
-        prefetch(bundle.numbers, 0)
+    def outer(bundle: Any, n: Any) -> Any:
+        prefetch(bundle.numbers, 0)  # type: ignore[no-untyped-call]
         return inner(bundle) + n
 
     monkeypatch.setattr(compiling, "machine_code", other_insides)
@@ -270,7 +272,7 @@ def test_numba_alone_is_asked_where_its_insides_are_others(monkeypatch: pytest.M
 
 def test_one_is_told_when_something_is_compiled() -> None:
     @kernel
-    def first(array):
+    def first(array: Any) -> Any:
         return array[0]
 
     told = []
@@ -282,7 +284,7 @@ def test_one_is_told_when_something_is_compiled() -> None:
 
 def test_numbers_without_a_sign_stay_so() -> None:
     @kernel
-    def halved(number):
+    def halved(number: Any) -> Any:
         return number >> 1, number
 
     assert halved(-2) == (-1, -2)

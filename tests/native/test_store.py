@@ -10,8 +10,10 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import llvmlite
 import numpy as np
 import pytest
+from llvmlite import binding as llvm
 
 import gapgram
 from gapgram.errors import CacheWarning
@@ -39,6 +41,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     _forget()
 
 
+def _folder() -> Path:
+    folder = store.folder_to_write()
+    assert folder is not None
+    return folder
+
+
 def _forget() -> None:
     for each in (store.folder_to_write, store._folders, store._key):
         each.cache_clear()
@@ -48,15 +56,15 @@ def test_what_is_written_is_read(place: Path) -> None:
     assert store.read("a") is None
     store.write("a", b"code")
     assert store.read("a") == b"code" and store.read("b") is None
-    folder = store.folder_to_write()
-    assert folder is not None and folder.parent == place and [path.name for path in folder.iterdir()] == ["a"]
+    folder = _folder()
+    assert folder.parent == place and [path.name for path in folder.iterdir()] == ["a"]
     assert folder.stat().st_mode & 0o777 == place.stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize("damage", ["shorter", "longer", "other", "renamed", "empty"])
 def test_what_is_damaged_is_not_read(place: Path, damage: str) -> None:
     store.write("a", b"code")
-    file = store.folder_to_write() / "a"
+    file = _folder() / "a"
     whole = file.read_bytes()
     if damage == "renamed":
         file.rename(file.with_name("b"))
@@ -68,14 +76,14 @@ def test_what_is_damaged_is_not_read(place: Path, damage: str) -> None:
 
 def test_a_file_that_others_can_write_is_not_read(place: Path) -> None:
     store.write("a", b"code")
-    (store.folder_to_write() / "a").chmod(0o666)
+    (_folder() / "a").chmod(0o666)
     assert store.read("a") is None
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs to give files away")
 def test_a_file_of_another_user_is_not_read(place: Path) -> None:
     store.write("a", b"code")
-    os.chown(store.folder_to_write() / "a", _NOBODY, _NOBODY)
+    os.chown(_folder() / "a", _NOBODY, _NOBODY)
     assert store.read("a") is None
 
 
@@ -103,7 +111,7 @@ def test_a_folder_of_another_user_is_refused(place: Path) -> None:
 
 
 def test_a_full_disk_is_a_warning(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = store.folder_to_write()
+    folder = _folder()
 
     def refuse(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -136,14 +144,15 @@ def test_the_users_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 def test_another_version_is_another_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     keys = [store._key.__wrapped__()]
-    for change in (
-        lambda: monkeypatch.setattr(np, "__version__", "9.9"),
-        lambda: monkeypatch.setattr(store, "_version_of_numba", lambda: b"9.9"),
-        lambda: monkeypatch.setattr(store.llvmlite, "__version__", "9.9"),
-        lambda: monkeypatch.setattr(store.llvm, "get_host_cpu_name", lambda: "another"),
-        lambda: monkeypatch.setenv("NUMBA_OPT", "1"),
+    monkeypatch.setenv("NUMBA_OPT", "1")
+    keys.append(store._key.__wrapped__())
+    for place, name, value in (
+        (np, "__version__", "9.9"),
+        (llvmlite, "__version__", "9.9"),
+        (store, "_version_of_numba", lambda: b"9.9"),
+        (llvm, "get_host_cpu_name", lambda: "another"),
     ):
-        change()
+        monkeypatch.setattr(place, name, value)
         keys.append(store._key.__wrapped__())
     assert len(set(keys)) == len(keys)
 
@@ -155,7 +164,7 @@ def test_what_was_not_used_for_long_goes(place: Path) -> None:
         os.utime(place / name, (time, time))
     place.chmod(0o700)
     store.write("a", b"code")
-    assert {path.name for path in place.iterdir()} == {"kernels-new", "other", store.folder_to_write().name}
+    assert {path.name for path in place.iterdir()} == {"kernels-new", "other", _folder().name}
 
 
 def _obey_permissions() -> None:
