@@ -1,5 +1,6 @@
 """What a learned gate looks at: for each pattern how well its context is known, and the nearest words.
 
+Equations (17), (19) and (20) of docs/mathematics.md.
 Everything is a row of one table of logits, [row, pattern]; the rows of a position's features add up:
 
     pattern p, bucket b                    p * BUCKETS + b
@@ -25,7 +26,10 @@ WORD_BUCKETS = FREQUENT_WORDS + 40
 
 @kernel
 def context_bucket(total, n1, n2, n3):
-    """The bucket of a context: 0 never seen, else by its total (steps of about 1.6) and how varied it is."""
+    """The bucket of a context: 0 never seen, else by its total (steps of about 1.6) and how varied it is.
+
+    Equation (19) of docs/mathematics.md.
+    """
     if total <= 0:
         return 0
     level = min(int(np.log2(total) * 1.5 + 1e-9), _LEVELS - 1)
@@ -45,7 +49,10 @@ def context_buckets(rows):
 
 @kernel
 def word_bucket(word):
-    """The bucket of a word: its own for the most frequent, else by the order of magnitude of its id."""
+    """The bucket of a word: its own for the most frequent, else by the order of magnitude of its id.
+
+    Equation (20) of docs/mathematics.md.
+    """
     if word < FREQUENT_WORDS:
         return np.int64(word)
     return np.int64(FREQUENT_WORDS + math.frexp(float(word))[1])
@@ -67,6 +74,7 @@ def word_row(n_patterns, order, offset, bucket):
 def add_logits(table, features, n_features, logits):
     """Add to the logits of all patterns the rows of one position's features, in their order.
 
+    The sum of equation (17) of docs/mathematics.md.
     table: the gate table, flat. features: each the row of the table times the number of patterns.
     """
     whole = logits.size - logits.size % 4

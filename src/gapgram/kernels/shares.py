@@ -15,6 +15,7 @@ from gapgram.kernels.tables import OF_CLASSES
 def weigh_starts(positions, i, rows, gate, model, shares):
     """Fill `shares[p]` with the weight of each pattern that the prediction at position i starts from, 0 for the others.
 
+    Equations (11), (16) and (17) of docs/mathematics.md.
     rows: [pattern, column]. gate: what `gate_weights` gives for the positions.
     """
     available, column = positions.available[i], positions.column + i
@@ -37,6 +38,7 @@ def weigh_starts(positions, i, rows, gate, model, shares):
 def share(positions, i, rows, gate, model, shares):
     """Fill `shares[p]` with the share of the prediction at position i that each pattern decides.
 
+    Equation (15) of docs/mathematics.md from the top down, with (12) or (13) for the weights of the patterns below.
     The share of pattern p multiplies its discounted counts. Returns the rest, which goes evenly to the vocabulary.
     Arguments are those of `weigh_starts`.
     """
@@ -63,7 +65,7 @@ def share(positions, i, rows, gate, model, shares):
 
 @kernel
 def given_class(model, word):
-    """The probability of a word given its class; 0 where the text had none of it."""
+    """The probability of a word given its class, equation (25); 0 where the text had none of it."""
     return model.given_class[word] if word < model.given_class.size else 0.0
 
 
