@@ -13,12 +13,13 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 import gapgram
-from gapgram import Corpus, Lattice, Model, Vocabulary
+from gapgram import Lattice, Model, Vocabulary
 from gapgram.arrays import Floats, Ids, Singles
 from gapgram.classes import exchange as clustering
 from gapgram.counting.in_memory import count
@@ -27,9 +28,8 @@ from gapgram.estimation.discounts import estimate_discounts
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.weights import uniform
 from gapgram.kernels import exchange as kernels
-from gapgram.queries.language_model import sentence_begins
 from gapgram.reporting.tables import table
-from gapgram.text.corpus import blocks_of_files, encode, read_corpus
+from gapgram.text.corpus import blocks_of_files, encode, read_corpus, sentence_begins
 
 FEATURES, DIMENSIONS, ROUNDS = 2000, 64, 15
 
@@ -134,11 +134,11 @@ class Bench:
         """log10 of the probability of each position by classes alone."""
         corpus, n_classes = self.corpus, int(of_word.max()) + 1
         names = Vocabulary.of([f"c{i}" for i in range(3, n_classes)])
-        stream = Corpus(of_word[corpus.ids], names, corpus.sentences, corpus.words, 0, corpus.digest, corpus.rule)
+        times = np.bincount(of_word, corpus.word_counts).astype(np.int64)
+        stream = replace(corpus, ids=of_word[corpus.ids], vocabulary=names, word_counts=times)
         counts = count(stream, Lattice.chain(5))
         model = Model(ModelParts.of("mkn", counts, estimate_discounts(counts), uniform(counts)))
-        times = np.bincount(corpus.ids, minlength=len(of_word))
-        share = times / np.maximum(1, np.bincount(of_word, times)[of_word])
+        share = corpus.word_counts / np.maximum(1, times[of_word])
         with np.errstate(divide="ignore"):
             scores: Floats = model.score_checked_ids(of_word[self.ids], self.begins) + np.log10(share)[self.ids]
         return scores

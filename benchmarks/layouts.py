@@ -11,8 +11,8 @@ import time
 import numpy as np
 
 import gapgram
-from gapgram.queries.language_model import sentence_begins
 from gapgram.text import corpus as text
+from gapgram.text.corpus import sentence_begins
 
 ROUNDS = 5
 

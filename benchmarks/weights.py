@@ -24,7 +24,7 @@ from gapgram.estimation.discounts import Discounts, estimate_discounts
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.weights import Weights, by_counts, held_out, left_out, uniform
 from gapgram.estimation.weights.learned import Parameters, Problem
-from gapgram.estimation.weights.sample import Sample
+from gapgram.estimation.weights.sample import FittingSample
 from gapgram.kernels.gate import BUCKETS
 from gapgram.reporting.tables import change, table
 from gapgram.text.corpus import Corpus, blocks_of_files, blocks_of_sentences, encode, read_corpus
@@ -50,7 +50,7 @@ def hold_discounts(gradients: Parameters) -> None:
 
 
 def hold_odds(gradients: Parameters) -> None:
-    gradients.lift[:] = 0
+    gradients.shift[:] = 0
 
 
 def hold_words(gradients: Parameters) -> None:
@@ -71,7 +71,7 @@ def hold_gate(gradients: Parameters) -> None:
 
 
 def hold_empty(gradients: Parameters) -> None:
-    gradients.odds[0] = gradients.lift[0] = 0
+    gradients.odds[0] = gradients.shift[0] = 0
 
 
 class Bench:
@@ -94,13 +94,13 @@ class Bench:
         print(table(["", "", "", "", "", ""], self.rows[-1:]).splitlines()[1], flush=True)
 
     def fitted(
-        self, name: str, counts: Counts, hold: Callable[[Parameters], None], sample: Sample | None = None
+        self, name: str, counts: Counts, hold: Callable[[Parameters], None], sample: FittingSample | None = None
     ) -> None:
         began = time.process_time()
         sample = sample or left_out(counts, self.corpus.ids, seed=1)
         problem = PartlyFixed(counts, estimate_discounts(counts), sample)
         problem.hold = hold
-        weights, discounts = problem.solution(problem.fit(), "")
+        weights, discounts = problem.solution(problem.fit())
         self.row(name, counts, weights, discounts, time.process_time() - began)
 
     def held_out_tenth(self) -> None:
@@ -115,7 +115,7 @@ class Bench:
         values = fitting.fit()
         nothing = left_out(self.full, self.corpus.ids, seed=1, limit=1)
         final = Problem(self.full, estimate_discounts(self.full), nothing)
-        weights, discounts = final.solution(values, "")
+        weights, discounts = final.solution(values)
         self.row("fitted on a tenth held out, then all counted", self.full, weights, discounts,
                  time.process_time() - began)  # fmt: skip
 

@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from gapgram.signature import __version__
     from gapgram.text.corpus import Corpus, TextRules, read_corpus
     from gapgram.text.vocabulary import Vocabulary
+    from gapgram.training.spark_options import SparkOptions
     from gapgram.training.train import train
 
 _HOMES = {
@@ -103,15 +104,16 @@ _HOMES = {
     "signature": ("__version__",),
     "text.corpus": ("Corpus", "TextRules", "read_corpus"),
     "text.vocabulary": ("Vocabulary",),
+    "training.spark_options": ("SparkOptions",),
     "training.train": ("train",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "BackoffModel", "Corpus", "Counts", "DiscountWarning", "Explanation", "GapgramError", "Lattice", "LineScore",
-    "Mixture", "Model", "ModelFileError", "Pattern", "Perplexity", "Prediction", "State", "TextError", "TextRules",
-    "UsageError", "Vocabulary", "__version__", "as_dot", "as_svg", "count", "find_classes", "generate", "load",
-    "read_arpa", "read_classes", "read_corpus", "score_lines", "train", "tune", "write_arpa",
+    "Mixture", "Model", "ModelFileError", "Pattern", "Perplexity", "Prediction", "SparkOptions", "State",
+    "TextError", "TextRules", "UsageError", "Vocabulary", "__version__", "as_dot", "as_svg", "count", "find_classes",
+    "generate", "load", "read_arpa", "read_classes", "read_corpus", "score_lines", "train", "tune", "write_arpa",
 ]  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from gapgram.compression.quantise import means_of_runs
 from gapgram.counting.in_memory import count
 from gapgram.counts.assemble import assemble
 from gapgram.counts.compact import choose_codes
-from gapgram.counts.counts import Piece, TextInfo
+from gapgram.counts.counts import Piece
 from gapgram.counts.layouts import in_layout
 from gapgram.errors import UsageError
 from gapgram.kernels import bits, compact_read
@@ -32,6 +32,7 @@ from gapgram.kernels import tables as kernels
 from gapgram.models.arpa import write_arpa
 from gapgram.queries.generate import generate
 from gapgram.reporting.model_info import model_info
+from gapgram.text.corpus import TextFacts
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 KINDS = ["mkn", "glm", "custom", "learned", "counts", "classes", "pruned"]
@@ -84,7 +85,7 @@ def counts_of(lengths: list[int], draw: Callable[[], int], seed: int = 1) -> Cou
     lattice = Lattice.chain(2)
     tables = assemble(lattice.stored, {lattice.stored[0]: [empty], lattice.stored[1]: [pairs]})
     vocabulary = Vocabulary.of([f"w{i}" for i in range(n_words - 3)])
-    return Counts(lattice, vocabulary, TextInfo(1, 1, "", ""), tables)
+    return Counts(lattice, vocabulary, TextFacts(1, 1, "", ""), tables)
 
 
 def same_tables(one: Counts, two: Counts) -> None:

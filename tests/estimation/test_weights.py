@@ -17,7 +17,7 @@ from gapgram.counting.in_memory import count
 from gapgram.errors import DiscountWarning, UsageError
 from gapgram.estimation.discounts import estimate_discounts
 from gapgram.estimation.weights.learned import Problem
-from gapgram.estimation.weights.sample import Sample, held_out, left_out
+from gapgram.estimation.weights.sample import FittingSample, held_out, left_out
 from gapgram.kernels import fitting
 from gapgram.kernels.model_arrays import BUCKET
 from gapgram.lattice import Lattice
@@ -38,12 +38,12 @@ def counted(sentences: list[str], lattice: Lattice) -> tuple[Corpus, Counts]:
 
 
 @pytest.fixture(scope="module")
-def small() -> tuple[Counts, Sample]:
+def small() -> tuple[Counts, FittingSample]:
     corpus, made = counted(TEXT, Lattice.full(3))
     return made, left_out(made, corpus.ids, seed=1)
 
 
-def test_gradient_equals_finite_differences(small: tuple[Counts, Sample]) -> None:
+def test_gradient_equals_finite_differences(small: tuple[Counts, FittingSample]) -> None:
     counts, sample = small
     problem = Problem(counts, estimate_discounts(counts), sample)
     values = problem.zeros()
@@ -118,7 +118,7 @@ def statistics_without(
 
 def test_a_text_of_which_nothing_is_left_to_fit_on_keeps_the_start() -> None:
     """Every word is unknown, and the end of the one sentence would be if it were left out."""
-    model = gapgram.train(sentences=["a b"], order=2, min_count=2)
+    model = gapgram.train(sentences=["a b"], order=2, rules=gapgram.TextRules(min_count=2))
     assert model.parts.weights.report["positions"] == 0
     assert not model.parts.weights.gate_table.any()
     assert model.distribution(["<s>"]).sum() == pytest.approx(1, abs=1e-9)

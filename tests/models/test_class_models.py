@@ -122,7 +122,7 @@ def test_hidden_words_are_unknown() -> None:
 
 def test_auto_is_the_default_where_the_text_is_large_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not gapgram.train(sentences=TEXT, order=3).counts.class_names
-    monkeypatch.setattr(classing, "LEAST", 1000)
+    monkeypatch.setattr(classing, "LEAST_POSITIONS", 1000)
     trained = gapgram.train(sentences=TEXT, order=3)
     assert trained.counts.lattice.name == "full+chain"
     assert 2 < len(trained.counts.class_names) - 3 < 60

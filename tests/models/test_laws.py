@@ -13,7 +13,7 @@ from tests.support.corpora import WORDS, lattices, longest, sentences, texts_and
 from tests.support.references import as_known, reference_of, shaken
 
 import gapgram
-from gapgram import Lattice, Model
+from gapgram import Lattice, Model, TextRules
 from gapgram.kernels import gate as kernels
 from gapgram.reference import gate as reference
 from gapgram.reference.model import ReferenceModel
@@ -60,7 +60,7 @@ def test_every_distribution_sums_to_one(
     order = max(needed, min(order, longest(text)))
     if order > longest(text):
         text = [*text, ["a", "b"]]
-    model = gapgram.train(sentences=text, order=order, min_count=least, threads=1, **ALL[name])
+    model = gapgram.train(sentences=text, order=order, rules=TextRules(min_count=least), threads=1, **ALL[name])
     for context in [[], ["<s>"], text[0], ["<s>", *text[0]], *some_contexts]:
         assert_sums_to_one(model, context)
 
@@ -106,7 +106,7 @@ def test_every_estimator_equals_the_reference(
     order = min(order, longest(text))
     lattice, prune = data.draw(lattices_for(name, order)), prune[:order]
     model = gapgram.train(
-        sentences=text, order=order, lattice=lattice, min_count=least, threads=1, **ESTIMATORS[name]
+        sentences=text, order=order, lattice=lattice, rules=TextRules(min_count=least), threads=1, **ESTIMATORS[name]
     )
     if "learned" in name:
         model = shaken(model, seed=data.draw(st.integers(0, 9)))

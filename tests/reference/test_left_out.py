@@ -13,7 +13,7 @@ import gapgram
 from gapgram import Lattice
 from gapgram.arrays import Ids
 from gapgram.estimation.weights.learned import Problem
-from gapgram.estimation.weights.sample import Sample, held_out, left_out
+from gapgram.estimation.weights.sample import FittingSample, held_out, left_out
 from gapgram.kernels import fitting
 from gapgram.kernels.special_words import START_ID
 from gapgram.reference.gate import Fitted
@@ -48,13 +48,13 @@ def model(request: pytest.FixtureRequest) -> gapgram.Model:
     return made
 
 
-def losses(model: gapgram.Model, sample: Sample) -> tuple[list[float], Fitted]:
+def losses(model: gapgram.Model, sample: FittingSample) -> tuple[list[float], Fitted]:
     """What the kernel says of each position of a sample, with parameters at random, and these."""
     problem = Problem(model.counts, model.parts.discounts.usual, sample)
     values = problem.zeros()
     values.flat[:] = np.random.default_rng(0).normal(0, 0.7, values.flat.size)
     found = [problem.add_gradient(values, problem.zeros(), i, i + 1) for i in range(len(sample))]
-    return found, named(model.counts.patterns, values.table, values.lift, values.discounts)
+    return found, named(model.counts.patterns, values.table, values.shift, values.discounts)
 
 
 def sampled(ids: Ids) -> list[int]:
@@ -77,7 +77,7 @@ def test_left_out_of_a_part_that_classes_were_found_without(of_classes: gapgram.
     """q and x occur nowhere else: they count as unknown, and contexts that hold their classes were never seen."""
     ids = corpus_of(TEXT).ids
     part = ids[: np.flatnonzero(ids == START_ID)[APART]]
-    found, fitted = losses(of_classes, left_out(of_classes.counts, part, seed=SEED, apart=True))
+    found, fitted = losses(of_classes, left_out(of_classes.counts, part, seed=SEED, held_apart=True))
     whole = reference_counts(of_classes, [line.split() for line in TEXT])
     assert found == pytest.approx(list(left_out_losses(whole, fitted, sampled(part), frozenset("qx"))), rel=1e-11)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import Any
 
 from hypothesis import strategies as st
 
-from gapgram import Corpus, Lattice, Pattern
+from gapgram import Corpus, Lattice, Pattern, TextRules
 from gapgram.text.corpus import blocks_of_sentences, read_corpus
 
 WORDS = ("a", "b", "c", "d", "ü", "f")  # few, so that random texts repeat themselves
@@ -40,9 +41,9 @@ def texts_and_lattices(draw: st.DrawFn, max_order: int = 5) -> tuple[list[list[s
     return text, draw(lattices(order))
 
 
-def corpus_of(text: Sequence[str | Sequence[str]], **options: int) -> Corpus:
+def corpus_of(text: Sequence[str | Sequence[str]], **options: Any) -> Corpus:
     """The corpus of sentences held in memory."""
-    return read_corpus(blocks_of_sentences(text), **options)  # type: ignore[arg-type]
+    return read_corpus(blocks_of_sentences(text), TextRules(**options))
 
 
 def toy_text(n: int, *, seed: int = 7, vocabulary: int = 60) -> list[str]:

@@ -52,10 +52,10 @@ def classes_of(model: Model) -> dict[str, str]:
 def fitted_of(model: Model) -> Fitted:
     """The parameters of a learned model, by name."""
     weights = model.parts.weights
-    return named(model.counts.patterns, weights.gate_table, weights.lift, model.parts.discounts.values)
+    return named(model.counts.patterns, weights.gate_table, weights.log_odds_shift, model.parts.discounts.values)
 
 
-def named(patterns: Sequence[Pattern], gate_table: Floats, lift: Floats, discounts: Floats) -> Fitted:
+def named(patterns: Sequence[Pattern], gate_table: Floats, shift: Floats, discounts: Floats) -> Fitted:
     """Parameters as the kernels have them, by name."""
     n, order = len(patterns), 1 + max(pattern.reach for pattern in patterns)
     rows: dict[Feature, int] = {
@@ -70,7 +70,7 @@ def named(patterns: Sequence[Pattern], gate_table: Floats, lift: Floats, discoun
         for bucket in range(WORD_BUCKETS)
     }
     assert len(rows) == len(gate_table), "every row of the table is some feature's"
-    table, shifts = gate_table.tolist(), lift.tolist()
+    table, shifts = gate_table.tolist(), shift.tolist()
     return Fitted(
         discounts={pattern: (d1, d2, d3) for pattern, (d1, d2, d3) in zip(patterns, discounts.tolist(), strict=True)},
         shifts={ContextKnown(pattern, b): shifts[p][b] for p, pattern in enumerate(patterns) for b in range(BUCKETS)},
@@ -84,7 +84,7 @@ def shaken(model: Model, seed: int) -> Model:
     weights = replace(
         parts.weights,
         gate_table=random.normal(0, 1, parts.weights.gate_table.shape),
-        lift=random.normal(0, 1, parts.weights.lift.shape),
+        log_odds_shift=random.normal(0, 1, parts.weights.log_odds_shift.shape),
     )
     limits = np.array([1.0, 2.0, 3.0])
     discounts = replace(parts.discounts, values=limits * random.uniform(0.05, 0.95, parts.discounts.values.shape))

@@ -189,7 +189,7 @@ import re, sys, gapgram
 from pathlib import Path
 from gapgram.system import memory
 from gapgram.system import mapped_pages as pages
-memory.PROGRAM, pages.LEAST = 0, 2 << 20
+memory.PROGRAM_BYTES, pages.LEAST = 0, 2 << 20
 
 def status(name):
     return int(re.search(name + r":\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) / 1000

@@ -46,14 +46,14 @@ def test_min_count_makes_rare_words_unknown() -> None:
     corpus = corpus_of(["b a", "b c", "c a b B"], min_count=2)
     assert list(corpus.vocabulary)[3:] == ["b", "a", "c"]
     assert corpus.ids.tolist()[-2:] == [UNK, END]
-    assert corpus.words == 8
-    assert "min_count=2" in corpus.rule
+    assert corpus.facts.words == 8
+    assert "min_count=2" in corpus.facts.rule
 
 
 def test_vocab_limit_keeps_the_most_frequent_ties_by_bytes() -> None:
     corpus = corpus_of(["b a", "b c", "c a b B"], vocab_limit=2)
     assert list(corpus.vocabulary)[3:] == ["b", "a"]
-    assert "limit=2" in corpus.rule
+    assert "limit=2" in corpus.facts.rule
 
 
 def test_min_count_may_leave_no_word_at_all() -> None:
@@ -68,11 +68,13 @@ def test_the_vocabulary_is_what_sorting_in_python_gives(
 ) -> None:
     counts = Counter(word for sentence in text for word in sentence)
     by_count = sorted((w for w in counts if counts[w] >= least), key=lambda w: (-counts[w], w.encode()))
-    corpus = corpus_of(text, min_count=least, vocab_limit=limit)  # type: ignore[arg-type]
+    corpus = corpus_of(text, min_count=least, vocab_limit=limit)
     kept = by_count[:limit]
     assert list(corpus.vocabulary)[3:] == kept
     assert lines_of(corpus) == [[w if w in kept else "<unk>" for w in sentence] for sentence in text]
-    assert (corpus.sentences, corpus.words) == (len(text), sum(map(len, text)))
+    assert (corpus.facts.sentences, corpus.facts.words) == (len(text), sum(map(len, text)))
+    assert corpus.word_counts.tolist() == np.bincount(corpus.ids, minlength=len(corpus.vocabulary)).tolist()
+    assert corpus.longest_sentence == max(map(len, text))
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters=" \t\n\v\f\r<"), min_size=1), unique=True))
@@ -115,7 +117,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path: Path) -> None:
 def test_a_last_line_without_newline_counts(tmp_path: Path) -> None:
     whole, cut = read(tmp_path / "t", b"a b\nc d\n"), read(tmp_path / "u", b"a b\nc d")
     assert lines_of(whole) == lines_of(cut)
-    assert whole.digest == cut.digest
+    assert whole.facts.digest == cut.facts.digest
 
 
 def test_nul_bytes_are_letters_like_others(tmp_path: Path) -> None:
@@ -124,14 +126,14 @@ def test_nul_bytes_are_letters_like_others(tmp_path: Path) -> None:
 
 def test_empty_lines_are_skipped_and_counted(tmp_path: Path) -> None:
     corpus = read(tmp_path / "t", b"\n a b\n\n \t \r\nc\n\n")
-    assert (lines_of(corpus), corpus.empty_lines, corpus.sentences) == ([["a", "b"], ["c"]], 4, 2)
+    assert (lines_of(corpus), corpus.empty_lines, corpus.facts.sentences) == ([["a", "b"], ["c"]], 4, 2)
 
 
 def test_a_line_of_megabytes(tmp_path: Path) -> None:
     words = [f"word{i % 99991}" for i in range(500_000)]
     corpus = read(tmp_path / "t", f"first\n{' '.join(words)}\nlast".encode())
     assert (tmp_path / "t").stat().st_size > 4.5e6
-    assert corpus.sentences == 3
+    assert corpus.facts.sentences == 3
     assert lines_of(corpus) == [["first"], words, ["last"]]
 
 
@@ -150,17 +152,17 @@ def test_lines_that_span_blocks(tmp_path: Path, block_bytes: int) -> None:
     expected = read(tmp_path / "t", text)
     corpus = read(tmp_path / "t", text, block_bytes=block_bytes)
     assert lines_of(corpus) == lines_of(expected) == [["ä", "bc", "d"], ["efg", "hié"], ["j"], ["kl"]]
-    assert (corpus.digest, corpus.empty_lines) == (expected.digest, 2)
+    assert (corpus.facts.digest, corpus.empty_lines) == (expected.facts.digest, 2)
 
 
 @given(sentences(), st.randoms(use_true_random=False))
 def test_the_digest_is_that_of_the_lines_in_any_order(text: list[list[str]], chance: object) -> None:
     shuffled = list(text)
     chance.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert corpus_of(text).digest == corpus_of(shuffled).digest
-    assert corpus_of(text).digest != corpus_of([*text, ["a"]]).digest
+    assert corpus_of(text).facts.digest == corpus_of(shuffled).facts.digest
+    assert corpus_of(text).facts.digest != corpus_of([*text, ["a"]]).facts.digest
     joined = [[w for s in text for w in s]]
-    assert len(text) == 1 or corpus_of(text).digest != corpus_of(joined).digest
+    assert len(text) == 1 or corpus_of(text).facts.digest != corpus_of(joined).facts.digest
 
 
 @given(sentences())

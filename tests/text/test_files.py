@@ -9,6 +9,7 @@ import lzma
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
@@ -27,11 +28,11 @@ COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-def read(*paths: Path | str, block_bytes: int = BLOCK_BYTES, **rules: str) -> Corpus:
+def read(*paths: Path | str, block_bytes: int = BLOCK_BYTES, **rules: Any) -> Corpus:
     return read_corpus(blocks_of_files(list(paths), block_bytes=block_bytes), rules=TextRules(**rules))
 
 
-def message(path: Path, data: bytes, *, block_bytes: int = BLOCK_BYTES, **rules: str) -> str:
+def message(path: Path, data: bytes, *, block_bytes: int = BLOCK_BYTES, **rules: Any) -> str:
     """What is said about a file with these bytes."""
     path.write_bytes(data)
     with pytest.raises(GapgramError) as error:
@@ -48,7 +49,7 @@ def path(tmp_path: Path) -> Path:
 def test_compression_is_told_by_the_first_bytes(path: Path, kind: str) -> None:
     path.write_bytes(COMPRESSORS[kind](TEXT))
     corpus = read(path)
-    assert (corpus.sentences, corpus.words) == (3000, 21_000)
+    assert (corpus.facts.sentences, corpus.facts.words) == (3000, 21_000)
     assert corpus.vocabulary.id("mät") > 0
 
 
@@ -56,7 +57,7 @@ def test_compression_is_told_by_the_first_bytes(path: Path, kind: str) -> None:
 def test_compressed_pieces_one_after_the_other(path: Path, kind: str) -> None:
     # As `cat a.gz b.gz` makes them.
     path.write_bytes(COMPRESSORS[kind](TEXT) + COMPRESSORS[kind](b"one more line\n"))
-    assert read(path).sentences == 3001
+    assert read(path).facts.sentences == 3001
 
 
 @pytest.mark.parametrize("kind", ["gzip", "bzip2", "xz", "zstd"])
@@ -77,13 +78,13 @@ def test_several_files_are_one_text(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"a b\nc")
     (tmp_path / "b").write_bytes(gzip.compress(b"\xef\xbb\xbfa b\n"))
     corpus = read(tmp_path / "a", tmp_path / "b")
-    assert (corpus.sentences, list(corpus.vocabulary)[3:]) == (3, ["a", "b", "c"])
+    assert (corpus.facts.sentences, list(corpus.vocabulary)[3:]) == (3, ["a", "b", "c"])
 
 
 @pytest.mark.parametrize("data", [TEXT, gzip.compress(TEXT)])
 def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-    assert read("-").sentences == 3000
+    assert read("-").facts.sentences == 3000
 
 
 def test_errors_name_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,13 +149,13 @@ def test_special_words_can_be_skipped(path: Path) -> None:
     path.write_bytes(b"<s> a <unk> b </s>\n<s> </s>\nc\n")
     corpus = read(path, special="skip")
     assert corpus.ids.tolist() == [1, 3, 4, 2, 1, 5, 2]
-    assert (corpus.words, corpus.empty_lines) == (3, 1)
+    assert (corpus.facts.words, corpus.empty_lines) == (3, 1)
 
 
 def test_unk_can_stand_for_unknown_words(path: Path) -> None:
     path.write_bytes(b"a <unk> b\n")
     corpus = read(path, special="unk")
-    assert (corpus.ids.tolist(), corpus.words) == ([1, 3, 0, 4, 2], 3)
+    assert (corpus.ids.tolist(), corpus.facts.words) == ([1, 3, 0, 4, 2], 3)
     assert message(path, b"a <unk>\nb </s>\n", special="unk") == (
         "FILE:2: the word </s> is the model's own: leave such words out (--special skip)"
     )
@@ -162,7 +163,7 @@ def test_unk_can_stand_for_unknown_words(path: Path) -> None:
 
 def test_words_that_only_look_special_are_ordinary(path: Path) -> None:
     path.write_bytes(b"<S> <unk>x <s>. </s\n")
-    assert read(path).words == 4
+    assert read(path).facts.words == 4
 
 
 def test_invalid_bytes_can_be_replaced(path: Path) -> None:
@@ -180,6 +181,6 @@ def test_a_special_word_is_found_after_replaced_bytes(path: Path) -> None:
     ({"special": "ignore"}, "special words: 'ignore'; expected error, skip or unk"),
     ({"invalid": "skip"}, "invalid UTF-8: 'skip'; expected error or replace"),
 ])  # fmt: skip
-def test_rules_that_do_not_exist(rules: dict[str, str], expected: str) -> None:
+def test_rules_that_do_not_exist(rules: dict[str, Any], expected: str) -> None:
     with pytest.raises(GapgramError, match=expected):
         TextRules(**rules)

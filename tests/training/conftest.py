@@ -13,7 +13,7 @@ import gapgram
 @pytest.fixture(autouse=True)
 def _nothing_else_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the tests' own process holds would change how texts are cut."""
-    monkeypatch.setattr("gapgram.training.limits.resident", lambda: 0)
+    monkeypatch.setattr("gapgram.system.memory.resident", lambda: 0)
 
 
 @pytest.fixture

@@ -17,26 +17,25 @@ from tests.support.corpora import corpus_of, texts_and_lattices, toy_text
 from tests.support.limited import LINES, SMALL, interrupt_at, names, train
 
 import gapgram
-from gapgram import GapgramError, Lattice
-from gapgram.counting.band import Band
+from gapgram import GapgramError, Lattice, TextRules
+from gapgram.counting.band import Band, window_bytes
 from gapgram.counting.in_memory import count
 from gapgram.counting.on_disk import count as spilled
-from gapgram.counting.on_disk.count import SpilledCount, cut_words, window_bytes
+from gapgram.counting.on_disk.count import SpilledCount, cut_words
 from gapgram.counting.on_disk.piece_files import PieceFile
-from gapgram.counting.on_disk.stored_text import StoredText, read_text
+from gapgram.counting.on_disk.stored_text import StoredText, store_text
 from gapgram.counts.streaming import table_streams
-from gapgram.estimation.weights.sample import chosen
 from gapgram.system.work_folder import WorkFolder
 from gapgram.text.corpus import Reader, blocks_of_sentences
+from gapgram.text.sentences import sample_sentences
 from gapgram.training.limits import guessed_positions
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 
 def store(text: list[Any], folder: Path) -> tuple[StoredText, WorkFolder]:
     work = WorkFolder.begin(folder, {})
-    stored = read_text(blocks_of_sentences(text), Reader(), most=0, folder=lambda: work)
-    assert isinstance(stored, StoredText)
-    return stored, work
+    reader = Reader()
+    return store_text([], reader.read(blocks_of_sentences(text)), reader, work), work
 
 
 def streamed(text: list[Any], lattice: Lattice, folder: Path, memory: int) -> dict[str, np.ndarray[Any, Any]]:
@@ -62,8 +61,8 @@ def test_the_same_file_whatever_the_memory(text: Path, whole: bytes, memory: int
         {"model": "mkn", "order": 5},
         {"weights": "counts", "order": 2},
         {"weights": "uniform", "order": 8, "memory": 300_000},
-        {"lattice": "11,1001,1011", "min_count": 3},
-        {"vocab_limit": 20, "seed": 5, "memory": 100_000},
+        {"lattice": "11,1001,1011", "rules": TextRules(min_count=3)},
+        {"rules": TextRules(vocab_limit=20), "seed": 5, "memory": 100_000},
         {"classes": 7, "order": 3, "memory": 150_000},
     ],
     ids=str,
@@ -140,11 +139,12 @@ def test_words_are_cut_into_runs() -> None:
 def test_sentences_are_chosen_alike_from_one_array_and_from_parts() -> None:
     ids = corpus_of(LINES).ids
     ends = np.flatnonzero(ids == 2) + 1
-    whole = chosen([ids], seed=3, limit=200)
+    whole = sample_sentences([ids], seed=3, limit=200)
     for size in (1, 7, 100):
-        assert np.array_equal(whole, chosen(np.split(ids, ends[size:-1:size]), seed=3, limit=200))
+        assert np.array_equal(whole, sample_sentences(np.split(ids, ends[size:-1:size]), seed=3, limit=200))
     halves = np.split(ids, [ends[100]])
-    assert np.array_equal(whole, chosen([chosen([half], seed=3, limit=200) for half in halves], seed=3, limit=200))
+    of_halves = [sample_sentences([half], seed=3, limit=200) for half in halves]
+    assert np.array_equal(whole, sample_sentences(of_halves, seed=3, limit=200))
 
 
 # Errors

@@ -15,12 +15,12 @@ from tests.support.limited import LINES, SMALL, interrupt_at, names, train
 from tests.support.running import HANGING_SECONDS
 
 import gapgram
-from gapgram import GapgramError
+from gapgram import GapgramError, TextRules
 from gapgram.counting.on_disk.count import SpilledCount
 from gapgram.counting.on_disk.piece_files import PieceFile
 from gapgram.system.work_folder import WorkFolder
 from gapgram.text.corpus import Reader
-from gapgram.training.limits import Limits
+from gapgram.training.limits import TrainingLimits
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 
@@ -118,14 +118,27 @@ def test_resume_without_anything_to_go_on_with(text: Path, whole: bytes) -> None
     assert train(text, resume=True) == whole
 
 
-@pytest.mark.parametrize(("option", "value"), [("order", 3), ("seed", 2), ("min_count", 2), ("vocab_limit", 9)])
-def test_another_option_is_not_resumed(text: Path, monkeypatch: pytest.MonkeyPatch, option: str, value: Any) -> None:
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [
+        ("order", {"order": 3}),
+        ("seed", {"seed": 2}),
+        ("min_count", {"rules": TextRules(min_count=2)}),
+        ("vocab_limit", {"rules": TextRules(vocab_limit=9)}),
+        ("layout", {"layout": "compact"}),
+        ("prune", {"prune": "0,0,1"}),
+        ("size", {"size": "9M"}),
+    ],
+)
+def test_another_option_is_not_resumed(
+    text: Path, monkeypatch: pytest.MonkeyPatch, name: str, option: dict[str, Any]
+) -> None:
     with monkeypatch.context() as patch:
         interrupt_at(patch, "windows", "after")
         with pytest.raises(KeyboardInterrupt):
             train(text)
-    with pytest.raises(GapgramError, match=rf"the interrupted run had another {option} \(.*, now .*without --resume"):
-        train(text, **{option: value}, resume=True)
+    with pytest.raises(GapgramError, match=rf"the interrupted run had another {name} \(.*, now .*without --resume"):
+        train(text, **option, resume=True)
 
 
 def test_another_text_is_not_resumed(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +189,7 @@ def test_the_command_says_what_is_kept(
 
 
 def test_two_runs_to_one_output(text: Path) -> None:
-    limits = Limits.of(SMALL, 1, text.parent / "model", None)
+    limits = TrainingLimits.of(SMALL, 1, text.parent / "model", None)
     running = WorkFolder.begin(limits.work_folder, {})
     for resume in (False, True):
         with pytest.raises(GapgramError, match="in use by another run"):

@@ -25,7 +25,7 @@ from gapgram.errors import UsageError
 from gapgram.kernels import exchange as kernels
 from gapgram.kernels.special_words import SPECIAL
 from gapgram.system.parallel import checked_threads
-from gapgram.system.progress import Progress
+from gapgram.system.progress import progress_bar
 
 NOTHING = np.empty(0, np.int32)
 DISTANCES = (1, 2)
@@ -93,13 +93,13 @@ class Exchange:
         return float(kernels.objective(self.cells, self.sums, self.tables, self.priors))
 
     def sweep(
-        self, words: Ids, pool: ThreadPoolExecutor, threads: int, tell: Callable[[int], None] = lambda n: None
+        self, words: Ids, pool: ThreadPoolExecutor, threads: int, advance: Callable[[int], object] = lambda n: None
     ) -> float:
         """Let each of some words move to where it fits best; returns by how much the objective rose."""
         rise = 0.0
         for begin, end in pairwise(_cuts(self._sizes[words], BATCH)):
             rise += self._batch(words[begin:end], pool, threads)
-            tell(end - begin)
+            advance(end - begin)
         return rise
 
     def _batch(self, words: Ids, pool: ThreadPoolExecutor, threads: int) -> float:
@@ -174,8 +174,8 @@ def _sweep(exchange: Exchange, k: int, sweeps: int, threads: int, progress: bool
     words = np.arange(len(SPECIAL), len(exchange.class_of), dtype=np.int32)
     pool = ThreadPoolExecutor(threads)
     try:
-        with Progress("finding classes", total=len(words) * sweeps - k, unit="word", progress=progress) as bar:
+        with progress_bar("finding classes", total=len(words) * sweeps - k, unit="word", progress=progress) as advance:
             for i in range(sweeps):
-                exchange.sweep(words[k:] if i == 0 else words, pool, threads, bar.advance)
+                exchange.sweep(words[k:] if i == 0 else words, pool, threads, advance)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

@@ -38,8 +38,6 @@ def command(
     import time
 
     announce_compilation(quiet)
-    import numpy as np
-
     from gapgram.classes.classes import write_classes
     from gapgram.classes.exchange import find_classes
     from gapgram.system.atomic_file import check_place
@@ -48,21 +46,20 @@ def command(
     began = time.perf_counter()
     check_place(output, texts)
     blocks = blocks_of_files(list(texts), progress=not quiet)
-    rules = TextRules(special=special, invalid=invalid)
-    corpus = read_corpus(blocks, min_count=min_count, vocab_limit=vocab_limit, rules=rules)
+    rules = TextRules(special=special, invalid=invalid, min_count=min_count, vocab_limit=vocab_limit)
+    corpus = read_corpus(blocks, rules)
     classes = find_classes(corpus.ids, len(corpus.vocabulary), k, threads=threads, progress=not quiet)
-    counts = np.bincount(corpus.ids, minlength=len(corpus.vocabulary))
-    write_classes(output, classes, corpus.vocabulary, counts)
+    write_classes(output, classes, corpus.vocabulary, corpus.word_counts)
     seconds = time.perf_counter() - began
     if as_json:
         print_json({
-            "classes": classes.k, "vocabulary": len(corpus.vocabulary), "words": corpus.words,
-            "sentences": corpus.sentences, "largest": int(classes.sizes.max()), "corpus": corpus.digest,
-            "rule": corpus.rule, "seconds": round(seconds, 3),
+            "classes": classes.k, "vocabulary": len(corpus.vocabulary), "words": corpus.facts.words,
+            "sentences": corpus.facts.sentences, "largest": int(classes.sizes.max()), "corpus": corpus.facts.digest,
+            "rule": corpus.facts.rule, "seconds": round(seconds, 3),
         })  # fmt: skip
         return
     talk(
-        f"{classes.k:,} classes of {len(corpus.vocabulary):,} words, found in {corpus.words:,} words of text "
+        f"{classes.k:,} classes of {len(corpus.vocabulary):,} words, found in {corpus.facts.words:,} words of text "
         f"in {seconds:.1f} s",
         quiet,
     )

@@ -32,9 +32,7 @@ from gapgram.cli.options import (
     "--lattice", metavar="PATTERNS", help="chain, full, or patterns such as 1,11,101.  [default: the model's own]"
 )
 @click.option(
-    "--weights",
-    type=click.Choice(["learned", "counts", "uniform"]),
-    help="How a glm weighs its patterns.  [default: learned]",
+    "--weights", metavar="NAME", help="How a glm weighs its patterns: learned, counts or uniform.  [default: learned]"
 )
 @click.option(
     "--classes",
@@ -89,8 +87,9 @@ from gapgram.cli.options import (
 @json_option
 @quiet_option
 def command(
-    texts: tuple[str, ...], output: str, held_out_texts: tuple[str, ...], special: str, invalid: str,
-    spark_conf: tuple[str, ...], as_json: bool, quiet: bool, **options: Any,
+    texts: tuple[str, ...], held_out_texts: tuple[str, ...], special: str, invalid: str, min_count: int,
+    vocab_limit: int | None, engine: str, master: str | None, spark_conf: tuple[str, ...], shards: str | None,
+    as_json: bool, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Train a model on text, one sentence a line.
 
@@ -98,25 +97,29 @@ def command(
     """
     import time
 
+    settings = _settings(spark_conf)
     announce_compilation(quiet)
-    from gapgram import TextRules, train
-    from gapgram.reporting.model_info import model_info
+    from gapgram.errors import UsageError
+    from gapgram.reporting.model_info import train_summary
+    from gapgram.text.corpus import TextRules
+    from gapgram.training.spark_options import SparkOptions
+    from gapgram.training.train import train
 
     began = time.perf_counter()
-    rules = TextRules(special=special, invalid=invalid)
+    if engine == "local" and (master is not None or settings or shards is not None):
+        raise UsageError("a Spark master, settings and shards are for the engine spark (--engine spark)")
+    rules = TextRules(special=special, invalid=invalid, min_count=min_count, vocab_limit=vocab_limit)
+    spark = SparkOptions(master=master, settings=settings, shards=shards) if engine == "spark" else None
     held_out = list(held_out_texts) or None
-    model = train(
-        list(texts), output=output, held_out_texts=held_out, rules=rules, progress=not quiet,
-        spark_conf=_settings(spark_conf), **options,
-    )  # fmt: skip
-    info = model_info(model)
+    model = train(list(texts), held_out_texts=held_out, rules=rules, spark=spark, progress=not quiet, **options)
+    summary = {**train_summary(model), "seconds": round(time.perf_counter() - began, 3)}
     if as_json:
-        print_json({**info, "seconds": round(time.perf_counter() - began, 3)})
+        print_json(summary)
         return
     talk(
-        f"{info['words']:,} words in {info['sentences']:,} sentences, {info['vocabulary']:,} in the vocabulary; "
-        f"{info['grams']:,} grams of {len(info['patterns'])} patterns; {info['bytes']:,} bytes "
-        f"in {time.perf_counter() - began:.1f} s",
+        f"{summary['words']:,} words in {summary['sentences']:,} sentences, {summary['vocabulary']:,} in the "
+        f"vocabulary; {summary['grams']:,} grams of {summary['patterns']} patterns; {summary['bytes']:,} bytes "
+        f"in {summary['seconds']:.1f} s",
         quiet,
     )
 

@@ -8,7 +8,6 @@ or machines. The result does not depend on how the bands were cut.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +18,7 @@ from gapgram.kernels import sorting
 
 @dataclass(frozen=True)
 class Bands:
-    """A text sorted by word, and words that cut it into bands of about as many positions each."""
+    """A text sorted by word; band b, of about as many positions as others, has the words cuts[b] … cuts[b+1] - 1."""
 
     ids: Ids
     positions: Ids
@@ -34,15 +33,8 @@ class Bands:
         inner = np.unique(np.searchsorted(starts[1:-1], goals) + 1).tolist() if n_words > 1 else []
         return cls(ids, positions, starts, (0, *inner, n_words))
 
-    def __len__(self) -> int:
-        return len(self.cuts) - 1
-
-    def __iter__(self) -> Iterator[tuple[int, int]]:
-        """The first word of each band, and the first word after it."""
-        return iter(list(zip(self.cuts, self.cuts[1:], strict=False)))
-
-    def windows(self, band: tuple[int, int], order: int) -> Ids:
-        """The windows of a band, sorted by word, then by place: [window, order + 1]."""
-        begin, end = self.starts[band[0]], self.starts[band[1]]
+    def windows(self, first_word: int, last_word: int, order: int) -> Ids:
+        """The windows of a band from one word up to another, sorted by word, then by position: [window, order + 1]."""
+        begin, end = self.starts[first_word], self.starts[last_word]
         windows: Ids = sorting.windows_at(self.ids, self.positions[begin:end], order)
         return windows

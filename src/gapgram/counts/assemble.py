@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,12 +15,15 @@ from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, FAST_WIDTH, ROW_BITS,
 from gapgram.pattern import Pattern
 from gapgram.system.parallel import parallel_map
 
+if TYPE_CHECKING:
+    from gapgram.counts.streaming import StoredPiece
+
 NO_CLASSES, NO_COUNTS = np.empty(0, np.int32), np.empty(0, np.int64)
 
 
 def assemble(
     patterns: tuple[Pattern, ...],
-    pieces: dict[Pattern, list[Piece]],
+    pieces: dict[Pattern, list[StoredPiece]],
     class_of: Ids = NO_CLASSES,
     word_counts: Integers = NO_COUNTS,
     *,

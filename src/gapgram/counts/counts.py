@@ -37,19 +37,10 @@ from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 from gapgram.system import array_file as container
 from gapgram.system.mapped_pages import Pages
+from gapgram.text.corpus import TextFacts
 from gapgram.text.vocabulary import Vocabulary
 
 _CHUNK = 1 << 22  # grams read at a time
-
-
-@dataclass(frozen=True)
-class TextInfo:
-    """What the counts were made from."""
-
-    sentences: int
-    words: int
-    digest: str
-    rule: str
 
 
 @dataclass(frozen=True)
@@ -75,7 +66,7 @@ class Counts:
 
     lattice: Lattice
     vocabulary: Vocabulary
-    text: TextInfo
+    text: TextFacts
     tables: Tables
     class_names: tuple[str, ...] = ()
     quantised: int = 0  # bits: a pattern has at most 2**bits different counts; 0 where they are exact
@@ -136,7 +127,13 @@ class Counts:
         """How many different grams the pattern has."""
         if pattern.mask:
             return int(self.tables.places[self.index(pattern), N_GRAMS])
-        return int(np.count_nonzero(self.gram_counts(pattern)))
+        # Its grams include words that are never met; its one context tells how many occur once, twice and more often.
+        return int(self.rows(pattern)[:, 1:4].sum())
+
+    @property
+    def n_grams(self) -> int:
+        """How many different grams all patterns have."""
+        return sum(self.size(pattern) for pattern in self.patterns)
 
     def counts_of_counts(self, pattern: Pattern, upto: int = 4) -> tuple[int, ...]:
         """How many grams have count 1 … `upto`."""
@@ -222,8 +219,8 @@ class Counts:
         lattice = Lattice.parse(metadata["lattice"], metadata["order"])
         tables = Tables(**{name: arrays[name] for name in Tables._fields if name in arrays})
         names, quantised = tuple(metadata.get("classes", ())), metadata.get("quantised", 0)
-        info = TextInfo(**metadata["text"])
-        return cls(lattice, vocabulary, info, tables, names, quantised, pages, metadata["pruned"])
+        facts = TextFacts(**metadata["text"])
+        return cls(lattice, vocabulary, facts, tables, names, quantised, pages, metadata["pruned"])
 
 
 def class_text(name: str) -> str:

@@ -34,7 +34,7 @@ class ModelParts:
     @classmethod
     def of(cls, name: str, counts: Counts, discounts: Discounts, weights: Weights) -> ModelParts:
         """Derive what queries need from counts, discounts and weights."""
-        form, (members, member_base) = weights.form, members_of(counts.tables)
+        graph, (members, member_base) = weights.graph, members_of(counts.tables)
         arrays = ModelArrays(
             tables=counts.tables,
             discounts=discount_table(discounts),
@@ -42,14 +42,14 @@ class ModelParts:
             given_class=given_class(counts.tables),
             members=members,
             member_base=member_base,
-            edge_base=form.edge_base,
-            edge_to=form.edge_to,
-            edge_weight=form.edge_weight,
-            start_base=form.start_base,
-            starts=form.starts,
+            edge_base=graph.edge_base,
+            edge_to=graph.edge_to,
+            edge_weight=graph.edge_weight,
+            start_base=graph.start_base,
+            starts=graph.starts,
             gate_table=weights.gate_table,
         )
-        for array in (*arrays[1:], weights.lift):
+        for array in (*arrays[1:], weights.log_odds_shift):
             array.flags.writeable = False
         return cls(name, counts, discounts, weights, arrays)
 
@@ -61,7 +61,7 @@ class ModelParts:
         """All arrays by name, as they go into a file."""
         derived = self.arrays._asdict()
         del derived["tables"]
-        return {**self.counts.sections(), **derived, "lift": self.weights.lift}
+        return {**self.counts.sections(), **derived, "lift": self.weights.log_odds_shift}
 
     @cached_property
     def metadata(self) -> dict[str, Any]:

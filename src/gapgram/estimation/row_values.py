@@ -17,7 +17,7 @@ def row_values(counts: Counts, discounts: Discounts, weights: Weights) -> Floats
     """[row, 4]: scale, backoff, weight and bucket of a context with the statistics of the row.
 
     The discounted counts of a context sum to total - taken, taken = D1 N1 + D2 N2 + D3+ N3+ + missing. The usual
-    backoff probability is g = taken / total; a lift c makes its odds e^c times as large. The scale gives
+    backoff probability is g = taken / total; a log-odds shift c makes its odds e^c times as large. The scale gives
     the discounted counts what the backoff leaves; where discounts take everything, g is 1.
     """
     tables = counts.tables
@@ -30,7 +30,7 @@ def row_values(counts: Counts, discounts: Discounts, weights: Weights) -> Floats
         total = np.maximum(rows[:, 0], 1)
         taken = np.minimum(rows[:, 1:4] @ discounts.values[p] + rows[:, 4], total)
         left = np.maximum(total - taken, 0.0)
-        odds = np.exp(weights.lift[p, buckets[first:last]]) if weights.lift.size else 1.0
+        odds = np.exp(weights.log_odds_shift[p, buckets[first:last]]) if weights.log_odds_shift.size else 1.0
         values[first:last, SCALE] = 1 / (left + odds * taken)
         values[first:last, BACKOFF] = odds * taken / (left + odds * taken)
         values[first:last, BACKOFF][rows[:, 0] == 0] = 1.0

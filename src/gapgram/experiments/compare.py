@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from gapgram.errors import DiscountWarning, TextError, UsageError
+from gapgram.estimation.weights.estimators import GLM_WEIGHTS
 from gapgram.queries.perplexity import Perplexity
 from gapgram.reporting.tables import change, table
 from gapgram.text.corpus import TextRules
 from gapgram.text.files import Block
-from gapgram.training.choose_classes import LEAST
-from gapgram.training.train import WEIGHTS, train
+from gapgram.training.choose_classes import LEAST_POSITIONS
+from gapgram.training.train import train
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,8 @@ def split_lines(blocks: Iterable[Block], train_share: float, seed: int) -> tuple
 
 def usual_models(training: Sequence[str]) -> list[tuple[str, str | None]]:
     """All estimators; the one with classes where the text is large enough for them."""
-    models: list[tuple[str, str | None]] = [("mkn", None), *[("glm", weights) for weights in WEIGHTS]]
-    enough = sum(len(line.split()) for line in training) >= LEAST
+    models: list[tuple[str, str | None]] = [("mkn", None), *[("glm", weights) for weights in GLM_WEIGHTS]]
+    enough = sum(len(line.split()) for line in training) >= LEAST_POSITIONS
     return [*models, ("glm", "learned+classes")] if enough else models
 
 

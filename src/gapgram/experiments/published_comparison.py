@@ -67,7 +67,7 @@ def compare_published(
     drawn = random.Random(SEED).sample(range(len(sequences.words)), min(CONTEXTS, len(sequences.words)))
     contexts = [tuple(sequences.words[i]) for i in drawn]
     corpus = read_corpus(blocks_of_sentences(lines))
-    texts = f"corpus:{corpus.digest}|test:{sequences.digest}|gapgram:{__version__}"
+    texts = f"corpus:{corpus.facts.digest}|test:{sequences.digest}|gapgram:{__version__}"
     rows = published_rows(lines, sequences, contexts, texts, say)
     ids = sequences.ids(corpus.vocabulary)
     seen = observed(corpus.ids, ids)

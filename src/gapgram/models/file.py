@@ -13,7 +13,7 @@ from gapgram.counts.counts import Counts
 from gapgram.counts.layouts import COMPACT, check_layout, layout_of
 from gapgram.estimation.discounts import Discounts
 from gapgram.estimation.parts import ModelParts
-from gapgram.estimation.weights import Form, Weights
+from gapgram.estimation.weights import FallbackGraph, Weights
 from gapgram.kernels.model_arrays import WEIGHT, ModelArrays
 from gapgram.pattern import Pattern
 from gapgram.system import array_file as container
@@ -59,9 +59,9 @@ def read(path: str | Path, *, verify: bool | None = None, most_resident: int | N
         pages = Pages(most_resident, file.mapped.map) if most_resident is not None else None
         counts = Counts.from_sections(metadata, arrays, pages)
         derived = ModelArrays(counts.tables, *(arrays[name] for name in ModelArrays._fields[1:]))
-        form = Form(*(getattr(derived, name) for name in Form.__dataclass_fields__))
+        graph = FallbackGraph(*(getattr(derived, name) for name in FallbackGraph.__dataclass_fields__))
         weights = Weights(
-            metadata["weights"]["name"], form, derived.row_values[:, WEIGHT], derived.gate_table, arrays["lift"],
+            metadata["weights"]["name"], graph, derived.row_values[:, WEIGHT], derived.gate_table, arrays["lift"],
             metadata["weights"]["report"],
         )  # fmt: skip
         estimated = metadata["discounts"]["estimated"]

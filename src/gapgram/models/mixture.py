@@ -21,7 +21,7 @@ from gapgram.errors import ModelFileError, TextError, UsageError
 from gapgram.kernels.mixing import mix
 from gapgram.kernels.special_words import SPECIAL, START_ID, UNKNOWN_ID
 from gapgram.queries.by_ids import ByIds
-from gapgram.queries.language_model import LanguageModel, Sentence, sentence_begins
+from gapgram.queries.language_model import LanguageModel, Sentence
 from gapgram.system.atomic_file import check_place, written_aside
 from gapgram.text import corpus as text
 from gapgram.text.vocabulary import Vocabulary
@@ -154,7 +154,7 @@ def tune(
     scores = [np.empty((len(models), 0))]
     for encoded in text.encode(text.blocks_of_files(texts), even.vocabulary, rules or text.QUERY_RULES):
         ids = encoded.ids
-        scores.append(even.scores_of_models(ids, sentence_begins(ids), threads)[:, ids != START_ID])
+        scores.append(even.scores_of_models(ids, text.sentence_begins(ids), threads)[:, ids != START_ID])
     log10_probs = np.concatenate(scores, axis=1)
     if not log10_probs.size:
         raise TextError(f"{texts}: no sentence in it: expected one sentence a line")

@@ -18,7 +18,7 @@ from gapgram.models.kenlm_binary import MAGIC as KENLM
 from gapgram.models.kenlm_binary import KenlmModel, read_kenlm_binary
 from gapgram.models.mixture import FORMAT, Mixture
 from gapgram.models.model import Model
-from gapgram.system.memory import most_resident
+from gapgram.system.memory import MemoryLimit
 from gapgram.text.files import read_head
 
 AnyModel = Model | BackoffModel | KenlmModel | Mixture
@@ -49,7 +49,7 @@ def load(
         another layout does, may take beside the program itself. What queries read stays mapped.
     progress: show how far an ARPA file is read.
     """
-    return _open(Path(path), _Options(verify, None if memory is None else most_resident(memory), progress))
+    return _open(Path(path), _Options(verify, _most_resident(memory), progress))
 
 
 def load_own(
@@ -59,7 +59,11 @@ def load_own(
     kind = _kind_of(Path(path))
     if kind is not _OWN:
         raise UsageError(f"{path}: {kind.name}: {wanted_by} needs a model that gapgram train has written")
-    return Model.load(Path(path), verify=verify, most_resident=None if memory is None else most_resident(memory))
+    return Model.load(Path(path), verify=verify, most_resident=_most_resident(memory))
+
+
+def _most_resident(memory: str | int | None) -> int | None:
+    return None if memory is None else MemoryLimit.of(memory).most_resident
 
 
 def _open(path: Path, options: _Options) -> AnyModel:

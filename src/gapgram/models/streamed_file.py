@@ -1,113 +1,90 @@
-"""Pieces of counts to a model file, without ever holding its tables in memory."""
+"""A model file whose tables are never whole in memory: written piece by piece, mapped, then completed."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
-from gapgram.arrays import Ids, Integers
 from gapgram.classes.classes import Classes
+from gapgram.counting.text_source import TextSource, check_longest, count_pieces
 from gapgram.counts.assemble import NO_CLASSES, NO_COUNTS
-from gapgram.counts.counts import Counts, TextInfo
-from gapgram.counts.streaming import Pieces, table_streams
+from gapgram.counts.counts import Counts
+from gapgram.counts.streaming import table_streams
 from gapgram.estimation.discounts import Discounts
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.weights import Weights
 from gapgram.kernels.tables import Tables
 from gapgram.lattice import Lattice
+from gapgram.models import file as model_file
 from gapgram.system import array_file as container
 from gapgram.system.array_file import Unfinished
 from gapgram.system.mapped_pages import Pages, let_go
 from gapgram.system.work_folder import WorkFolder
-from gapgram.text.vocabulary import Vocabulary
 
-_BEGUN, _STAGE = "file", "tables"
-
-Weigh = Callable[[Counts], tuple[Weights, Discounts]]
+_BEGUN, _TABLES, _MODEL = "file", "tables", "model"  # stages that are noted in the work folder
 
 
-def build_model_file(
-    output: str | Path,
-    *,
-    name: str,
-    lattice: Lattice,
-    vocabulary: Vocabulary,
-    text: TextInfo,
-    pieces: Callable[[], Pieces],
-    weigh: Weigh,
-    classes: Classes | None = None,
-    word_counts: Integers = NO_COUNTS,
-    memory: int | None = None,
-    folder: WorkFolder | None = None,
-) -> None:
-    """Write the model of a text that was counted piece by piece: the same file as `Model.save` would write.
+class TablesInFile:
+    """The tables of a model in its own file, which has the same bytes as one that `Model.save` writes.
 
-    pieces: counts, or gives what was counted; not called where an earlier run has written the tables.
-    weigh: chooses weights and discounts, looking things up in counts that are mapped from the unfinished file.
-    classes, word_counts: the classes of words where the lattice has patterns of them, and how often each word is met.
-    memory: pages of that file are given back when the process holds more than this.
-    folder: where it is noted that the tables are written; without it an interrupted run leaves nothing.
+    folder: of the run, where it is noted what is done, for another run to go on with.
+    most_resident: pages of the file are given back when the process holds more bytes.
     """
-    of_word, names = (classes.of_word, classes.names) if classes is not None else (NO_CLASSES, ())
-    file = _tables(output, lattice, vocabulary, pieces, of_word, word_counts, folder)
-    try:
-        mapped = file.mapped()
-        pages = Pages(memory, mapped.map) if memory is not None else None
-        tables = _tables_of(mapped.arrays)
-        counts = Counts(lattice, vocabulary, text, tables, names, pages=pages)
-        weights, discounts = weigh(counts)
-        let_go(mapped.map)
+
+    def __init__(self, path: Path, folder: WorkFolder, *, most_resident: int) -> None:
+        self.path, self._folder, self._most_resident = path, folder, most_resident
+
+    def finished(self) -> ModelParts | None:
+        """The model, where an earlier run has finished it."""
+        if self._folder.done(_MODEL) is None or not self.path.is_file():
+            return None
+        return model_file.read(self.path, most_resident=self._most_resident)
+
+    def count(self, text: TextSource, lattice: Lattice, classes: Classes | None) -> Counts:
+        """The counts of a text, in tables that are mapped from this file; counted now unless an earlier run did."""
+        check_longest(text.longest_sentence, lattice.order)
+        noted = self._folder.done(_TABLES)
+        resumed = Unfinished.resumed(self.path, container.MODEL, noted) if noted else None
+        self._file = resumed or self._written(text, lattice, classes)
+        self._mapped = self._file.mapped()
+        arrays, pages = self._mapped.arrays, Pages(self._most_resident, self._mapped.map)
+        tables = Tables(**{name: arrays[name] for name in Tables._fields if name in arrays})
+        names = classes.names if classes is not None else ()
+        return Counts(lattice, text.vocabulary, text.facts, tables, names, pages=pages)
+
+    def _written(self, text: TextSource, lattice: Lattice, classes: Classes | None) -> Unfinished:
+        """A new file with the words and tables of a text."""
+        pieces = count_pieces(text, lattice, classes)
+        class_of, word_counts = (NO_CLASSES, NO_COUNTS) if classes is None else (classes.of_word, text.word_counts)
+        file = Unfinished.new(self.path, container.MODEL)
+        discard_unfinished(self.path, self._folder)
+        self._folder.note(_BEGUN, file.aside.name)
+        try:
+            for section, array in Counts.word_arrays(text.vocabulary).items():
+                file.add(section, array)
+            for stream in table_streams(lattice.stored, pieces, class_of, word_counts):
+                file.add_stream(stream)
+            self._folder.note(_TABLES, file.state)
+        except BaseException:
+            if self._folder.done(_TABLES) is None:
+                file.discard()
+            raise
+        return file
+
+    def finish(self, name: str, counts: Counts, discounts: Discounts, weights: Weights) -> ModelParts:
+        """Add what is not there yet, give the file its name, and map it."""
+        let_go(self._mapped.map)
         parts = ModelParts.of(name, counts, discounts, weights)
         for section, array in parts.sections().items():
-            if section not in mapped.arrays:
-                file.add(section, array)
-        file.finish(parts.metadata)
-    except BaseException:
-        if folder is None:  # else who has the folder knows whether another run may go on
-            file.discard()
-        raise
+            if section not in self._mapped.arrays:
+                self._file.add(section, array)
+        self._file.finish(parts.metadata)
+        self._folder.note(_MODEL, self.path.name)
+        return model_file.read(self.path, most_resident=self._most_resident)
 
 
-def _tables_of(arrays: container.Arrays) -> Tables:
-    return Tables(**{name: arrays[name] for name in Tables._fields if name in arrays})
-
-
-def _tables(
-    output: str | Path,
-    lattice: Lattice,
-    vocabulary: Vocabulary,
-    pieces: Callable[[], Pieces],
-    class_of: Ids,
-    word_counts: Integers,
-    folder: WorkFolder | None,
-) -> Unfinished:
-    """An unfinished file with the words and tables, of an earlier run where there is one."""
-    noted = folder.done(_STAGE) if folder is not None else None
-    found = Unfinished.resumed(output, container.MODEL, noted) if noted else None
-    if found is not None:
-        return found
-    counted = pieces()
-    file = Unfinished.new(output, container.MODEL)
-    if folder is not None:
-        discard_tables(output, folder)
-        folder.note(_BEGUN, file.aside.name)
-    try:
-        for section, array in Counts.word_arrays(vocabulary).items():
-            file.add(section, array)
-        for stream in table_streams(lattice.stored, counted, class_of, word_counts):
-            file.add_stream(stream)
-        if folder is not None:
-            folder.note(_STAGE, file.state)
-    except BaseException:
-        if folder is None or folder.done(_STAGE) is None:
-            file.discard()
-        raise
-    return file
-
-
-def discard_tables(output: str | Path, folder: WorkFolder) -> None:
-    """Remove the unfinished file that a run has left."""
+def discard_unfinished(path: Path, folder: WorkFolder) -> None:
+    """Remove the unfinished file that a run has left beside a model."""
     name = folder.done(_BEGUN)
     if name is not None:
-        (Path(os.path.realpath(output)).parent / Path(name).name).unlink(missing_ok=True)
+        (Path(os.path.realpath(path)).parent / Path(name).name).unlink(missing_ok=True)

@@ -16,7 +16,7 @@ from gapgram.preparation.output import text_outputs
 from gapgram.preparation.pool import in_order
 from gapgram.preparation.records import Malformed, Record
 from gapgram.preparation.sentences import lines_of, need_sentencex
-from gapgram.system.progress import Progress
+from gapgram.system.progress import progress_bar
 from gapgram.text.files import open_raw
 
 _BATCH_BYTES = 1 << 19
@@ -97,8 +97,8 @@ def prepare(
         if str(path) != "-":
             open_raw(path).close()
     with text_outputs([output], paths) as (target,):
-        with Progress("preparing", total=_size(paths), unit="B", progress=options.progress) as bar:
-            documents = (item for path in paths for item in read(path, bar.advance))
+        with progress_bar("preparing", total=_size(paths), unit="B", progress=options.progress) as advance:
+            documents = (item for path in paths for item in read(path, advance))
             results = in_order(partial(_convert_batch, convert), _batches(documents), options.processes)
             outcomes = (outcome for batch in results for outcome in batch)
             prepared, failure = _write(outcomes, target, language.code, options)

@@ -249,11 +249,6 @@ def score_pieces(
         yield from zip(pieces, scored, strict=True)
 
 
-def sentence_begins(ids: Ids) -> Begins:
-    """Where the sentences of an encoded text begin, and its end."""
-    return np.append(np.flatnonzero(ids == START_ID), ids.size)
-
-
 def check_ids(ids: npt.NDArray[Any], begins: npt.NDArray[Any], n_words: int) -> None:
     """Refuse ids that the vocabulary does not have, and bounds of sequences that are none."""
     if ids.size and not np.issubdtype(ids.dtype, np.integer):

@@ -48,6 +48,25 @@ def model_info(model: Model) -> dict[str, Any]:
     }
 
 
+def train_summary(model: Model) -> dict[str, Any]:
+    """What is told of a model that was just written: sizes that need no look at its grams."""
+    counts, text = model.counts, model.counts.text
+    return {
+        "order": counts.lattice.order,
+        "model": model.name,
+        "lattice": counts.lattice.name,
+        "classes": max(0, len(counts.class_names) - len(SPECIAL)),
+        "weights": model.parts.weights.name,
+        "words": text.words,
+        "sentences": text.sentences,
+        "vocabulary": len(counts.vocabulary),
+        "patterns": len(counts.patterns),
+        "grams": counts.n_grams,
+        "bytes": model.path.stat().st_size if model.path is not None else 0,
+        "signature": str(model.signature),
+    }
+
+
 def size_info(model: Model) -> dict[str, Any]:
     """The layout, the bytes, and how many a gram takes, in all and by what they hold."""
     counts, arrays = model.counts, model.parts.sections()

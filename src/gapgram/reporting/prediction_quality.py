@@ -24,10 +24,10 @@ from gapgram.kernels import topk
 from gapgram.kernels.rank import outranking
 from gapgram.kernels.special_words import SPECIAL
 from gapgram.models.model import Model
-from gapgram.queries.language_model import sentence_begins
 from gapgram.system.parallel import checked_threads
-from gapgram.system.progress import Progress
+from gapgram.system.progress import progress_bar
 from gapgram.text import corpus as text
+from gapgram.text.corpus import sentence_begins
 
 SUGGESTIONS = 3
 RANKS = (1, 3, 5, 10)
@@ -127,11 +127,13 @@ def judge(
     """Predict every word of a text, or the words of its first `limit` sentences."""
     judged, total = _Judge(model), RankTally()
     lines = _sentences(model, texts, limit, rules or text.TextRules(special="unk"))
-    bar = Progress("predicting", unit="line", progress=progress)
-    with ThreadPoolExecutor(checked_threads(threads)) as pool, bar:
+    with (
+        ThreadPoolExecutor(checked_threads(threads)) as pool,
+        progress_bar("predicting", unit="line", progress=progress) as advance,
+    ):
         for tally in pool.map(lambda line: judged.sentence(*line), lines):
             total += tally
-            bar.advance()
+            advance(1)
     if not total.words:
         raise TextError(f"{texts}: no sentence in it: expected one sentence a line")
     return _quality(total, str(model.signature))

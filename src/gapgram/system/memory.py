@@ -7,11 +7,12 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from gapgram.errors import UsageError
 
-PROGRAM = 80 << 20  # what compiled kernels and the like may take beside a limit
+PROGRAM_BYTES = 80 << 20  # what compiled kernels and the like may take beside a limit
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
@@ -91,11 +92,36 @@ def resident() -> int:
         return 0
 
 
-def most_resident(memory: str | int | None) -> int:
-    """What this process may hold in all if it may take so much beside what it holds now; by default half of the
-    memory there is."""
-    limit = default_memory() if memory is None else parse_size(memory)
-    return limit + resident() + PROGRAM
+@dataclass(frozen=True)
+class MemoryLimit:
+    """What work may take of memory, in bytes, beside what the process held before it began."""
+
+    bytes: int
+    held_before: int
+
+    @classmethod
+    def of(cls, memory: str | int | None) -> MemoryLimit:
+        """A limit from what a user says; by default half of the memory there is."""
+        return cls(default_memory() if memory is None else parse_size(memory), resident())
+
+    def left(self) -> int:
+        """What the next stage may take: what is not held already, by a vocabulary for example."""
+        trim()
+        held = max(0, resident() - self.held_before - PROGRAM_BYTES)
+        return max(self.bytes - held, self.bytes // 2)
+
+    @property
+    def most_resident(self) -> int:
+        """What the process may hold in all."""
+        return self.bytes + self.held_before + PROGRAM_BYTES
+
+    def check(self, needed: int, what: str, otherwise: str) -> None:
+        """Refuse work that takes more memory than is left."""
+        if needed > self.left():
+            raise UsageError(
+                f"{what} takes about {show_size(needed)} of memory, and {show_size(self.left())} are left: "
+                f"allow more (--memory), or {otherwise}"
+            )
 
 
 def trim() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from itertools import chain, islice
 from typing import Any, TypeVar
 
 from gapgram.errors import UsageError
-from gapgram.system.progress import Progress
+from gapgram.system.progress import progress_bar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -79,15 +79,16 @@ def parallel_map(work: Callable[[Item], Result], items: Iterable[Item], threads:
 
 
 def all_in_threads(
-    work: Callable[[Item], Result], items: Iterable[Item], threads: int, bar: Progress
+    work: Callable[[Item], Result], items: Sequence[Item], threads: int, *, title: str, unit: str, progress: bool
 ) -> list[Result]:
     """The results in the order of the items; the first error, or Ctrl-C, cancels what has not begun."""
     pool = ThreadPoolExecutor(threads)
     try:
-        futures = [pool.submit(work, item) for item in items]
-        for future in futures:
-            future.add_done_callback(lambda _: bar.advance())
-        wait(futures, return_when=FIRST_EXCEPTION)
-        return [future.result() for future in futures]
+        with progress_bar(title, total=len(items), unit=unit, progress=progress) as advance:
+            futures = [pool.submit(work, item) for item in items]
+            for future in futures:
+                future.add_done_callback(lambda _: advance(1))
+            wait(futures, return_when=FIRST_EXCEPTION)
+            return [future.result() for future in futures]
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

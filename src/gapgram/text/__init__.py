@@ -4,4 +4,5 @@
     vocabulary      words and their ids
     word_table      a vocabulary while it is learned
     corpus          text encoded, sentence by sentence, and what was read
+    sentences       a sample of its sentences
 """

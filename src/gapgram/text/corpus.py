@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.arrays import Bytes, Ids, Integers
+from gapgram.arrays import Begins, Bytes, Ids, Integers
 from gapgram.errors import TextError, UsageError
 from gapgram.kernels import words as kernels
-from gapgram.kernels.special_words import SPECIAL, START_ID
+from gapgram.kernels.special_words import END_ID, SPECIAL, START_ID
 from gapgram.system.parallel import read_ahead
-from gapgram.system.progress import Progress
+from gapgram.system.progress import progress_bar
 from gapgram.text.files import BLOCK_BYTES, Block, read_blocks
 from gapgram.text.vocabulary import Vocabulary
 from gapgram.text.word_table import WordTable
@@ -36,21 +36,79 @@ SPECIAL_RULES = {
 
 @dataclass(frozen=True)
 class TextRules:
-    """What to do with text that holds special words or is not UTF-8.
+    """How text is read: which words are kept, and what to do with special words and bytes that are not UTF-8.
 
     special: `error`, `skip` (leave such words out), or `unk` (`<unk>` in the text stands for unknown
         words; `<s>` and `</s>` are still errors).
     invalid: `error`, or `replace` (by U+FFFD).
+    min_count, vocab_limit: where a vocabulary is learned, words met less often, and all but the N most frequent
+        (ties by the order of their bytes), become `<unk>`.
     """
 
     special: str = "error"
     invalid: str = "error"
+    min_count: int = 1
+    vocab_limit: int | None = None
 
     def __post_init__(self) -> None:
         if self.special not in SPECIAL_RULES:
             raise UsageError(f"special words: {self.special!r}; expected error, skip or unk")
         if self.invalid not in ("error", "replace"):
             raise UsageError(f"invalid UTF-8: {self.invalid!r}; expected error or replace")
+        if self.min_count < 1:
+            raise UsageError(f"minimum count {self.min_count}: expected 1 or more")
+        if self.vocab_limit is not None and self.vocab_limit < 1:
+            raise UsageError(f"vocabulary limit {self.vocab_limit}: expected 1 or more words")
+
+    @property
+    def vocabulary_rule(self) -> str:
+        """What the signature of a model says of its vocabulary."""
+        return f"min_count={self.min_count},limit={self.vocab_limit or 'none'},special={self.special}"
+
+
+@dataclass(frozen=True)
+class TextFacts:
+    """What a model says of the text it was trained on; the digest does not depend on the order of the sentences."""
+
+    sentences: int
+    words: int
+    digest: str
+    rule: str
+
+    @property
+    def positions(self) -> int:
+        """How many ids the text has, `<s>` and `</s>` of every sentence included."""
+        return self.words + 2 * self.sentences
+
+
+@dataclass
+class TextTally:
+    """What was counted of a text, or of a part of it, so far; digest: the sum of the hashes of its sentences."""
+
+    lines: int = 0
+    sentences: int = 0
+    words: int = 0
+    longest_sentence: int = 0
+    digest: int = 0
+
+    def add(self, ids: Ids, *, lines: int, empty_lines: int, digest: int) -> None:
+        """Count lines, whose sentences have these ids."""
+        self.lines += lines
+        self.sentences += lines - empty_lines
+        self.words += ids.size - 2 * (lines - empty_lines)
+        self.digest = (self.digest + digest) % (1 << 64)
+        if ids.size:
+            self.longest_sentence = max(self.longest_sentence, int(np.diff(sentence_begins(ids)).max()) - 2)
+
+    def facts(self, rules: TextRules) -> TextFacts:
+        """What the whole text is; refuses one that has too little to count."""
+        if not self.lines:
+            raise TextError("the text is empty: expected one sentence a line")
+        if not self.sentences:
+            raise TextError(f"the text has {self.lines:,} lines and all are empty: expected one sentence a line")
+        if self.words == 1:
+            raise TextError("the text is one word in all: a model needs more to count")
+        return TextFacts(self.sentences, self.words, f"{self.digest:016x}", rules.vocabulary_rule)
 
 
 QUERY_RULES = TextRules(special="unk")  # of a text that a model is asked about
@@ -58,15 +116,17 @@ QUERY_RULES = TextRules(special="unk")  # of a text that a model is asked about
 
 @dataclass(frozen=True)
 class Corpus:
-    """An encoded text: `ids` holds `<s> … </s>` for every sentence, one after the other."""
+    """An encoded text: `ids` holds `<s> … </s>` for every sentence, one after the other.
+
+    word_counts: how often each id is met. longest_sentence: its words.
+    """
 
     ids: Ids
     vocabulary: Vocabulary
-    sentences: int
-    words: int
+    word_counts: Integers
+    facts: TextFacts
+    longest_sentence: int
     empty_lines: int
-    digest: str
-    rule: str
 
 
 @dataclass(frozen=True)
@@ -76,6 +136,15 @@ class Encoded:
     ids: Ids
     sentences: int
     empty_lines: int
+
+
+def sentence_begins(ids: Ids) -> Begins:
+    """Where each sentence of an encoded text begins, and last where the text ends.
+
+    >>> sentence_begins(np.array([1, 7, 2, 1, 8, 9, 2])).tolist()
+    [0, 3, 7]
+    """
+    return np.append(np.flatnonzero(ids == START_ID), ids.size)
 
 
 def as_paths(texts: Paths) -> list[str | Path]:
@@ -92,9 +161,9 @@ def blocks_of_files(
     """The lines of all files, one after the other, with a progress bar by bytes on disk."""
     paths = as_paths(texts)
     sizes = [os.path.getsize(p) for p in paths if os.path.isfile(p)]
-    with Progress(title, total=sum(sizes) or None, unit="B", progress=progress) as bar:
+    with progress_bar(title, total=sum(sizes) or None, unit="B", progress=progress) as advance:
         for path in paths:
-            blocks = read_blocks(path, bar.advance, block_bytes=block_bytes)
+            blocks = read_blocks(path, advance, block_bytes=block_bytes)
             yield from read_ahead(blocks) if os.path.isfile(path) else blocks
 
 
@@ -135,93 +204,44 @@ def _line_of(sentence: str | Sequence[str], number: int) -> bytes:
 
 def read_corpus(
     blocks: Iterable[Block],
-    *,
-    min_count: int = 1,
-    vocab_limit: int | None = None,
     rules: TextRules = TextRules(),  # noqa: B008 - frozen
 ) -> Corpus:
     """Learn the vocabulary of a text and encode it.
 
-    Words met fewer than `min_count` times, and all but the `vocab_limit` most frequent (ties by the order
-    of their bytes), become `<unk>`. The digest does not depend on the order of the sentences.
-
     >>> corpus = read_corpus(blocks_of_sentences(["a b a", "", "c"]))
-    >>> corpus.sentences, corpus.words, corpus.empty_lines, list(corpus.vocabulary)[3:]
+    >>> corpus.facts.sentences, corpus.facts.words, corpus.empty_lines, list(corpus.vocabulary)[3:]
     (2, 4, 1, ['a', 'b', 'c'])
-    >>> corpus.ids.tolist()
-    [1, 3, 4, 3, 2, 1, 5, 2]
+    >>> corpus.ids.tolist(), corpus.word_counts.tolist()
+    ([1, 3, 4, 3, 2, 1, 5, 2], [0, 2, 2, 2, 1, 1])
     """
-    reader = Reader(min_count=min_count, vocab_limit=vocab_limit, rules=rules)
-    pieces = list(reader.read(blocks))
-    ids = np.concatenate(pieces)
-    pieces.clear()
-    facts, vocabulary, new_ids = reader.finish()
-    return Corpus(new_ids[ids], vocabulary, facts.sentences, facts.words, facts.empty_lines, facts.digest, facts.rule)
+    reader = Reader(rules)
+    return reader.corpus(list(reader.read(blocks)))
 
 
-@dataclass(frozen=True)
-class TextFacts:
-    """What a text is, beside its words; `longest` is the number of words of its longest sentence."""
+class LearnedText(NamedTuple):
+    """A text that was read: what it is, its words, how often each is met, and the final id of each id given out."""
 
-    sentences: int
-    words: int
-    longest: int
-    empty_lines: int
-    digest: str
-    rule: str
-
-    @property
-    def positions(self) -> int:
-        """How many ids the text has, `<s>` and `</s>` of every sentence included."""
-        return self.words + 2 * self.sentences
-
-
-class PartOfText(NamedTuple):
-    """The words of a part of a text: their bytes, where each begins and ends, how often each was met; its facts."""
-
-    pool: Bytes
-    offsets: Integers
-    counts: Integers
-    lines: int
-    sentences: int
-    words: int
-    longest: int
-    digest: int
+    facts: TextFacts
+    vocabulary: Vocabulary
+    word_counts: Integers
+    new_ids: Ids
 
 
 class Reader:
     """Learns the vocabulary of a text whose ids are kept elsewhere: piece by piece, under ids that are not final."""
 
-    def __init__(
-        self,
-        *,
-        min_count: int = 1,
-        vocab_limit: int | None = None,
-        rules: TextRules = TextRules(),  # noqa: B008 - frozen
-    ) -> None:
-        if min_count < 1:
-            raise UsageError(f"minimum count {min_count}: expected 1 or more")
-        if vocab_limit is not None and vocab_limit < 1:
-            raise UsageError(f"vocabulary limit {vocab_limit}: expected 1 or more words")
-        self._min_count, self._vocab_limit, self._rules = min_count, vocab_limit, rules
-        self._table = WordTable()
-        self._lines = self._empty = self._positions = self._longest = self._digest = 0
+    def __init__(self, rules: TextRules = TextRules()) -> None:  # noqa: B008 - frozen
+        self.rules, self.table, self.tally = rules, WordTable(), TextTally()
 
     def read(self, blocks: Iterable[Block]) -> Iterator[Ids]:
         """The ids of whole sentences, as the table of words numbers them so far."""
         with _closing(blocks):
             for block in blocks:
                 yield from self.read_block(block)
-        if not self._lines:
-            raise TextError("the text is empty: expected one sentence a line")
-        if self._lines == self._empty:
-            raise TextError(f"the text has {self._lines:,} lines and all are empty: expected one sentence a line")
-        if self._words == 1:
-            raise TextError("the text is one word in all: a model needs more to count")
 
     def read_block(self, block: Block) -> Iterator[Ids]:
-        """The ids of a block's sentences; for a text that others read parts of, which may be empty."""
-        text, table, special = text_of(block, self._rules), self._table, SPECIAL_RULES[self._rules.special]
+        """The ids of a block's sentences."""
+        text, table, special = text_of(block, self.rules), self.table, SPECIAL_RULES[self.rules.special]
         begin = 0
         while begin < text.size:
             out = np.empty(2 * (text.size - begin) + 2, np.int32)
@@ -229,37 +249,29 @@ class Reader:
                 text, begin, special, table.slots, table.pool, table.offsets, table.counts, table.n, out
             )
             if status == kernels.SPECIAL_FOUND:
-                raise special_word(block, text, stopped, self._rules)
-            self._lines, self._empty = self._lines + lines, self._empty + empty
-            self._digest = (self._digest + int(digest)) % (1 << 64)
+                raise special_word(block, text, stopped, self.rules)
+            ids = out[:used].copy()
+            self.tally.add(ids, lines=lines, empty_lines=empty, digest=int(digest))
             if used:
-                ids = out[:used].copy()
-                starts = np.flatnonzero(ids == START_ID)
-                self._positions += used
-                self._longest = max(self._longest, int(np.diff(starts, append=used).max()) - 2)
                 yield ids
             if status == kernels.TABLE_FULL:
                 table.grow(int(np.argmax(text[stopped:] == ord("\n"))) + 1)
             begin = stopped
 
-    @property
-    def _words(self) -> int:
-        return self._positions - 2 * (self._lines - self._empty)
+    def finish(self) -> LearnedText:
+        """What was read in all; the table of words ends with this."""
+        facts = self.tally.facts(self.rules)
+        vocabulary, counts, new_ids = self.table.vocabulary(self.rules.min_count, self.rules.vocab_limit)
+        counts[[START_ID, END_ID]] = facts.sentences
+        return LearnedText(facts, vocabulary, counts, new_ids)
 
-    def part(self) -> PartOfText:
-        """What was read so far, for one who puts several parts together."""
-        table, first = self._table, len(SPECIAL)
-        words = table.pool, table.offsets[first : table.n + 1], table.counts[first : table.n]
-        return PartOfText(*words, self._lines, self._lines - self._empty, self._words, self._longest, self._digest)
-
-    def finish(self) -> tuple[TextFacts, Vocabulary, Ids]:
-        """What was read, its vocabulary, and the final id of each id that was given out."""
-        vocabulary, new_ids = self._table.vocabulary(self._min_count, self._vocab_limit)
-        rule = f"min_count={self._min_count},limit={self._vocab_limit or 'none'},special={self._rules.special}"
-        facts = TextFacts(
-            self._lines - self._empty, self._words, self._longest, self._empty, f"{self._digest:016x}", rule
-        )
-        return facts, vocabulary, new_ids
+    def corpus(self, pieces: list[Ids]) -> Corpus:
+        """The text whose ids these are, as `read` gave them out; empties the list."""
+        facts, vocabulary, word_counts, new_ids = self.finish()
+        ids = np.concatenate(pieces)
+        pieces.clear()
+        empty_lines = self.tally.lines - facts.sentences
+        return Corpus(new_ids[ids], vocabulary, word_counts, facts, self.tally.longest_sentence, empty_lines)
 
 
 def encode(

@@ -18,13 +18,12 @@ class WordTable:
     """A word table (`kernels.words`) that grows."""
 
     def __init__(self) -> None:
-        start = Vocabulary.of([])
-        self.n = len(SPECIAL)
+        self.n, special = len(SPECIAL), "".join(SPECIAL).encode()
         self.slots = np.full(1 << 16, -1, np.int64)
         self.pool = np.zeros(1 << 18, np.uint8)
-        self.pool[: start.pool.size] = start.pool
+        self.pool[: len(special)] = np.frombuffer(special, np.uint8)
         self.offsets = np.zeros((1 << 15) + 1, np.int64)
-        self.offsets[: self.n + 1] = start.offsets
+        self.offsets[1 : self.n + 1] = np.cumsum([len(word) for word in SPECIAL])
         self.counts = np.zeros(1 << 15, np.int64)
         kernels.fill_slots(self.slots, self.pool, self.offsets, self.n)
 
@@ -42,10 +41,10 @@ class WordTable:
             self.slots = np.empty(n_slots, np.int64)
             kernels.fill_slots(self.slots, self.pool, self.offsets, self.n)
 
-    def vocabulary(self, min_count: int, limit: int | None) -> tuple[Vocabulary, Ids]:
-        """The vocabulary by falling count, then bytes, and the final id of each id of the table, which ends with this.
+    def vocabulary(self, min_count: int, limit: int | None) -> tuple[Vocabulary, Integers, Ids]:
+        """The vocabulary by falling count, then bytes; how often each of its words is met; the final id of each id.
 
-        Words met less often than `min_count`, and all after the first `limit`, are unknown.
+        Words met less often than `min_count`, and all after the first `limit`, are unknown. The table ends with this.
         """
         self.slots = np.empty(0, np.int64)
         order = self._order()[:limit]
@@ -53,7 +52,8 @@ class WordTable:
         words = np.concatenate([np.arange(len(SPECIAL)), kept])
         new_ids = np.zeros(self.n, np.int32)
         new_ids[words] = np.arange(words.size, dtype=np.int32)
-        return Vocabulary(*word_order.gathered(self.pool, self.offsets, words)), new_ids
+        counts = np.bincount(new_ids, self.counts[: self.n], words.size).astype(np.int64)
+        return Vocabulary(*word_order.gathered(self.pool, self.offsets, words)), counts, new_ids
 
     def _order(self) -> Integers:
         """The words after the special ones, sorted."""

@@ -1,8 +1,10 @@
 """Text to model in one call.
 
     train           the call
-    run             one training run, on any engine
-    limits          its memory, disk and work folder
+    task            what was asked for, checked
+    run             the steps of a run, on any engine
     choose_classes  its word classes
+    limits          its memory and disk
+    work_session    its temporary files, to the end of the run
     spark_options   where and how to count with Spark
 """

@@ -1,30 +1,30 @@
 """The classes of a training run: a user's own, or found in the text.
 
 Classes fit the text they were found in better than any other, and weights learned from the same text would trust them
-too much. So a part of the text, the one that weights are learned from, is set apart, and classes are found without it.
+too much. So a part of the text, the one that weights are learned from, is held apart, and classes are found without it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from gapgram.arrays import Ids, Integers
+from gapgram.arrays import Ids
 from gapgram.classes.classes import Classes, read_classes
 from gapgram.classes.exchange import find_classes
+from gapgram.counting.text_source import TextSource
 from gapgram.errors import UsageError
-from gapgram.estimation.weights.sample import chosen, sample_positions
-from gapgram.kernels.special_words import START_ID
+from gapgram.estimation.weights.sample import sample_positions
+from gapgram.system.memory import MemoryLimit
 from gapgram.system.work_folder import WorkFolder
-from gapgram.text.vocabulary import Vocabulary
+from gapgram.text.corpus import sentence_begins
 
-APART = 0.15  # of the text, at most; where it is large, as much as a sample holds
-LEAST = 100_000  # positions; in a smaller text classes do more harm than good
-MOST = 1 << 24  # positions that classes are found in; of a larger text a sample
-_BYTES = 40  # of memory, about, that finding classes takes for a position
+HELD_APART_SHARE = 0.15  # of the text, at most; of a large one, as much as a sample holds
+LEAST_POSITIONS = 100_000  # in a smaller text classes do more harm than good
+MAX_POSITIONS = 1 << 24  # that classes are found in; of a larger text a sample
+_POSITION_BYTES = 40  # of memory, about, that finding classes takes
 _STAGE = "classes"
 
 
@@ -32,12 +32,12 @@ _STAGE = "classes"
 class ClassSource:
     """Where classes come from: a file, or the text, in which at most k are found (None: by its size).
 
-    least: a text with fewer positions does without classes.
+    least_positions: a smaller text does without classes.
     """
 
     path: Path | None = None
     k: int | None = None
-    least: int = 0
+    least_positions: int = 0
 
     @classmethod
     def parse(cls, text: str | int | Path | None) -> ClassSource | None:
@@ -45,75 +45,75 @@ class ClassSource:
         if text is None or text == "none":
             return None
         if text == "auto":
-            return cls(least=LEAST)
+            return cls(least_positions=LEAST_POSITIONS)
         if isinstance(text, int) or (isinstance(text, str) and text.isdecimal()):
             if int(text) < 1:
                 raise UsageError(f"{text} classes: expected 1 or more, none, auto, or a file of words and classes")
             return cls(k=int(text))
         if not Path(text).is_file():
-            found = "a folder" if Path(text).is_dir() else "no such file"
+            there = "a folder" if Path(text).is_dir() else "no such file"
             raise UsageError(
-                f"classes {str(text)!r}: {found}; expected a number, none, auto, or a file of words and classes"
+                f"classes {str(text)!r}: {there}; expected a number, none, auto, or a file of words and classes"
             )
         return cls(path=Path(text))
 
 
 @dataclass(frozen=True)
-class Classing:
-    """Classes, and the part of the text that they were found without, if they were found."""
+class ChosenClasses:
+    """The classes of a run, if it has any, and the sentences that they were found without, if they were found."""
 
-    classes: Classes
-    apart: Ids | None = None
+    classes: Classes | None = None
+    held_apart: Ids | None = None
 
     def store(self, folder: WorkFolder) -> None:
-        """Keep them for a run that goes on."""
-        apart = self.apart if self.apart is not None else np.empty(0, np.int32)
-        for name, array in (("class_of.npy", self.classes.of_word), ("apart.npy", apart)):
+        """Keep classes for a run that goes on."""
+        if self.classes is None:
+            return
+        held_apart = self.held_apart if self.held_apart is not None else np.empty(0, np.int32)
+        for name, array in (("class_of.npy", self.classes.of_word), ("held_apart.npy", held_apart)):
             with folder.written(name) as file:
                 np.save(file, array)
         folder.note(_STAGE, self.classes.names)
 
     @classmethod
-    def of_folder(cls, folder: WorkFolder) -> Classing | None:
+    def of_folder(cls, folder: WorkFolder) -> ChosenClasses | None:
         """Those that an earlier run kept."""
         names = folder.done(_STAGE)
         if names is None:
             return None
-        of_word, apart = np.load(folder.path / "class_of.npy"), np.load(folder.path / "apart.npy")
-        return cls(Classes(of_word, tuple(names)), apart if apart.size else None)
-
-
-def finding_bytes(positions: int) -> int:
-    """The memory that finding classes in a text takes, about."""
-    return min(positions, MOST) * _BYTES
+        of_word, held_apart = np.load(folder.path / "class_of.npy"), np.load(folder.path / "held_apart.npy")
+        return cls(Classes(of_word, tuple(names)), held_apart if held_apart.size else None)
 
 
 def choose_classes(
     source: ClassSource,
-    text: Callable[[int], Iterable[Ids]],
-    positions: int,
-    vocabulary: Vocabulary,
-    word_counts: Integers,
+    text: TextSource,
     *,
     n_patterns: int,
     seed: int,
-    set_apart: bool = True,
-    threads: int | None = None,
-    progress: bool = False,
-) -> Classing:
-    """The classes of a text of so many positions.
+    hold_apart: bool,
+    memory: MemoryLimit | None,
+    threads: int,
+    progress: bool,
+) -> ChosenClasses:
+    """The classes of a text.
 
-    text: gives all sentences, or those with the smallest hashes (`chosen`) up to so many positions, in arrays.
-    set_apart: whether weights will be learned from the text.
+    hold_apart: whether weights will be fitted on sentences of the text, as a sample for so many patterns holds them.
+    memory: what finding them may take; any amount without it.
     """
     if source.path is not None:
-        return Classing(read_classes(source.path, vocabulary, word_counts))
-    n_apart = min(sample_positions(n_patterns), int(APART * positions)) if set_apart else 0
-    ids = chosen(text(n_apart + MOST), seed=seed, limit=n_apart + MOST)
-    starts = np.append(np.flatnonzero(ids == START_ID), ids.size)
-    cut = int(starts[min(int(np.searchsorted(starts, n_apart)), starts.size - 1)])
-    apart, rest = ids[:cut], ids[cut:]
-    if not rest.size:
-        apart, rest = rest, ids
-    found = find_classes(rest, len(vocabulary), source.k, later=apart, threads=threads, progress=progress)
-    return Classing(found.named_by(vocabulary), apart if apart.size else None)
+        return ChosenClasses(read_classes(source.path, text.vocabulary, text.word_counts))
+    positions = text.facts.positions
+    if memory is not None:
+        needed = min(positions, MAX_POSITIONS) * _POSITION_BYTES
+        memory.check(needed, "finding classes", "bring a file of classes")
+    apart_positions = min(sample_positions(n_patterns), int(HELD_APART_SHARE * positions)) if hold_apart else 0
+    ids = text.sample(seed=seed, limit=apart_positions + MAX_POSITIONS)
+    begins = sentence_begins(ids)
+    cut = int(begins[min(int(np.searchsorted(begins, apart_positions)), begins.size - 1)])
+    if cut == ids.size:  # classes need some text, too
+        cut = 0
+    classes = find_classes(
+        ids[cut:], text.word_counts.size, source.k, later=ids[:cut], threads=threads, progress=progress
+    )
+    return ChosenClasses(classes.named_by(text.vocabulary), ids[:cut] if cut else None)

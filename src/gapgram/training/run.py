@@ -1,269 +1,230 @@
-"""One training run: the text read, counted and weighed, in memory, through files or on a cluster."""
+"""One training run, in the same steps for every engine.
+
+    read        the text, in memory, into files, or with Spark: a `TextSource`
+    classes     a user's own, or found in the text
+    count       all patterns, into tables in memory or in the model's own file
+    discounts   from counts of counts
+    weights     by an estimator, which may fit them, and the discounts, on a sample of text
+    finish      what queries need; pruned and laid out anew where that was asked for
+"""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Protocol
 
 import numpy as np
 
-from gapgram.arrays import Ids, Integers
-from gapgram.counting.in_memory import count
-from gapgram.counting.on_disk.count import SpilledCount
-from gapgram.counting.on_disk.piece_files import SpilledPieces
-from gapgram.counting.on_disk.stored_text import StoredClasses, StoredText, read_text
-from gapgram.counts.assemble import NO_COUNTS
-from gapgram.counts.counts import Counts, TextInfo
-from gapgram.counts.streaming import Pieces, WordsAndClasses
+from gapgram.arrays import Ids
+from gapgram.classes.classes import Classes
+from gapgram.compression.pruning.prune import prune, store_for
+from gapgram.compression.pruning.to_size import check_size
+from gapgram.counting.in_memory import TextInMemory, counts_in_memory
+from gapgram.counting.on_disk.count import TextInFiles
+from gapgram.counting.on_disk.stored_text import StoredText, store_text, take_pieces
+from gapgram.counting.text_source import TextSource
+from gapgram.counts.counts import Counts
 from gapgram.errors import TextError, UsageError
 from gapgram.estimation.discounts import Discounts, estimate_discounts
 from gapgram.estimation.parts import ModelParts
-from gapgram.estimation.weights import Weights, by_counts, held_out, learned, left_out, uniform
-from gapgram.estimation.weights.sample import sample_positions, threads_within
+from gapgram.estimation.weights import Weights, held_out, left_out
+from gapgram.estimation.weights.estimators import ESTIMATORS, Fitted
+from gapgram.estimation.weights.sample import FittingSample, sample_positions, threads_within
 from gapgram.lattice import Lattice
+from gapgram.models import file as model_file
 from gapgram.models.model import Model
-from gapgram.models.streamed_file import build_model_file
-from gapgram.queries.language_model import Sentence
-from gapgram.system.atomic_file import temporary_folder
-from gapgram.system.parallel import checked_threads
+from gapgram.models.streamed_file import TablesInFile
+from gapgram.system.array_store import IN_MEMORY
 from gapgram.system.work_folder import WorkFolder
-from gapgram.text import corpus as text
-from gapgram.text.files import Block, open_raw
+from gapgram.text.corpus import Reader, blocks_of_files, encode, read_corpus
 from gapgram.text.vocabulary import Vocabulary
-from gapgram.training.choose_classes import Classing, ClassSource, choose_classes, finding_bytes
-from gapgram.training.limits import Limits, Work, guessed_positions, identity
-from gapgram.training.spark_options import Cluster
+from gapgram.training.choose_classes import ChosenClasses, choose_classes
+from gapgram.training.limits import TrainingLimits, guessed_positions
+from gapgram.training.spark_options import SparkOptions
+from gapgram.training.task import TrainingTask
+from gapgram.training.work_session import WorkSession
 
-if TYPE_CHECKING:
-    from gapgram.counting.spark import CountedText
 
-@dataclass(frozen=True)
-class Run:
-    """What `train` was asked for, checked."""
+class ModelTables(Protocol):
+    """Where the tables of a model are made: `TablesInMemory` or `TablesInFile`."""
 
-    texts: text.Paths | None
-    sentences: Iterable[Sentence] | None
-    held_out_texts: text.Paths | None
-    model: str
-    lattice: Lattice
-    weights: str
-    classes: ClassSource | None
-    seed: int
-    reading: dict[str, Any]
-    threads: int | None
-    progress: bool
+    def count(self, text: TextSource, lattice: Lattice, classes: Classes | None) -> Counts:
+        """The counts of a text."""
+        ...
 
-    def settled(self, positions: int) -> Run:
-        """The run as a text of so many positions has it: a small one without classes."""
-        if self.classes is None or positions >= self.classes.least:
-            return self
-        return replace(self, classes=None, lattice=self.lattice.of_words)
+    def finish(self, name: str, counts: Counts, discounts: Discounts, weights: Weights) -> ModelParts:
+        """The model."""
+        ...
 
-    def blocks(self) -> Iterator[Block]:
-        if self.sentences is not None:
-            return text.blocks_of_sentences(self.sentences)
-        return text.blocks_of_files(self.texts or [], progress=self.progress)
 
-    def in_memory(self, corpus: text.Corpus) -> Model:
-        """The model of a text that, with all that is counted, is in memory."""
-        run = self.settled(corpus.ids.size)
-        if run is not self:
-            return run.in_memory(corpus)
-        unseen = self._unseen(corpus.vocabulary)
-        classing = None
-        if self.classes is not None:
-            word_counts = np.bincount(corpus.ids, minlength=len(corpus.vocabulary))
-            classing = self._classing(lambda _: [corpus.ids], corpus.ids.size, corpus.vocabulary, word_counts)
-        classes = classing.classes if classing is not None else None
-        counts = count(corpus, self.lattice, classes, threads=self.threads, progress=self.progress)
-        chosen, discounts = self._weigh(counts, corpus.ids, unseen, classing)
-        return Model(ModelParts.of(self.model, counts, discounts, chosen))
+class TablesInMemory:
+    """Tables in memory."""
 
-    def within(self, limits: Limits, *, resume: bool) -> Model:
-        """The same model, written, whether or not all of it fits into memory."""
-        lasting = self.sentences is None and "-" not in map(str, text.as_paths(self.texts or []))
-        if resume and not lasting:
-            raise UsageError("resume: sentences in memory and standard input cannot be read again; name text files")
-        with Work(limits, self._identity(), resume=resume, lasting=lasting) as work:
-            stored = StoredText.of_folder(work.found) if work.found is not None else None
-            if stored is None:
-                found = self._read(limits, work)
-                if isinstance(found, text.Corpus):
-                    trained = self.in_memory(found)
-                    trained.save(limits.output)
-                    return trained
-                stored = found
-            self.settled(stored.facts.positions)._build(stored, limits, work.folder())
-        return Model.load(limits.output, most_resident=limits.most_resident)
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
 
-    def on(self, cluster: Cluster, limits: Limits, *, resume: bool) -> Model:
-        """The same model, counted on a cluster."""
-        if self.sentences is not None:
-            raise UsageError("the engine spark reads text files: name them, or use the local engine")
-        if resume:
-            raise UsageError("resume: a run on Spark cannot be resumed; leave it out")
-        for path in text.as_paths(self.held_out_texts) if self.held_out_texts is not None else []:
-            if str(path) != "-":  # found missing now, not after hours of counting
-                open_raw(path).close()
-        texts = text.as_paths(self.texts or [])
-        with cluster.counted(texts, self.lattice.of_words, limits.tmp, **self.reading) as counted:
-            self.settled(counted.positions)._build_from(counted, limits)
-        return Model.load(limits.output, most_resident=limits.most_resident)
+    def count(self, text: TextSource, lattice: Lattice, classes: Classes | None) -> Counts:
+        """The counts of a text."""
+        return counts_in_memory(text, lattice, classes, threads=self._threads)
 
-    def _build_from(self, counted: CountedText, limits: Limits) -> None:
-        """Write the model of a text whose words were counted on a cluster; its classes are counted there, too."""
-        classing: Classing | None = None
-        pieces: Pieces = counted.pieces
-        with contextlib.ExitStack() as stack:
-            if self.classes is not None and self.lattice.of_classes is not None:
-                if self.classes.path is None:
-                    limits.check_memory(finding_bytes(counted.positions), "finding classes", "bring a file of classes")
-                classing = self._classing(
-                    lambda most: [counted.sample(seed=self.seed, limit=most)],
-                    counted.positions, counted.vocabulary, counted.word_counts,
-                )  # fmt: skip
-                classes = counted.counted_classes(classing.classes, self.lattice.of_classes)
-                pieces = WordsAndClasses(counted.pieces, stack.enter_context(classes))
+    def finish(self, name: str, counts: Counts, discounts: Discounts, weights: Weights) -> ModelParts:
+        """The model."""
+        return ModelParts.of(name, counts, discounts, weights)
 
-            def weigh(counts: Counts) -> tuple[Weights, Discounts]:
-                unseen = self._unseen(counts.vocabulary)
-                ids = np.empty(0, np.int32)
-                if self.weights == "learned" and unseen is None and (classing is None or classing.apart is None):
-                    ids = counted.sample(seed=self.seed, limit=sample_positions(len(counts.patterns)))
-                with temporary_folder(limits.output, limits.tmp) as folder:
-                    in_file = None if limits.sample_fits(self.lattice) else folder
-                    return self._weigh(counts, ids, unseen, classing, in_file, limits.left())
 
-            build_model_file(
-                limits.output,
-                name=self.model,
-                lattice=self.lattice,
-                vocabulary=counted.vocabulary,
-                text=counted.text,
-                pieces=lambda: pieces,
-                weigh=weigh,
-                classes=classing.classes if classing is not None else None,
-                word_counts=counted.word_counts if classing is not None else NO_COUNTS,
-                memory=limits.most_resident,
-            )
+def train_in_memory(task: TrainingTask) -> Model:
+    """The model of a text, all in memory, and not written."""
+    text = TextInMemory(read_corpus(task.blocks(), task.rules), threads=task.threads, progress=task.progress)
+    parts = build(task, text, TablesInMemory(task.threads))
+    if task.is_pruned:
+        parts = prune(parts, counts=task.prune, size=task.size)
+    return Model(parts.in_layout(task.layout))
 
-    def _identity(self) -> dict[str, Any]:
-        reading = {**self.reading, "rules": vars(self.reading["rules"])}
-        options = {"order": self.lattice.order, "lattice": str(self.lattice), "model": self.model}
-        options |= {"weights": self.weights, "seed": self.seed, **reading}
-        classes = self.classes.path if self.classes is not None else None
-        if self.classes is not None:
-            options["number of classes"] = self.classes.k
-        return identity({"text": self.texts, "held-out text": self.held_out_texts, "classes": classes}, options)
 
-    def _read(self, limits: Limits, work: Work) -> text.Corpus | StoredText:
-        most = limits.most_held(self.lattice, learned=self.weights == "learned")
-        guess = guessed_positions(self.texts) if self.texts is not None else 0
-        if guess > most:
-            limits.check_room(guess, self.lattice)
-        return read_text(self.blocks(), text.Reader(**self.reading), most=most, folder=work.folder)
+def train_to_file(task: TrainingTask, limits: TrainingLimits, *, resume: bool) -> Model:
+    """The same model, written, whether or not all that training takes fits into memory."""
+    if resume and not task.can_be_repeated:
+        raise UsageError("resume: sentences in memory and standard input cannot be read again; name text files")
+    with WorkSession(limits, lasting=task.can_be_repeated) as session:
+        text = read_text(task, limits, session, resume=resume)
+        if isinstance(text, TextInMemory):
+            parts = build(task, text, TablesInMemory(task.threads))
+            if not task.is_rewritten:
+                model = Model(parts)
+                model.save(limits.output)
+                return model
+            return write_rewritten(task, parts, limits, None)
+        copies = int(task.is_rewritten)
+        limits.check_disk(text.facts.positions, task.lattice, used=text.folder.bytes, copies=copies)
+        return build_in_file(task, text, limits, text.folder)
 
-    def _build(self, stored: StoredText, limits: Limits, folder: WorkFolder) -> None:
-        limits.check_room(stored.facts.positions, self.lattice, used=folder.bytes)
-        unseen = self._unseen(stored.vocabulary)
-        facts = stored.facts
-        classing = self._stored_classing(stored, limits, folder)
 
-        def spilled(source: StoredText | StoredClasses, lattice: Lattice, folder: WorkFolder) -> SpilledPieces:
-            counting = SpilledCount(source, lattice, folder, memory=limits.left(), threads=self.threads)
-            return counting.pieces(progress=self.progress)
+def train_with_spark(task: TrainingTask, limits: TrainingLimits, spark: SparkOptions) -> Model:
+    """The same model, counted on a cluster."""
+    with WorkSession(limits, lasting=False) as session:
+        session.clear()
+        folder = session.begin(task.identity())
+        with spark.open_text(task.inputs()["text"], task.rules, folder.path) as text:
+            return build_in_file(task, text, limits, folder)
 
-        def pieces() -> Pieces:
-            words = spilled(stored, self.lattice.of_words, folder)
-            if classing is None or self.lattice.of_classes is None:
-                return words
-            source = StoredClasses(stored, classing.classes)
-            return WordsAndClasses(words, spilled(source, self.lattice.of_classes, folder.inside("classes")))
 
-        def weigh(counts: Counts) -> tuple[Weights, Discounts]:
-            sample_folder = None if limits.sample_fits(self.lattice) else folder.path
-            return self._weigh(counts, stored.chunks(1 << 20), unseen, classing, sample_folder, limits.left())
+def read_text(
+    task: TrainingTask, limits: TrainingLimits, session: WorkSession, *, resume: bool
+) -> TextInMemory | TextInFiles:
+    """Read the text: into memory if there is enough for all that follows, else into files; not again if resumed."""
+    if resume:
+        folder = session.resume(task.identity())
+        stored = StoredText.of_folder(folder) if folder is not None else None
+    else:
+        session.clear()
+        folder = stored = None
+    if folder is None or stored is None:
+        max_positions = limits.max_held_positions(task.lattice, fitted=task.is_fitted)
+        guess = guessed_positions(task.texts) if task.texts is not None else 0
+        if guess > max_positions:
+            limits.check_disk(guess, task.lattice)
+        reader = Reader(task.rules)
+        pieces = reader.read(task.blocks())
+        held = take_pieces(pieces, max_positions)
+        if sum(piece.size for piece in held) <= max_positions:
+            return TextInMemory(reader.corpus(held), threads=task.threads, progress=task.progress)
+        folder = session.begin(task.identity())
+        stored = store_text(held, pieces, reader, folder)
+    return TextInFiles(stored, folder, memory=limits.memory, threads=task.threads, progress=task.progress)
 
-        build_model_file(
-            limits.output,
-            name=self.model,
-            lattice=self.lattice,
-            vocabulary=stored.vocabulary,
-            text=TextInfo(facts.sentences, facts.words, facts.digest, facts.rule),
-            pieces=pieces,
-            weigh=weigh,
-            classes=classing.classes if classing is not None else None,
-            word_counts=stored.word_counts if classing is not None else NO_COUNTS,
-            memory=limits.most_resident,
-            folder=folder,
-        )
 
-    def _stored_classing(self, stored: StoredText, limits: Limits, folder: WorkFolder) -> Classing | None:
-        if self.classes is None:
-            return None
-        found = Classing.of_folder(folder)
-        if found is None:
-            positions = stored.facts.positions
-            if self.classes.path is None:
-                limits.check_memory(finding_bytes(positions), "finding classes", "bring a file of classes")
-            found = self._classing(lambda _: stored.chunks(1 << 20), positions, stored.vocabulary, stored.word_counts)
-            found.store(folder)
-        return found
+def build_in_file(task: TrainingTask, text: TextSource, limits: TrainingLimits, folder: WorkFolder) -> Model:
+    """The model of a text whose tables are made in a file: that of the model, or one aside if it is rewritten."""
+    path = folder.path / "model" if task.is_rewritten else limits.output
+    tables = TablesInFile(path, folder, most_resident=limits.memory.most_resident)
+    if not task.is_rewritten:
+        return Model(build(task, text, tables, limits, folder), limits.output)
+    return write_rewritten(task, tables.finished() or build(task, text, tables, limits, folder), limits, folder)
 
-    def _unseen(self, vocabulary: Vocabulary) -> Ids | None:
-        """The held-out text, or as much of it as a sample holds; all of it is read."""
-        if self.held_out_texts is None:
-            return None
-        most, parts = sample_positions(len(self.lattice.stored)), [np.empty(0, np.int32)]
-        for part in text.encode(text.blocks_of_files(self.held_out_texts), vocabulary, self.reading["rules"]):
-            if sum(map(len, parts)) < most:
-                parts.append(part.ids)
-        ids = np.concatenate(parts)
-        if not ids.size:
-            raise TextError("the held-out text is empty: expected one sentence a line")
-        return ids
 
-    def _classing(
-        self,
-        ids: Callable[[int], Iterable[Ids]],
-        positions: int,
-        vocabulary: Vocabulary,
-        word_counts: Integers,
-    ) -> Classing:
-        return choose_classes(
-            self.classes or ClassSource(), ids, positions, vocabulary, word_counts,
-            n_patterns=len(self.lattice.stored), seed=self.seed, set_apart=self.held_out_texts is None,
-            threads=self.threads, progress=self.progress,
-        )  # fmt: skip
+def build(
+    task: TrainingTask,
+    text: TextSource,
+    tables: ModelTables,
+    limits: TrainingLimits | None = None,
+    folder: WorkFolder | None = None,
+) -> ModelParts:
+    """The model of a text that was read.
 
-    def _weigh(
-        self,
-        counts: Counts,
-        ids: Ids | Iterable[Ids],
-        unseen: Ids | None,
-        classing: Classing | None = None,
-        sample_folder: Path | None = None,
-        memory: int | None = None,
-    ) -> tuple[Weights, Discounts]:
-        threads = checked_threads(self.threads)
-        looking_up = threads if memory is None else min(threads, threads_within(memory, len(counts.patterns)))
-        discounts = estimate_discounts(counts, threads=threads)
-        if self.weights == "none":
-            return replace(uniform(counts), name="none"), discounts
-        if self.weights == "uniform":
-            return uniform(counts), discounts
-        if self.weights == "counts":
-            return by_counts(counts, discounts), discounts
-        if unseen is not None:
-            sample, source = held_out(counts, unseen, folder=sample_folder, threads=looking_up), "held-out text"
-        else:
-            found = classing.apart if classing is not None else None
-            sample = left_out(
-                counts, ids if found is None else found,
-                seed=self.seed, folder=sample_folder, threads=looking_up, apart=found is not None,
-            )  # fmt: skip
-            source = f"training text, left out, seed {self.seed}"
-        return learned(counts, discounts, sample, source=source, threads=threads, progress=self.progress)
+    limits, folder: of memory, and for temporary files; without them all is held in memory.
+    """
+    task = task.for_text_of(text.facts.positions)
+    check_size(task.size, text.vocabulary)
+    unseen = read_held_out(task, text.vocabulary)
+    chosen = chosen_classes(task, text, limits, folder)
+    counts = tables.count(text, task.lattice, chosen.classes)
+    discounts = estimate_discounts(counts, threads=task.threads)
+    estimator = ESTIMATORS[task.weights]
+    if isinstance(estimator, Fitted):
+        sample = fitting_sample(task, text, counts, unseen, chosen.held_apart, limits, folder)
+        weights, discounts = estimator.fit(counts, discounts, sample, threads=task.threads, progress=task.progress)
+    else:
+        weights = estimator.weigh(counts, discounts)
+    return tables.finish(task.model, counts, discounts, weights)
+
+
+def read_held_out(task: TrainingTask, vocabulary: Vocabulary) -> Ids | None:
+    """The held-out text, or as much of it as a sample holds; all of it is read."""
+    if task.held_out_texts is None:
+        return None
+    max_positions, ids = sample_positions(len(task.lattice.stored)), np.empty(0, np.int32)
+    for block in encode(blocks_of_files(task.held_out_texts), vocabulary, task.rules):
+        if ids.size < max_positions:
+            ids = np.concatenate([ids, block.ids])
+    if not ids.size:
+        raise TextError("the held-out text is empty: expected one sentence a line")
+    return ids
+
+
+def chosen_classes(
+    task: TrainingTask, text: TextSource, limits: TrainingLimits | None, folder: WorkFolder | None
+) -> ChosenClasses:
+    """The classes of the run, if it has any; of an earlier run where there are."""
+    if task.classes is None:
+        return ChosenClasses()
+    kept = ChosenClasses.of_folder(folder) if folder is not None else None
+    if kept is not None:
+        return kept
+    chosen = choose_classes(
+        task.classes, text, n_patterns=len(task.lattice.stored), seed=task.seed,
+        hold_apart=task.held_out_texts is None, memory=limits.memory if limits is not None else None,
+        threads=task.threads, progress=task.progress,
+    )  # fmt: skip
+    if folder is not None:
+        chosen.store(folder)
+    return chosen
+
+
+def fitting_sample(
+    task: TrainingTask,
+    text: TextSource,
+    counts: Counts,
+    unseen: Ids | None,
+    held_apart: Ids | None,
+    limits: TrainingLimits | None,
+    folder: WorkFolder | None,
+) -> FittingSample:
+    """The sample that weights are fitted on: of held-out text, of what classes were found without, or of the text."""
+    threads, path, n_patterns = task.threads, None, len(counts.patterns)
+    if limits is not None:
+        threads = min(threads, threads_within(limits.memory.left(), n_patterns))
+        path = folder.path if folder is not None and not limits.sample_fits(task.lattice) else None
+    if unseen is not None:
+        return held_out(counts, unseen, folder=path, threads=threads)
+    ids = text.sample(seed=task.seed, limit=sample_positions(n_patterns)) if held_apart is None else held_apart
+    return left_out(counts, ids, seed=task.seed, folder=path, threads=threads, held_apart=held_apart is not None)
+
+
+def write_rewritten(
+    task: TrainingTask, parts: ModelParts, limits: TrainingLimits, folder: WorkFolder | None
+) -> Model:
+    """Prune a model and lay it out as asked for, under the name of the output, which it takes when it is whole."""
+    if task.is_pruned:
+        store = store_for(parts.counts, folder.inside("pruned").path) if folder is not None else IN_MEMORY
+        parts = prune(parts, counts=task.prune, size=task.size, store=store)
+    model_file.write(limits.output, parts, task.layout)
+    return Model.load(limits.output, most_resident=limits.memory.most_resident)

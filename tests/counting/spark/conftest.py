@@ -64,10 +64,10 @@ def both(spark: SparkSession, tmp_path: Path) -> Callable[..., tuple[bytes, byte
         spark.conf.set("spark.sql.files.maxPartitionBytes", str(partition_bytes))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DiscountWarning)
-            for name, engine in (("local", {}), ("spark", {"engine": "spark", "spark": spark})):
+            for name, engine in (("local", None), ("spark", gapgram.SparkOptions(session=spark))):
                 output = tmp_path / "out put" / f"{name}.model"
                 output.parent.mkdir(exist_ok=True)
-                gapgram.train(texts, output=output, **engine, **options)  # type: ignore[arg-type]
+                gapgram.train(texts, output=output, spark=engine, **options)  # type: ignore[arg-type]
                 files.append(output.read_bytes())
         assert sorted(path.name for path in (tmp_path / "out put").iterdir()) == ["local.model", "spark.model"]
         return files[0], files[1]

@@ -14,7 +14,6 @@ from tests.support.corpora import golden_text, toy_text
 from gapgram import Lattice, TextRules
 from gapgram.counting.in_memory import count
 from gapgram.counts.assemble import assemble
-from gapgram.counts.counts import Piece
 from gapgram.text.corpus import blocks_of_files, read_corpus
 
 if TYPE_CHECKING:
@@ -39,11 +38,11 @@ def files(tmp_path: Path) -> list[Path]:
     [
         (1 << 20, {"model": "mkn", "order": 3}),
         (700, {"model": "glm", "weights": "uniform", "order": 4}),
-        (400, {"model": "glm", "weights": "learned", "order": 3, "min_count": 2, "seed": 5}),
-        (1 << 20, {"model": "glm", "weights": "counts", "order": 6, "vocab_limit": 12, "lattice": "11,1001,101011"}),
+        (400, {"model": "glm", "weights": "learned", "order": 3, "rules": TextRules(min_count=2), "seed": 5}),
+        (1 << 20, {"weights": "counts", "order": 6, "rules": TextRules(vocab_limit=12), "lattice": "11,1001,101011"}),
         (1 << 20, {"model": "mkn", "order": 1}),
         (700, {"order": 3, "classes": 5}),
-        (1 << 20, {"order": 3, "classes": 4, "lattice": "11,111,22,202", "min_count": 2}),
+        (1 << 20, {"order": 3, "classes": 4, "lattice": "11,111,22,202", "rules": TextRules(min_count=2)}),
     ],
 )
 def test_the_model_file_is_that_of_the_local_engine(
@@ -56,7 +55,7 @@ def test_the_model_file_is_that_of_the_local_engine(
 def test_learned_weights_see_the_same_sample_of_a_text_that_is_larger_than_it(
     both: Both, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gapgram.estimation.weights.sample.NUMBERS", 2000)  # 500 positions of four patterns
+    monkeypatch.setattr("gapgram.estimation.weights.sample.MAX_NUMBERS", 2000)  # 500 positions of four patterns
     text = tmp_path / "text"
     text.write_text("\n".join(golden_text()))
     local, spark = both(text, partition_bytes=30000, order=3)
@@ -64,7 +63,7 @@ def test_learned_weights_see_the_same_sample_of_a_text_that_is_larger_than_it(
 
 
 def test_weights_may_be_learned_from_held_out_text(both: Both, files: list[Path]) -> None:
-    local, spark = both(files[2], held_out_texts=files[0], order=2, min_count=3)
+    local, spark = both(files[2], held_out_texts=files[0], order=2, rules=TextRules(min_count=3))
     assert spark == local
 
 
@@ -92,15 +91,15 @@ def test_odd_bytes_are_read_as_the_local_engine_reads_them(both: Both, tmp_path:
     [
         (Lattice.full(2), 1 << 20, {"bands": 1}),
         (Lattice.full(3), 1 << 20, {"bands": 1000}),
-        # Words that occur more than `most` times are counted in parts.
-        (Lattice.parse("1011", 5), 1 << 20, {"bands": 3, "most": 115}),
-        (Lattice.full(2), 700, {"bands": 2, "most": 100}),
+        # Words that occur more than `max_windows` times are counted in parts.
+        (Lattice.parse("1011", 5), 1 << 20, {"bands": 3, "max_windows": 115}),
+        (Lattice.full(2), 700, {"bands": 2, "max_windows": 100}),
     ],
 )
 def test_counts_do_not_depend_on_how_the_text_is_cut(
     spark: SparkSession, tmp_path: Path, files: list[Path], lattice: Lattice, partition_bytes: int, cut: dict[str, Any]
 ) -> None:
-    from gapgram.counting.spark import count_text
+    from gapgram.counting.spark import open_text
     from gapgram.counting.spark.session import session_for
 
     spark.conf.set("spark.sql.files.maxPartitionBytes", str(partition_bytes))
@@ -109,18 +108,16 @@ def test_counts_do_not_depend_on_how_the_text_is_cut(
     shards, rules = f"{tmp_path}/shards", TextRules()
     with (
         session_for(spark, None, {}) as session,
-        count_text(session, files, lattice, shards=shards, rules=rules, **cut) as counted,
+        open_text(session, files, rules, shards=shards, **cut) as text,
     ):
-        assert counted.text == local.text
-        assert list(counted.vocabulary) == list(local.vocabulary)
-        pieces = {
-            pattern: [Piece(piece.grams, piece.contexts, piece.rows) for piece in counted.pieces.of(pattern)]
-            for pattern in lattice.stored
-        }
-        tables = assemble(lattice.stored, pieces)
-        assert len(counted.pieces.plan.frequent) > 2 if "most" in cut else not counted.pieces.plan.frequent
-        assert len(counted.pieces.plan.jobs) >= min(cut["bands"], len(counted.vocabulary) - 1)
-        sample = counted.sample(seed=1, limit=corpus.ids.size)
+        assert (text.facts, text.longest_sentence) == (local.text, corpus.longest_sentence)
+        assert list(text.vocabulary) == list(local.vocabulary)
+        assert np.array_equal(text.word_counts, corpus.word_counts)
+        pieces = text.pieces(lattice)
+        tables = assemble(lattice.stored, {p: list(pieces.of(p)) for p in lattice.stored})
+        assert len(pieces.plan.frequent) > 2 if "max_windows" in cut else not pieces.plan.frequent
+        assert len(pieces.plan.jobs) >= min(cut["bands"], len(text.vocabulary) - 1)
+        sample = text.sample(seed=1, limit=corpus.ids.size)
     assert sorted(sample) == sorted(corpus.ids)
     for name, array in local.tables._asdict().items():
         assert np.array_equal(getattr(tables, name), array), name
@@ -135,13 +132,13 @@ def test_text_and_shards_may_be_on_any_file_system_of_spark(both: Both, tmp_path
     hadoop = spark.sparkContext._jsc.hadoopConfiguration()
     for name in ("text", "counts"):
         hadoop.set(f"fs.viewfs.mounttable.far.link./{name}", (tmp_path / name).as_uri())
-    from gapgram import train
+    from gapgram import SparkOptions, train
 
     options: dict[str, Any] = {"model": "mkn", "order": 3}
     local = train(sorted((tmp_path / "text").iterdir()), output=tmp_path / "local", **options)
     far = train(
         ["viewfs://far/text/part-[01]", "viewfs://far/text/*2"], output=tmp_path / "far",
-        engine="spark", spark=spark, shards="viewfs://far/counts/new", **options,
+        spark=SparkOptions(session=spark, shards="viewfs://far/counts/new"), **options,
     )  # fmt: skip
     assert far.path is not None
     assert local.path is not None

@@ -14,7 +14,7 @@ import pytest
 from tests.support.corpora import toy_text
 
 import gapgram
-from gapgram import GapgramError
+from gapgram import GapgramError, SparkOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,11 +26,12 @@ Train = Callable[..., str]
 def mistake(spark: SparkSession, tmp_path: Path) -> Train:
     """What training on Spark says of a text; nothing may be left behind."""
 
-    def said(*texts: object, order: int = 3, **options: Any) -> str:
+    def said(*texts: object, order: int = 3, shards: str | None = None, **options: Any) -> str:
         output = tmp_path / "out" / "model"
         output.parent.mkdir()
         with pytest.raises(GapgramError) as raised:
-            gapgram.train([str(t) for t in texts], output=output, engine="spark", spark=spark, order=order, **options)
+            options["spark"] = SparkOptions(session=spark, shards=shards)
+            gapgram.train([str(t) for t in texts], output=output, order=order, **options)
         assert not list(output.parent.iterdir())
         return str(raised.value)
 
@@ -93,7 +94,7 @@ def test_standard_input_is_refused(mistake: Train) -> None:
 
 
 def test_a_text_that_changes_while_it_is_read(spark: SparkSession, tmp_path: Path) -> None:
-    from gapgram.counting.spark import bands, count_text, engine
+    from gapgram.counting.spark import bands, engine, open_text
     from gapgram.counting.spark.session import session_for
 
     text = tmp_path / "text"
@@ -105,9 +106,13 @@ def test_a_text_that_changes_while_it_is_read(spark: SparkSession, tmp_path: Pat
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engine, "count_bands", changed)
-        counting = count_text(spark, [text], gapgram.Lattice.full(2), shards=f"{tmp_path}/s", rules=gapgram.TextRules())
-        with pytest.raises(GapgramError, match="not those of the whole text"), session_for(spark, None, {}), counting:
-            pass
+        opened = open_text(spark, [text], gapgram.TextRules(), shards=f"{tmp_path}/s")
+        with (
+            pytest.raises(GapgramError, match="not those of the whole text"),
+            session_for(spark, None, {}),
+            opened as source,
+        ):
+            source.pieces(gapgram.Lattice.full(2))
 
 
 def test_a_running_session_keeps_its_master(cli: Callable[..., Any], spark: SparkSession, tmp_path: Path) -> None:
@@ -126,7 +131,7 @@ def test_the_command_line_says_it_in_one_line(cli: Callable[..., Any], spark: Sp
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--master", "yarn"], "a Spark session, master, settings and shards are for the engine spark"),
+        (["--master", "yarn"], "a Spark master, settings and shards are for the engine spark (--engine spark)"),
         (["--engine", "spark", "--resume"], "resume: a run on Spark cannot be resumed"),
         (["--engine", "spark", "--spark-conf", "novalue"], "'novalue': expected NAME=VALUE"),
     ],
@@ -139,12 +144,10 @@ def test_options_that_make_no_sense(cli: Callable[..., Any], tmp_path: Path, arg
 
 
 def test_arguments_that_make_no_sense(tmp_path: Path) -> None:
-    with pytest.raises(GapgramError, match="engine 'slurm': expected local or spark"):
-        gapgram.train(["text"], engine="slurm")
     with pytest.raises(GapgramError, match="the engine spark writes a model file: name an output"):
-        gapgram.train(["text"], engine="spark")
+        gapgram.train(["text"], spark=SparkOptions())
     with pytest.raises(GapgramError, match="the engine spark reads text files"):
-        gapgram.train(sentences=["a b"], engine="spark", output=tmp_path / "m")
+        gapgram.train(sentences=["a b"], spark=SparkOptions(), output=tmp_path / "m")
 
 
 @pytest.mark.parametrize("package", ["pyspark", "pyarrow"])

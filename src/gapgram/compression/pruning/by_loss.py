@@ -32,16 +32,16 @@ def losses_of(parts: ModelParts, tables: Mapping[Pattern, Unpacked]) -> Iterator
 def says(parts: ModelParts) -> dict[Pattern, float]:
     """How much of a prediction each pattern decides: its mean weight where weights were learned, else what would
     come to it if those above it knew nothing."""
-    patterns, form = parts.counts.patterns, parts.weights.form
+    patterns, graph = parts.counts.patterns, parts.weights.graph
     learned = parts.weights.report.get("mean_weights")
     if learned is not None:
         return {pattern: learned[str(pattern)] for pattern in patterns}
     say = np.zeros(len(patterns))
-    starts = form.starts[form.start_base[-2] : form.start_base[-1]]
+    starts = graph.starts[graph.start_base[-2] : graph.start_base[-1]]
     say[starts] = 1.0 / len(starts)
     for p in range(len(patterns) - 1, 0, -1):
-        edges = slice(form.edge_base[p], form.edge_base[p + 1])
-        say[form.edge_to[edges]] += say[p] * form.edge_weight[edges] / max(form.edge_weight[edges].sum(), 1e-300)
+        edges = slice(graph.edge_base[p], graph.edge_base[p + 1])
+        say[graph.edge_to[edges]] += say[p] * graph.edge_weight[edges] / max(graph.edge_weight[edges].sum(), 1e-300)
     return {pattern: float(min(s, 1.0)) for pattern, s in zip(patterns, say, strict=True)}
 
 
@@ -66,8 +66,8 @@ class Losses:
         patterns fail as well: the two about cancel.)
         """
         table, values = self.tables[pattern], self._row_values(pattern)
-        lift, p = self.parts.weights.lift, self.parts.counts.index(pattern)
-        odds = np.exp(lift[p, values[:, BUCKET].astype(np.int64)]) if lift.size else np.ones(len(values))
+        shift, p = self.parts.weights.log_odds_shift, self.parts.counts.index(pattern)
+        odds = np.exp(shift[p, values[:, BUCKET].astype(np.int64)]) if shift.size else np.ones(len(values))
         histories, below = table.histories(occurrences), self.below[pattern]
 
         def chances(begin: int, end: int) -> Floats:
@@ -109,16 +109,16 @@ class Losses:
 
     def _below(self, whole: Pattern, pattern: Pattern, begin: int, end: int) -> Floats:
         """For some grams of `whole` what the patterns below `pattern` say of their words."""
-        patterns, form = self.parts.counts.patterns, self.parts.weights.form
+        patterns, graph = self.parts.counts.patterns, self.parts.weights.graph
         p = patterns.index(pattern)
-        edges = range(form.edge_base[p], form.edge_base[p + 1])
+        edges = range(graph.edge_base[p], graph.edge_base[p + 1])
         if not edges or not pattern.mask:  # the empty pattern, of words or classes, or one held as a context alone
             words = self.tables[Pattern(0, whole.classes)]
             return np.full(end - begin, 1.0 / len(words))
-        total = float(form.edge_weight[edges.start : edges.stop].sum())
+        total = float(graph.edge_weight[edges.start : edges.stop].sum())
         out = np.zeros(end - begin)
         for e in edges:
-            out += form.edge_weight[e] / total * self._under(whole, patterns[form.edge_to[e]], begin, end)
+            out += graph.edge_weight[e] / total * self._under(whole, patterns[graph.edge_to[e]], begin, end)
         return out
 
     def _under(self, whole: Pattern, pattern: Pattern, begin: int, end: int) -> Floats:

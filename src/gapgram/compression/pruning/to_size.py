@@ -11,10 +11,12 @@ import numpy as np
 from gapgram.arrays import Floats, Mask, Singles
 from gapgram.compression.pruning.by_loss import losses_of
 from gapgram.compression.pruning.tables import Unpacked, keep_needed
+from gapgram.counts.counts import Counts
 from gapgram.errors import UsageError
 from gapgram.estimation.parts import ModelParts
 from gapgram.pattern import Pattern
 from gapgram.system.memory import parse_size, show_size
+from gapgram.text.vocabulary import Vocabulary
 
 _NEAR = 0.99  # of the size that is asked for
 _TRIES = 12
@@ -58,10 +60,7 @@ class BySize:
         smallest = made({p: np.full(len(t), not p.mask) for p, t in tables.items()})
         least = bytes_of(smallest)
         if least > self.n_bytes:
-            raise UsageError(
-                f"{self.name} is {self.n_bytes:,} bytes: the words alone, without a gram of two, take {least:,} "
-                f"({show_size(least)}): ask for more, or train with a smaller vocabulary (--vocab-limit)"
-            )
+            raise _too_small(self.name, self.n_bytes, least)
         choice = _Choice(parts, tables)
         room, found, found_bytes = float(self.n_bytes - least), smallest, least
         low, high = 0.0, room
@@ -78,6 +77,22 @@ class BySize:
             if tried_before > 1 or not low < room < high:
                 room = (low + high) / 2
         return found
+
+
+def check_size(size: str | int | None, vocabulary: Vocabulary) -> None:
+    """Refuse a size that not even the words have room in; worth asking before long work."""
+    if size is None:
+        return
+    n_bytes, least = parse_size(size, "size"), sum(a.nbytes for a in Counts.word_arrays(vocabulary).values())
+    if n_bytes < least:
+        raise _too_small(f"size={size}", n_bytes, least)
+
+
+def _too_small(name: str, n_bytes: int, least: int) -> UsageError:
+    return UsageError(
+        f"{name} is {n_bytes:,} bytes: the words alone, without a gram of two, take {least:,} "
+        f"({show_size(least)}): ask for more, or train with a smaller vocabulary (--vocab-limit)"
+    )
 
 
 class _Choice:

@@ -23,8 +23,9 @@ from itertools import pairwise
 import numpy as np
 
 from gapgram.arrays import Ids, Integers
-from gapgram.counting.band import Band
-from gapgram.counting.in_memory import BAND_POSITIONS, check_length
+from gapgram.classes.classes import Classes
+from gapgram.counting.band import Band, window_bytes
+from gapgram.counting.in_memory import BAND_POSITIONS
 from gapgram.counting.on_disk.piece_files import Job, PieceFile, SpilledPieces, Split, jobs_of, word_places
 from gapgram.counting.on_disk.scatter import Scattered
 from gapgram.counting.on_disk.stored_text import StoredClasses, StoredText
@@ -34,20 +35,14 @@ from gapgram.kernels.special_words import START_ID
 from gapgram.kernels.tables import COUNT_BITS, words_by_key
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
-from gapgram.system.parallel import all_in_threads, checked_threads
-from gapgram.system.progress import Progress
+from gapgram.system.memory import MemoryLimit
+from gapgram.system.parallel import all_in_threads
+from gapgram.system.progress import progress_bar
 from gapgram.system.work_folder import WorkFolder
+from gapgram.text.sentences import sample_sentences
 
+SAMPLED_POSITIONS = 1 << 20  # read at a time to take a sample of a text
 _MIX = np.array([0x9E3779B97F4A7C1 | 1, 0xBF58476D1CE4E5B, 0x94D049BB133111E | 1, 0xD1B54A32D192ED0 | 1] * 4)
-
-
-def window_bytes(order: int) -> int:
-    """The memory that counting takes for each window at most.
-
-    The window itself and, for each of its words, a byte of reach and a mark for each length; positions, starts and
-    begins of a node for each level of the tree of patterns; and what sorting and the tables of one pattern take.
-    """
-    return (order + 1) * (order + 4) + 12 * order + 80
 
 
 def cut_words(counts: Integers, most: int) -> list[int]:
@@ -80,6 +75,31 @@ class _Room:
                 self._changed.notify_all()
 
 
+class TextInFiles:
+    """A text in the files of a work folder, as a `TextSource`; `memory`: what counting it may take."""
+
+    def __init__(
+        self, stored: StoredText, folder: WorkFolder, *, memory: MemoryLimit, threads: int, progress: bool = False
+    ) -> None:
+        self.facts, self.longest_sentence = stored.facts, stored.longest_sentence
+        self.vocabulary, self.word_counts = stored.vocabulary, stored.word_counts
+        self.folder, self._stored, self._memory, self._threads = folder, stored, memory, threads
+        self._progress = progress
+
+    def sample(self, *, seed: int, limit: int) -> Ids:
+        """As `TextSource`."""
+        return sample_sentences(self._stored.chunks(SAMPLED_POSITIONS), seed=seed, limit=limit)
+
+    def pieces(self, lattice: Lattice, classes: Classes | None = None) -> SpilledPieces:
+        """As `TextSource`."""
+        text: StoredText | StoredClasses = self._stored
+        folder = self.folder
+        if classes is not None:
+            text, folder = StoredClasses(self._stored, classes), folder.inside("classes")
+        counting = SpilledCount(text, lattice, folder, memory=self._memory.left(), threads=self._threads)
+        return counting.pieces(progress=self._progress)
+
+
 class SpilledCount:
     """One run of counting; `pieces` does it."""
 
@@ -90,12 +110,11 @@ class SpilledCount:
         folder: WorkFolder,
         *,
         memory: int,
-        threads: int | None = None,
+        threads: int = 1,
     ) -> None:
-        self.text, self.lattice, self.folder, self.memory = text, lattice, folder, memory
-        self.threads = checked_threads(threads)
+        self.text, self.lattice, self.folder = text, lattice, folder
+        self.memory, self.threads = memory, threads
         self.order, self.width, self.n_words = lattice.order, lattice.order + 1, len(text.vocabulary)
-        check_length(text.facts.longest, lattice.order)
 
     def pieces(self, *, progress: bool = False) -> SpilledPieces:
         """Count all bands that are not counted yet."""
@@ -114,8 +133,7 @@ class SpilledCount:
                     PieceFile.write(self.folder, job.name, self._count(job))
 
         jobs = list(jobs_of(bands))
-        with Progress("counting", total=len(jobs), unit="band", progress=progress) as bar:
-            all_in_threads(work, jobs, self.threads, bar)
+        all_in_threads(work, jobs, self.threads, title="counting", unit="band", progress=progress)
         for path in self.folder.path.glob("windows*"):
             path.unlink()
         return SpilledPieces(self.folder.path, bands)
@@ -150,13 +168,13 @@ class SpilledCount:
         ends = np.concatenate([[0], np.cumsum(self.text.word_counts)])
         numbers = np.repeat(np.arange(len(cuts) - 1, dtype=np.int32), np.diff(cuts))
         with (
-            Progress("sorting", total=self.text.facts.positions, unit="word", progress=progress) as bar,
+            progress_bar("sorting", total=self.text.facts.positions, unit="word", progress=progress) as advance,
             Scattered(self.folder.path / "windows", ends[cuts[:-1]], self.width, self.threads) as target,
         ):
             for ids in self.text.chunks(self._chunk):
                 positions, starts = sorting.positions_by_word(numbers[ids], len(cuts) - 1)
                 target.add(partial(sorting.windows_at, ids, positions, self.order), starts)
-                bar.advance(ids.size)
+                advance(ids.size)
         self.folder.note("windows", cuts)
         return cuts
 

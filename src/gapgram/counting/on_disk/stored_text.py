@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,10 @@ from gapgram.arrays import Ids, Integers
 from gapgram.classes.classes import Classes
 from gapgram.kernels.special_words import END_ID
 from gapgram.system.work_folder import WorkFolder
-from gapgram.text.corpus import Corpus, Reader, TextFacts
-from gapgram.text.files import Block
+from gapgram.text.corpus import Reader, TextFacts
 from gapgram.text.vocabulary import Vocabulary
 
-_CHUNK = 1 << 20  # ids renumbered at a time
+_CHUNK_POSITIONS = 1 << 20  # renumbered at a time
 _STAGE = "text"
 
 
@@ -29,17 +27,19 @@ class StoredText:
 
     path: Path
     facts: TextFacts
+    longest_sentence: int
     vocabulary: Vocabulary
     word_counts: Integers
 
     @classmethod
     def of_folder(cls, folder: WorkFolder) -> StoredText | None:
         """The text that an earlier run read; None where it did not finish."""
-        facts = folder.done(_STAGE)
-        if facts is None:
+        noted = folder.done(_STAGE)
+        if noted is None:
             return None
         pool, offsets, slots, counts = (np.load(folder.path / f"{name}.npy") for name in _ARRAYS)
-        return cls(folder.path / "ids", TextFacts(**facts), Vocabulary(pool, offsets, slots), counts)
+        words = Vocabulary(pool, offsets, slots)
+        return cls(folder.path / "ids", TextFacts(**noted["facts"]), noted["longest_sentence"], words, counts)
 
     def chunks(self, positions: int) -> Iterator[Ids]:
         """All sentences, in order, in arrays of about so many ids, each of whole sentences."""
@@ -84,45 +84,35 @@ class StoredClasses:
 _ARRAYS = ("word_pool", "word_offsets", "word_slots", "word_counts")
 
 
-def read_text(
-    blocks: Iterable[Block], reader: Reader, *, most: int, folder: Callable[[], WorkFolder]
-) -> Corpus | StoredText:
-    """Read a text into memory if it has at most so many ids, else into a folder."""
+def take_pieces(pieces: Iterator[Ids], positions: int) -> list[Ids]:
+    """The first pieces of a text, until there are more than so many positions, or all."""
     held, n = [], 0
-    pieces = reader.read(blocks)
     for piece in pieces:
         held.append(piece)
         n += piece.size
-        if n > most:
-            return _store(chain(_emptied(held), pieces), reader, folder())
-    ids = np.concatenate(held)
-    held.clear()
-    facts, vocabulary, new_ids = reader.finish()
-    return Corpus(new_ids[ids], vocabulary, facts.sentences, facts.words, facts.empty_lines, facts.digest, facts.rule)
+        if n > positions:
+            break
+    return held
 
 
-def _emptied(pieces: list[Ids]) -> Iterator[Ids]:
-    pieces.reverse()
-    while pieces:
-        yield pieces.pop()
-
-
-def _store(pieces: Iterable[Ids], reader: Reader, folder: WorkFolder) -> StoredText:
-    first = folder.path / "ids.as_read"
-    with first.open("wb") as file:
-        for piece in pieces:
+def store_text(held: list[Ids], rest: Iterable[Ids], reader: Reader, folder: WorkFolder) -> StoredText:
+    """Write a text into a folder: the pieces that are held, whose list is emptied, and the rest as the reader reads."""
+    as_read = folder.path / "ids.as_read"
+    held.reverse()
+    with as_read.open("wb") as file:
+        while held:
+            file.write(held.pop().data)
+        for piece in rest:
             file.write(piece.data)
-    facts, vocabulary, new_ids = reader.finish()
-    counts = np.zeros(len(vocabulary), np.int64)
-    with first.open("rb") as source, folder.written("ids") as target:
-        while (ids := np.fromfile(source, np.int32, _CHUNK)).size:
-            ids = new_ids[ids]
-            counts += np.bincount(ids, minlength=counts.size)
-            target.write(ids.data)
-    first.unlink()
-    arrays: list[npt.NDArray[Any]] = [vocabulary.pool, vocabulary.offsets, vocabulary.slots, counts]
+    facts, vocabulary, word_counts, new_ids = reader.finish()
+    with as_read.open("rb") as source, folder.written("ids") as target:
+        while (ids := np.fromfile(source, np.int32, _CHUNK_POSITIONS)).size:
+            target.write(new_ids[ids].data)
+    as_read.unlink()
+    arrays: list[npt.NDArray[Any]] = [vocabulary.pool, vocabulary.offsets, vocabulary.slots, word_counts]
     for name, array in zip(_ARRAYS, arrays, strict=True):
         with folder.written(f"{name}.npy") as file:
             np.save(file, array)
-    folder.note(_STAGE, asdict(facts))
-    return StoredText(folder.path / "ids", facts, vocabulary, counts)
+    longest = reader.tally.longest_sentence
+    folder.note(_STAGE, {"facts": asdict(facts), "longest_sentence": longest})
+    return StoredText(folder.path / "ids", facts, longest, vocabulary, word_counts)

@@ -1,9 +1,9 @@
 """Counting on a cluster: Apache Spark reads the text and counts its bands, the driver puts them together.
 
-`count_text` is the engine; `gapgram train --engine spark` and `gapgram.train(engine="spark")` call it. The text is
-read twice: for its vocabulary (`text`), which is then sent to all workers, and for its windows, which are shuffled by
-bands of oldest words and counted (`bands`). The tables of the bands are written as Parquet (`shards`), from which the
-driver takes them one after the other. No table depends on how the text was partitioned or in which order its lines
+`open_text` is the engine; `gapgram train --engine spark` and `gapgram.train(spark=SparkOptions())` call it. The text
+is read twice: for its vocabulary (`text`), which is then sent to all workers, and for its windows, which are shuffled
+by bands of oldest words and counted (`bands`). The tables of the bands are written as Parquet (`shards`), from which
+the driver takes them one after the other. No table depends on how the text was partitioned or in which order its lines
 came, so the model is the same, bit for bit, as that of the local engine.
 
     engine      a text on a cluster to counts
@@ -25,7 +25,7 @@ try:
 except ImportError as error:
     raise ImportError("counting with Spark needs PySpark and PyArrow: pip install 'gapgram[spark]'") from error
 
-from gapgram.counting.spark.engine import CountedText, count_text
+from gapgram.counting.spark.engine import TextOnSpark, open_text
 from gapgram.counting.spark.session import is_local, session_for
 
-__all__ = ["CountedText", "count_text", "is_local", "session_for"]
+__all__ = ["TextOnSpark", "is_local", "open_text", "session_for"]

@@ -1,8 +1,8 @@
 """Ids to windows, windows to bands, bands to the tables of all patterns: what runs on the workers.
 
 `Windowing` cuts a stream of ids into windows and packs those of a job (`plan`) into blobs; Spark brings the blobs of a
-job together; `Counting` counts them. Neither knows where the ids come from, so that any stream of ids made from a text,
-such as the classes of its words, is counted in the same way.
+job together; `BandCounting` counts them. Neither knows where the ids come from, so that any stream of ids made from a
+text, such as the classes of its words, is counted in the same way.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pyspark.sql import functions as sql
 from gapgram.arrays import Bytes, Ids, Integers, Mask
 from gapgram.counting.band import Band
 from gapgram.counting.spark.batches import batch_of, blocks_of, runs, values_of
-from gapgram.counting.spark.plan import LEFT, Plan
+from gapgram.counting.spark.plan import LEFT, CountingPlan
 from gapgram.counting.spark.shards import SHARDS, shard_rows
 from gapgram.counts.counts import Piece
 from gapgram.errors import EngineError
@@ -38,7 +38,7 @@ _WINDOWS = pa.schema([("job", pa.int32()), ("windows", pa.binary())])
 
 
 @dataclass(frozen=True)
-class Stream:
+class IdStream:
     """A text as ids: its words by a vocabulary, or, where `mapped` is given, what that array makes of each id."""
 
     vocabulary: Broadcast[tuple[Bytes, Integers, Integers]]
@@ -59,20 +59,20 @@ class Stream:
             yield np.concatenate(parts)
 
 
-def count_bands(lines: DataFrame, stream: Stream, lattice: Lattice, plan: Plan) -> DataFrame:
+def count_bands(lines: DataFrame, stream: IdStream, lattice: Lattice, plan: CountingPlan) -> DataFrame:
     """The tables of all jobs of a plan for a stream, as rows of `shards.SHARDS`."""
     windows = lines.mapInArrow(Windowing(stream, lattice.order, plan), "job int, windows binary")
     by_job = windows.repartitionById(len(plan.jobs), sql.col("job"))
-    return by_job.mapInArrow(Counting(lattice, plan), SHARDS)
+    return by_job.mapInArrow(BandCounting(lattice, plan), SHARDS)
 
 
 @dataclass(frozen=True)
 class Windowing:
     """Windows of a partition of the text, packed job by job."""
 
-    stream: Stream
+    stream: IdStream
     order: int
-    plan: Plan
+    plan: CountingPlan
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         bands = list(self.plan.bands())
@@ -101,7 +101,7 @@ def _packed(ids: Ids, positions: Ids, first_word: int, order: int) -> bytes:
 class _FrequentWord:
     """Sends the windows of a word that is cut, once for each family of patterns."""
 
-    def __init__(self, word: int, plan: Plan, order: int) -> None:
+    def __init__(self, word: int, plan: CountingPlan, order: int) -> None:
         self.word, self.order, self.cut = word, order, plan.frequent[word]
         self.rank = _ranks(plan.n_words)
         self.seen = np.zeros(plan.n_words, np.bool_)
@@ -150,11 +150,11 @@ def _ranks(n_words: int) -> Ids:
 
 
 @dataclass(frozen=True)
-class Counting:
+class BandCounting:
     """The tables of the jobs of a partition, whose blobs come job after job."""
 
     lattice: Lattice
-    plan: Plan
+    plan: CountingPlan
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         order = self.lattice.order

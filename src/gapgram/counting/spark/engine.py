@@ -1,4 +1,4 @@
-"""A text on a cluster to counts."""
+"""A text on a cluster, and its counts."""
 
 from __future__ import annotations
 
@@ -13,115 +13,96 @@ from pyspark.sql import DataFrame, SparkSession
 
 from gapgram.arrays import Ids, Integers
 from gapgram.classes.classes import Classes
-from gapgram.counting.in_memory import BAND_POSITIONS, check_length
+from gapgram.counting.in_memory import BAND_POSITIONS
 from gapgram.counting.spark import sample
-from gapgram.counting.spark.bands import Stream, count_bands
-from gapgram.counting.spark.plan import MOST_WINDOWS, Plan
+from gapgram.counting.spark.bands import IdStream, count_bands
+from gapgram.counting.spark.plan import MAX_WINDOWS, CountingPlan
 from gapgram.counting.spark.refusal import first_refused
 from gapgram.counting.spark.shards import Shards, check_new, write_shards
 from gapgram.counting.spark.text import Learned, RefusedError, checked_paths, learn, read_lines
-from gapgram.counts.counts import TextInfo
 from gapgram.lattice import Lattice
-from gapgram.text.corpus import Reader, TextRules
-from gapgram.text.vocabulary import Vocabulary
+from gapgram.text.corpus import TextRules
 
 
-@dataclass(frozen=True)
-class CountedText:
-    """The counts of a text as shards, with what a model needs to know of the text itself."""
+class TextOnSpark:
+    """A text that Spark has read, as a `TextSource`; what it has counted is there until `resources` are closed."""
 
-    vocabulary: Vocabulary
-    word_counts: Integers
-    text: TextInfo
-    pieces: Shards
-    lines: DataFrame
-    stream: Stream
-    count: _Count
-
-    @property
-    def positions(self) -> int:
-        """How many ids the text has."""
-        return self.text.words + 2 * self.text.sentences
+    def __init__(
+        self, lines: DataFrame, learned: Learned, stream: IdStream, counting: Counting, resources: contextlib.ExitStack
+    ) -> None:
+        self.facts, self.longest_sentence = learned.facts, learned.longest_sentence
+        self.vocabulary, self.word_counts = learned.vocabulary, learned.word_counts
+        self._lines, self._stream, self._counting, self._resources = lines, stream, counting, resources
 
     def sample(self, *, seed: int, limit: int) -> Ids:
-        """Sentences for `weights.left_out`, which gives the same sample of them as of the whole text."""
-        return sample.sample(self.lines, self.stream, positions=self.positions, seed=seed, limit=limit)
+        """As `TextSource`."""
+        return sample.sample(self._lines, self._stream, positions=self.facts.positions, seed=seed, limit=limit)
 
-    @contextlib.contextmanager
-    def counted_classes(self, classes: Classes, lattice: Lattice) -> Iterator[Shards]:
-        """The pieces of the classes of all words, as if classes were words, in shards beside those of the words."""
-        mapped = self.count.spark.sparkContext.broadcast(classes.of_word)
-        met = np.bincount(classes.of_word, self.word_counts, len(classes)).astype(np.int64)
-        try:
-            with self.count.pieces(self.lines, replace(self.stream, mapped=mapped), lattice, met, "-classes") as found:
-                yield found
-        finally:
-            mapped.destroy()
+    def pieces(self, lattice: Lattice, classes: Classes | None = None) -> Shards:
+        """As `TextSource`; the counts of classes are in shards beside those of the words."""
+        if classes is None:
+            return self._shards(self._stream, lattice, self.word_counts, "")
+        of_word = self._counting.spark.sparkContext.broadcast(classes.of_word)
+        self._resources.callback(of_word.destroy)
+        class_counts = np.bincount(classes.of_word, self.word_counts, len(classes)).astype(np.int64)
+        return self._shards(replace(self._stream, mapped=of_word), lattice, class_counts, "-classes")
+
+    def _shards(self, stream: IdStream, lattice: Lattice, id_counts: Integers, suffix: str) -> Shards:
+        shards = self._counting.count(self._lines, stream, lattice, id_counts, suffix)
+        self._resources.enter_context(contextlib.closing(shards))
+        shards.check()
+        return shards
 
 
 @dataclass(frozen=True)
-class _Count:
-    """Where and how streams of ids are counted."""
+class Counting:
+    """Where and how streams of ids are counted; see `open_text`."""
 
     spark: SparkSession
-    shards: str
+    folder: str
     copies: str | Path | None
     bands: int
-    most: int
+    max_windows: int
 
-    @contextlib.contextmanager
-    def pieces(
-        self, lines: DataFrame, stream: Stream, lattice: Lattice, met: Integers, suffix: str = ""
-    ) -> Iterator[Shards]:
-        """The pieces of one stream of ids, each met so often: that of the words of a text, or one made from it."""
-        folder = self.shards + suffix
+    def count(self, lines: DataFrame, stream: IdStream, lattice: Lattice, id_counts: Integers, suffix: str) -> Shards:
+        """Count a stream of ids, each met so often, into a folder of shards."""
+        folder = self.folder + suffix
         check_new(self.spark, folder)
-        plan = Plan.of(met, lattice, self.bands, self.most)
+        plan = CountingPlan.of(id_counts, lattice, self.bands, self.max_windows)
         write_shards(count_bands(lines, stream, lattice, plan), folder)
-        with contextlib.closing(Shards(self.spark, folder, plan, lattice, self.copies)) as pieces:
-            pieces.check()
-            yield pieces
+        return Shards(self.spark, folder, plan, lattice, self.copies)
 
 
 @contextlib.contextmanager
-def count_text(
+def open_text(
     spark: SparkSession,
     texts: Iterable[object],
-    lattice: Lattice,
+    rules: TextRules,
     *,
     shards: str,
     copies: str | Path | None = None,
-    rules: TextRules,
-    min_count: int = 1,
-    vocab_limit: int | None = None,
     bands: int | None = None,
-    most: int = MOST_WINDOWS,
-) -> Iterator[CountedText]:
-    """Count all patterns of a lattice in text that Spark reads, into a new folder of shards.
+    max_windows: int = MAX_WINDOWS,
+) -> Iterator[TextOnSpark]:
+    """A text that Spark reads, its vocabulary learned.
 
-    copies: a folder of this machine for copies of shards that are written elsewhere; removed in the end.
-    bands: how many parts are counted apart; by default one for a million words, and one for each core at least.
-    most: how often a word may occur before it is counted in several parts of its own.
+    shards: the new folder for what is counted. copies: a folder of this machine for copies of shards that are written
+        elsewhere; removed in the end.
+    bands: how many are counted apart; by default one for a million words, and one for each core at least.
+    max_windows: how often a word may occur before it is counted in several parts of its own.
     """
-    Reader(min_count=min_count, vocab_limit=vocab_limit)  # refuses what makes no sense
     paths = checked_paths(texts)
     check_new(spark, shards)
     lines = read_lines(spark, paths)
     try:
-        found = learn(lines, rules=rules, min_count=min_count, vocab_limit=vocab_limit)
+        learned = learn(lines, rules)
     except RefusedError:
         raise first_refused(spark, paths, rules) from None
-    check_length(found.longest, lattice.order)
-    words = found.vocabulary
-    broadcast = spark.sparkContext.broadcast((words.pool, words.offsets, words.slots))
-    try:
-        stream, count = Stream(broadcast, rules), _Count(spark, shards, copies, bands or _bands(found, spark), most)
-        with count.pieces(lines, stream, lattice, found.counts) as pieces:
-            yield CountedText(words, found.counts, found.info, pieces, lines, stream, count)
-    finally:
-        broadcast.destroy()
-
-
-def _bands(learned: Learned, spark: SparkSession) -> int:
-    cores: int = spark.sparkContext.defaultParallelism
-    return max(cores, math.ceil(int(learned.counts.sum()) / BAND_POSITIONS))
+    if bands is None:
+        bands = max(spark.sparkContext.defaultParallelism, math.ceil(learned.facts.positions / BAND_POSITIONS))
+    with contextlib.ExitStack() as resources:
+        words = learned.vocabulary
+        broadcast = spark.sparkContext.broadcast((words.pool, words.offsets, words.slots))
+        resources.callback(broadcast.destroy)
+        counting = Counting(spark, shards, copies, bands, max_windows)
+        yield TextOnSpark(lines, learned, IdStream(broadcast, rules), counting, resources)

@@ -19,7 +19,7 @@ from gapgram.kernels.tables import words_by_key
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 
-MOST_WINDOWS = 4 * BAND_POSITIONS  # that one word has before it is cut
+MAX_WINDOWS = 4 * BAND_POSITIONS  # of one word, before it is cut
 LEFT = -1  # the family that counts the words to the left
 
 
@@ -34,7 +34,7 @@ def second_of(pattern: Pattern) -> int:
 
 
 @dataclass(frozen=True)
-class Job:
+class SparkJob:
     """Windows that one task counts: of all words of a band, or of the family `second` of a frequent word."""
 
     band: int
@@ -53,45 +53,45 @@ class Frequent:
 
 
 @dataclass(frozen=True)
-class Plan:
+class CountingPlan:
     """All jobs, those of a band after those of the bands before it."""
 
-    jobs: tuple[Job, ...]
+    jobs: tuple[SparkJob, ...]
     n_words: int
     frequent: dict[int, Frequent] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, counts: Integers, lattice: Lattice, n_bands: int, most: int = MOST_WINDOWS) -> Plan:
-        """Cut ids that occur so often into about n bands; those that occur more often than `most` further."""
+    def of(cls, counts: Integers, lattice: Lattice, n_bands: int, max_windows: int = MAX_WINDOWS) -> CountingPlan:
+        """Cut ids that occur so often into about n bands; those that occur more often than `max_windows` further."""
         ends = np.cumsum(counts)
         goals = ends[-1] * np.arange(1, n_bands) // n_bands
-        alone = np.flatnonzero(counts > most)
+        alone = np.flatnonzero(counts > max_windows)
         words = np.unique(
             np.concatenate([[0, counts.size], np.searchsorted(ends[:-1], goals) + 1, alone, alone + 1])
         ).tolist()
         families = [LEFT, *sorted({second_of(p) for p in lattice.stored if p.mask})]
         by_key = np.cumsum(counts[words_by_key(counts.size)]) if alone.size else ends
-        jobs: list[Job] = []
+        jobs: list[SparkJob] = []
         frequent = {}
         for band, (first, last) in enumerate(pairwise(words)):
             windows = int(counts[first:last].sum())
-            if windows <= most or last - first > 1:
-                jobs.append(Job(band, first, last, windows))
+            if windows <= max_windows or last - first > 1:
+                jobs.append(SparkJob(band, first, last, windows))
                 continue
-            n_parts = -(-2 * windows // most)
+            n_parts = -(-2 * windows // max_windows)
             inner = np.searchsorted(by_key, by_key[-1] * np.arange(1, n_parts) // n_parts)
             ranks = np.unique([0, *inner])
             begins = {}
             for second in families:
                 begins[second] = len(jobs)
                 parts = 1 if second == LEFT else ranks.size
-                jobs += [Job(band, first, last, windows if second == LEFT else None, second)] * parts
+                jobs += [SparkJob(band, first, last, windows if second == LEFT else None, second)] * parts
             frequent[first] = Frequent(begins, ranks)
         return cls(tuple(jobs), counts.size, frequent)
 
     def bands(self) -> Iterator[tuple[int, list[int]]]:
         """The first word of each band and the numbers of its jobs."""
-        found: dict[int, list[int]] = {}
+        numbers_by_band: dict[int, list[int]] = {}
         for number, job in enumerate(self.jobs):
-            found.setdefault(job.first, []).append(number)
-        yield from found.items()
+            numbers_by_band.setdefault(job.first, []).append(number)
+        yield from numbers_by_band.items()

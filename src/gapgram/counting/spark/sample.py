@@ -10,17 +10,17 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sql
 
-from gapgram.arrays import Ids, Integers
-from gapgram.counting.spark.bands import Stream
+from gapgram.arrays import Ids
+from gapgram.counting.spark.bands import IdStream
 from gapgram.counting.spark.batches import batch_of, bytes_of
 from gapgram.kernels import fitting
-from gapgram.kernels.special_words import START_ID
+from gapgram.text.corpus import sentence_begins
 
 _SENTENCES = pa.schema([("hash", pa.int64()), ("positions", pa.int64()), ("ids", pa.binary())])
 _MARGIN = 1.2  # more than is needed is asked for, so that once is enough nearly always
 
 
-def sample(lines: DataFrame, stream: Stream, *, positions: int, seed: int, limit: int) -> Ids:
+def sample(lines: DataFrame, stream: IdStream, *, positions: int, seed: int, limit: int) -> Ids:
     """Ids of the sentences with the smallest hashes, until there are `limit` positions of the text's.
 
     Equal hashes are equal sentences, so that it does not matter which of them are taken.
@@ -42,7 +42,7 @@ def sample(lines: DataFrame, stream: Stream, *, positions: int, seed: int, limit
 class _Choosing:
     """The sentences of a partition whose hashes are small, no more of them than can be needed."""
 
-    stream: Stream
+    stream: IdStream
     below: int
     seed: int
     limit: int
@@ -51,7 +51,7 @@ class _Choosing:
         kept = np.empty(0, np.int32)
         for ids in self.stream.ids(batches):
             kept = self._smallest(np.concatenate([kept, ids]))
-        begins = _begins(kept)
+        begins = sentence_begins(kept)
         hashes = fitting.sentence_hashes(kept, begins, self.seed)
         # The order of unsigned numbers as one of signed ones.
         signed = (hashes ^ np.uint64(1 << 63)).view(np.int64)
@@ -62,14 +62,10 @@ class _Choosing:
             yield batch_of(_SENTENCES, signed[part], np.diff(ends), texts)
 
     def _smallest(self, ids: Ids) -> Ids:
-        begins = _begins(ids)
+        begins = sentence_begins(ids)
         hashes = fitting.sentence_hashes(ids, begins, self.seed)
         order = np.argsort(hashes, kind="stable")
         order = order[hashes[order] <= np.uint64(self.below)]
         ends = np.cumsum(np.diff(begins)[order])
         order = order[: int(np.searchsorted(ends, self.limit)) + 1]
         return np.concatenate([np.empty(0, np.int32), *(ids[begins[s] : begins[s + 1]] for s in order.tolist())])
-
-
-def _begins(ids: Ids) -> Integers:
-    return np.append(np.flatnonzero(ids == START_ID), ids.size)

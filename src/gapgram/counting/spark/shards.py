@@ -21,7 +21,7 @@ from gapgram.arrays import Integers
 from gapgram.counting.band import Band
 from gapgram.counting.on_disk.piece_files import merged
 from gapgram.counting.spark.batches import batch_of, bytes_of
-from gapgram.counting.spark.plan import Job, Plan
+from gapgram.counting.spark.plan import CountingPlan, SparkJob
 from gapgram.counts.counts import Piece
 from gapgram.counts.streaming import StoredPiece
 from gapgram.errors import EngineError, UsageError
@@ -72,7 +72,7 @@ class Shards:
     """The pieces of all jobs of a plan, for `counts.streaming`; closed when done with."""
 
     def __init__(
-        self, spark: SparkSession, folder: str, plan: Plan, lattice: Lattice, copies: str | Path | None = None
+        self, spark: SparkSession, folder: str, plan: CountingPlan, lattice: Lattice, copies: str | Path | None = None
     ) -> None:
         """`copies`: where to put copies of files that are not on this machine; removed in the end."""
         self.folder, self.plan, self.lattice = folder, plan, lattice
@@ -118,7 +118,7 @@ class Shards:
                 yield from pieces
 
 
-    def _without_windows(self, job: Job, pattern: Pattern) -> Piece:
+    def _without_windows(self, job: SparkJob, pattern: Pattern) -> Piece:
         """The piece of words that never occur, such as <unk>, of which no worker knows."""
         windows = np.empty((0, self.lattice.order + 1), np.int32)
         return Band(windows, job.first, job.last, self.plan.n_words, self.lattice).pieces()[pattern]

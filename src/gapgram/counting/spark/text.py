@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from posixpath import basename
 
 import numpy as np
@@ -14,15 +14,16 @@ from pyspark.sql import functions as sql
 
 from gapgram.arrays import Integers
 from gapgram.counting.spark.batches import batch_of, blocks_of, bytes_of
-from gapgram.counts.counts import TextInfo
 from gapgram.errors import TextError, UsageError
 from gapgram.kernels import words as kernels
-from gapgram.text.corpus import PartOfText, Reader, TextRules
+from gapgram.kernels.special_words import SPECIAL
+from gapgram.text.corpus import Reader, TextFacts, TextRules, TextTally
 from gapgram.text.vocabulary import Vocabulary, slots_for
+from gapgram.text.word_table import WordTable
 
 _COUNTED = pa.schema([("word", pa.binary()), ("count", pa.int64())])
-_MOST_PARTITIONS = 2000  # that words are shuffled into
-_WORDS = 1 << 16  # that go into one batch
+_MAX_PARTITIONS = 2000  # that words are shuffled into
+_BATCH_WORDS = 1 << 16
 _FACT = b"\n"  # facts are counted as words are, under names that no word can have
 
 
@@ -32,12 +33,12 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True)
 class Learned:
-    """The vocabulary of a text, how often each id occurs in it, and what the text is."""
+    """What a text is, its vocabulary, and how often each id is met."""
 
+    facts: TextFacts
+    longest_sentence: int
     vocabulary: Vocabulary
-    counts: Integers
-    info: TextInfo
-    longest: int
+    word_counts: Integers
 
 
 def checked_paths(paths: Iterable[object]) -> list[str]:
@@ -60,31 +61,25 @@ def read_lines(spark: SparkSession, paths: list[str], *also: str) -> DataFrame:
     return text.select(line, *(sql.col(f"_metadata.{name}").alias(name) for name in also))
 
 
-def learn(lines: DataFrame, *, rules: TextRules, min_count: int, vocab_limit: int | None) -> Learned:
+def learn(lines: DataFrame, rules: TextRules) -> Learned:
     """The vocabulary and the facts of a text, as `corpus.read_corpus` learns them."""
-    per_part = lines.mapInArrow(_Learning(rules), "word binary, count bigint")
-    per_part = per_part.repartition(min(max(lines.rdd.getNumPartitions(), 1), _MOST_PARTITIONS), "word")
-    counted = per_part.groupBy("word").agg(sql.sum("count").alias("count"), sql.max("count").alias("largest"))
+    per_partition = lines.mapInArrow(_Learning(rules), "word binary, count bigint")
+    n_partitions = min(max(lines.rdd.getNumPartitions(), 1), _MAX_PARTITIONS)
+    by_word = per_partition.repartition(n_partitions, "word").groupBy("word")
+    counted = by_word.agg(sql.sum("count").alias("count"), sql.max("count").alias("largest"))
     counted = counted.persist(StorageLevel.MEMORY_AND_DISK)
     try:
         is_fact = sql.substring("word", 1, 1) == sql.lit(_FACT)
-        facts = _facts(counted.where(is_fact).toArrow())
-        kept = counted.where(~is_fact & (sql.col("count") >= min_count)).select("word", "count")
-        if vocab_limit is not None:
-            kept = kept.orderBy(sql.desc("count"), "word").limit(vocab_limit)
+        tally = _tally(counted.where(is_fact).toArrow())
+        kept = counted.where(~is_fact & (sql.col("count") >= rules.min_count)).select("word", "count")
+        if rules.vocab_limit is not None:
+            kept = kept.orderBy(sql.desc("count"), "word").limit(rules.vocab_limit)
         words = kept.toArrow().sort_by([("count", "descending"), ("word", "ascending")])
     finally:
         counted.unpersist()
-    counts = words["count"].to_numpy()
-    sentences, n_words = facts["sentences"], facts["words"]
-    rule = f"min_count={min_count},limit={vocab_limit or 'none'},special={rules.special}"
-    digest = ((facts["digest_high"] << 32) + facts["digest_low"]) % (1 << 64)
-    return Learned(
-        _vocabulary(words["word"]),
-        np.concatenate([[n_words - int(counts.sum()), sentences, sentences], counts]),
-        TextInfo(sentences, n_words, f"{digest:016x}", rule),
-        facts["longest"],
-    )
+    facts, counts = tally.facts(rules), words["count"].to_numpy()
+    special = [facts.words - int(counts.sum()), facts.sentences, facts.sentences]
+    return Learned(facts, tally.longest_sentence, _vocabulary(words["word"]), np.concatenate([special, counts]))
 
 
 @dataclass(frozen=True)
@@ -102,33 +97,32 @@ class _Learning:
         except TextError:
             yield batch_of(_COUNTED, [_FACT + b"refused"], [1])
             return
-        part = reader.part()
-        facts = {**{name: getattr(part, name) for name in ("lines", "sentences", "words", "longest")},
-                 "digest_low": part.digest & 0xFFFFFFFF, "digest_high": part.digest >> 32}  # fmt: skip
+        facts = asdict(reader.tally)
+        digest = facts.pop("digest")
+        facts |= {"digest_low": digest & 0xFFFFFFFF, "digest_high": digest >> 32}
         yield batch_of(_COUNTED, [_FACT + name.encode() for name in facts], list(facts.values()))
-        yield from _word_batches(part)
+        yield from _word_batches(reader.table)
 
 
-def _word_batches(part: PartOfText) -> Iterator[pa.RecordBatch]:
-    buffers = [None, pa.py_buffer(part.offsets), pa.py_buffer(part.pool)]
-    words = pa.Array.from_buffers(pa.large_binary(), part.counts.size, buffers)
-    for begin in range(0, part.counts.size, _WORDS):
-        some = words.slice(begin, _WORDS).cast(pa.binary())
-        yield pa.RecordBatch.from_arrays([some, pa.array(part.counts[begin : begin + _WORDS])], schema=_COUNTED)
+def _word_batches(table: WordTable) -> Iterator[pa.RecordBatch]:
+    first = len(SPECIAL)
+    counts, offsets = table.counts[first : table.n], table.offsets[first : table.n + 1]
+    words = pa.Array.from_buffers(
+        pa.large_binary(), counts.size, [None, pa.py_buffer(offsets), pa.py_buffer(table.pool)]
+    )
+    for begin in range(0, counts.size, _BATCH_WORDS):
+        some = words.slice(begin, _BATCH_WORDS).cast(pa.binary())
+        yield pa.RecordBatch.from_arrays([some, pa.array(counts[begin : begin + _BATCH_WORDS])], schema=_COUNTED)
 
 
-def _facts(table: pa.Table) -> dict[str, int]:
+def _tally(table: pa.Table) -> TextTally:
+    """What the partitions have counted, added up."""
     rows = {row["word"].removeprefix(_FACT).decode(): row for row in table.to_pylist()}
     if "refused" in rows:
         raise RefusedError
-    facts = {name: row["largest" if name == "longest" else "count"] for name, row in rows.items()}
-    if not facts.get("lines"):
-        raise TextError("the text is empty: expected one sentence a line")
-    if not facts["sentences"]:
-        raise TextError(f"the text has {facts['lines']:,} lines and all are empty: expected one sentence a line")
-    if facts["words"] == 1:
-        raise TextError("the text is one word in all: a model needs more to count")
-    return facts
+    facts = {name: row["largest" if name == "longest_sentence" else "count"] for name, row in rows.items()}
+    digest = (facts.pop("digest_high", 0) << 32) + facts.pop("digest_low", 0)
+    return TextTally(**facts, digest=digest % (1 << 64))
 
 
 def _vocabulary(words: pa.ChunkedArray) -> Vocabulary:

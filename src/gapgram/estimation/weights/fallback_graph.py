@@ -1,4 +1,4 @@
-"""The form of a model: where a prediction starts in the lattice, and where it goes from each pattern."""
+"""Where a prediction starts in the lattice, where it falls back from each pattern, and the weights that go with it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gapgram.pattern import Pattern
 
 
 @dataclass(frozen=True)
-class Form:
+class FallbackGraph:
     """Lists of pattern numbers; list i of `edge_to` is edge_to[edge_base[i]:edge_base[i+1]].
 
     `starts` has a list for each number of words available, 0 to n-1.
@@ -26,47 +26,52 @@ class Form:
     start_base: Integers
     starts: Integers
 
+    def first_edges(self) -> Integers:
+        """Where each pattern falls back first; 0 where it falls back on none."""
+        has_edges = np.diff(self.edge_base) > 0
+        return np.where(has_edges, np.append(self.edge_to, 0)[self.edge_base[:-1]], 0)
+
 
 @dataclass(frozen=True)
 class Weights:
-    """A form and the numbers that go with it.
+    """A graph and the numbers that go with it.
 
     row_weights: for each row of context statistics the weight of contexts like it: patterns that a
         prediction starts from get shares in the ratio of their weights, patterns below another in the
         ratio of edge_weight times their weights.
     gate_table: logits by which the weights of the starting patterns are corrected (`kernels.gate`).
-    lift: [pattern, bucket] change of the log odds of falling back.
+    log_odds_shift: [pattern, bucket] by how much the log-odds of falling back are changed.
     report: what `gapgram info` shows of how they were found.
     """
 
     name: str
-    form: Form
+    graph: FallbackGraph
     row_weights: Floats
     gate_table: Floats
-    lift: Floats
+    log_odds_shift: Floats
     report: dict[str, Any]
 
 
 NO_GATE = np.zeros((0, 0))
-NO_LIFT = np.zeros((0, 0))
+NO_SHIFT = np.zeros((0, 0))
 
 
-def recursive(lattice: Lattice) -> Form:
-    """From {1 … n-1} down the whole lattice: the paper's form."""
-    return _form(lattice, {p: lattice.below(p) for p in lattice.patterns}, lattice.starts)
+def recursive(lattice: Lattice) -> FallbackGraph:
+    """From {1 … n-1} down the whole lattice: the paper's."""
+    return _graph(lattice, {p: lattice.below(p) for p in lattice.patterns}, lattice.starts)
 
 
-def mixture(lattice: Lattice) -> Form:
+def mixture(lattice: Lattice) -> FallbackGraph:
     """All patterns at once, each falling back along its own chain, the farthest word first."""
     below = {p: lattice.below(p)[:1] for p in lattice.patterns}
-    return _form(lattice, below, lambda available: [p for p in lattice.patterns if p.reach <= available])
+    return _graph(lattice, below, lambda available: [p for p in lattice.patterns if p.reach <= available])
 
 
-def _form(lattice: Lattice, below: dict[Pattern, tuple[Pattern, ...]], starts: Any) -> Form:
+def _graph(lattice: Lattice, below: dict[Pattern, tuple[Pattern, ...]], starts: Any) -> FallbackGraph:
     number = {pattern: i for i, pattern in enumerate(lattice.stored)}
     edge_base, edge_to = _lists([number[q] for q in below.get(p, ())] for p in lattice.stored)
     start_base, start = _lists([number[q] for q in starts(k)] for k in range(lattice.order))
-    return Form(edge_base, edge_to, np.ones(edge_to.size), start_base, start)
+    return FallbackGraph(edge_base, edge_to, np.ones(edge_to.size), start_base, start)
 
 
 def _lists(lists: Iterable[list[int]]) -> tuple[Integers, Integers]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,9 +19,11 @@ from gapgram.kernels.lookup import availability
 from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
 from gapgram.pattern import Pattern
 from gapgram.system.parallel import map_in_order, parallel_map
+from gapgram.text.corpus import sentence_begins
+from gapgram.text.sentences import sample_sentences
 
-NUMBERS = 1 << 24  # positions × patterns that a sample holds at most
-_CHUNK = 1 << 12
+MAX_NUMBERS = 1 << 24  # positions × patterns of a sample
+_CHUNK_POSITIONS = 1 << 12
 _NEVER = 99  # a reach that no position allows
 
 # All words that would be unknown make the model good at unknown words and worse at known ones, none the
@@ -30,8 +32,9 @@ LOST_EVERY = 3
 
 
 class Rows(Protocol):
-    """An array that is read in slices of its first axis, in memory or in a file."""
+    """An array that grows, and is read in slices of its first axis, in memory or in a file."""
 
+    def append(self, rows: npt.NDArray[Any], /) -> None: ...
     def __len__(self) -> int: ...
     def __getitem__(self, rows: slice, /) -> npt.NDArray[Any]: ...
 
@@ -56,8 +59,8 @@ class RowsInFile:
         begin, end, _ = rows.indices(self._n)
         size = int(np.prod(self._shape))
         offset = begin * size * self._dtype.itemsize
-        found = np.fromfile(self._path, self._dtype, max(end - begin, 0) * size, offset=offset)
-        return found.reshape(-1, *self._shape)
+        numbers = np.fromfile(self._path, self._dtype, max(end - begin, 0) * size, offset=offset)
+        return numbers.reshape(-1, *self._shape)
 
 
 class _RowsInMemory:
@@ -78,13 +81,14 @@ class _RowsInMemory:
 
 
 @dataclass(frozen=True)
-class Sample:
+class FittingSample:
     """Statistics [position, pattern, 5], features [position, feature], and the probability of each word given its
     class, 1 without classes; see `kernels.fitting`.
 
-    folder: where the arrays are kept if they are not in memory.
+    source: what text it was taken from. folder: where the arrays are kept if they are not in memory.
     """
 
+    source: str
     statistics: Rows
     features: Rows
     given: Rows
@@ -103,15 +107,15 @@ class Sample:
     ) -> Rows:
         """What a function says of the statistics, row by row, kept where they are."""
         rows = _new_rows(self.folder, name, len(self), shape, np.float64)
-        chunks = (self.statistics[begin : begin + _CHUNK] for begin in range(0, len(self), _CHUNK))
-        for found in parallel_map(of, chunks, threads):
-            rows.append(found)
+        chunks = (self.statistics[begin : begin + _CHUNK_POSITIONS] for begin in range(0, len(self), _CHUNK_POSITIONS))
+        for some in parallel_map(of, chunks, threads):
+            rows.append(some)
         return rows
 
 
 def _new_rows(
     folder: Path | None, name: str, most: int, shape: tuple[int, ...], dtype: npt.DTypeLike
-) -> RowsInFile | _RowsInMemory:
+) -> Rows:
     if folder is None:
         return _RowsInMemory(most, shape, dtype)
     return RowsInFile(folder / f"sample-{name}", shape, dtype)
@@ -119,7 +123,7 @@ def _new_rows(
 
 def sample_positions(n_patterns: int) -> int:
     """The positions that a sample has at most, but for the rest of its last sentence."""
-    return NUMBERS // n_patterns
+    return MAX_NUMBERS // n_patterns
 
 
 def sample_bytes(n_patterns: int, order: int) -> int:
@@ -129,135 +133,129 @@ def sample_bytes(n_patterns: int, order: int) -> int:
 
 def threads_within(memory: int, n_patterns: int) -> int:
     """How many threads may look up a sample: each has a few thousand positions under way, in two copies."""
-    return max(1, memory // (2 * _CHUNK * n_patterns * (20 + 4 + 8)))
-
-
-def chosen(chunks: Iterable[Ids], *, seed: int, limit: int) -> Ids:
-    """The sentences of a text that a sample of so many positions is taken from, in the order of a hash of their words.
-
-    The text comes in arrays of whole sentences. Of the sentences of several texts so chosen, those of all of them
-    together can be chosen again.
-    """
-    ids, begins, hashes = np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.uint64)
-    for chunk in chunks:
-        more = np.append(np.flatnonzero(chunk == START_ID), chunk.size)
-        found = fitting.sentence_hashes(chunk, more, seed)
-        if ids.size >= limit:  # whatever comes after the last sentence kept cannot be chosen any more
-            near = found < hashes[-1]
-            chunk, more = _sentences(chunk, more, np.flatnonzero(near))
-            found = found[near]
-        ids, begins = np.concatenate([ids, chunk]), np.concatenate([begins[:-1], begins[-1] + more])
-        hashes = np.concatenate([hashes, found])
-        order = np.argsort(hashes, kind="stable")
-        ends = np.cumsum(np.diff(begins)[order])
-        order = order[: int(np.searchsorted(ends, limit)) + 1]
-        ids, begins = _sentences(ids, begins, order)
-        hashes = hashes[order]
-    return ids
-
-
-def _sentences(ids: Ids, begins: Begins, order: Begins) -> tuple[Ids, Begins]:
-    """Some sentences, in this order."""
-    lengths = np.diff(begins)[order]
-    starts = np.append(0, np.cumsum(lengths))
-    return ids[np.arange(starts[-1]) + np.repeat(begins[order] - starts[:-1], lengths)], starts
+    return max(1, memory // (2 * _CHUNK_POSITIONS * n_patterns * (20 + 4 + 8)))
 
 
 def left_out(
     counts: Counts,
-    text: Ids | Iterable[Ids],
+    ids: Ids,
     *,
     seed: int,
     limit: int | None = None,
     folder: Path | None = None,
     threads: int = 1,
-    apart: bool = False,
-) -> Sample:
+    held_apart: bool = False,
+) -> FittingSample:
     """A sample of the training text itself, each position without its own contribution to the counts.
 
-    The text is one array or comes in arrays of whole sentences. Sentences are taken in the order of a hash of their
-    words, so the sample does not depend on the order of the text. A word that occurs once would be unknown without
-    its one occurrence: of those every third is kept, as an unknown word.
+    Sentences are taken in the order of a hash of their words, so the sample does not depend on the order of the text,
+    and that of a sample of the text is the same. A word that occurs once would be unknown without its one occurrence:
+    of those every third is kept, as an unknown word.
 
-    apart: the text is the part that classes were found without. What the class of a word is that occurs nowhere else
-        would tell too much, so these words are unknown, too.
+    held_apart: the text is the one that classes were found without. What the class of a word is that occurs nowhere
+        else would tell too much, so these words are unknown, too.
     """
     limit = limit or sample_positions(len(counts.patterns))
-    ids = chosen([text] if isinstance(text, np.ndarray) else text, seed=seed, limit=limit)
-    hidden = np.bincount(ids, minlength=len(counts.vocabulary)) == counts.tables.word_counts if apart else None
-    return _sample(counts, ids, limit, folder, threads, seen=True, hidden=hidden)
+    ids = sample_sentences([ids], seed=seed, limit=limit)
+    hidden = np.zeros(len(counts.vocabulary), np.bool_)
+    if held_apart:
+        hidden = np.bincount(ids, minlength=hidden.size) == counts.tables.word_counts
+        hidden[: END_ID + 1] = False
+    lookup = _LeftOutLookup(counts, hidden, threads)
+    return _sample(f"training text, left out, seed {seed}", lookup, ids, limit, folder)
 
 
 def held_out(
     counts: Counts, ids: Ids, *, limit: int | None = None, folder: Path | None = None, threads: int = 1
-) -> Sample:
+) -> FittingSample:
     """A sample of text that the counts have not seen."""
-    return _sample(counts, ids, limit or sample_positions(len(counts.patterns)), folder, threads, seen=False)
+    limit = limit or sample_positions(len(counts.patterns))
+    return _sample("held-out text", _Lookup(counts, threads), ids, limit, folder)
 
 
-def _sample(
-    counts: Counts,
-    ids: Ids,
-    limit: int,
-    folder: Path | None,
-    threads: int,
-    *,
-    seen: bool,
-    hidden: Mask | None = None,
-) -> Sample:
-    """The first sentences of a text, up to the limit; `hidden` words are unknown."""
-    if counts.pruned:
-        raise UsageError(
-            f"counts pruned ({counts.pruned}) cannot be fitted to: what a position adds to them is not known any "
-            "more. Learn the weights first, then prune the model"
-        )
-    reaches = counts.reaches
-    n_patterns, order = len(counts.patterns), counts.lattice.order
-    allowed = np.where([p in counts.lattice.patterns for p in counts.patterns], reaches, _NEVER)
-    begins = np.append(np.flatnonzero(ids == START_ID), ids.size)
-    all_statistics = _new_rows(folder, "statistics", ids.size, (n_patterns, 5), np.int32)
-    all_features = _new_rows(folder, "features", ids.size, (n_patterns + order,), np.int32)
-    all_given = _new_rows(folder, "given", ids.size, (), np.float64)
-    masks = np.array([p.mask for p in counts.patterns])
-    of_classes = np.array([p.classes for p in counts.patterns])
-    given = _given(counts, seen=seen)
-    if hidden is not None:
-        hidden[: END_ID + 1] = False
-        given[hidden] = 0.0
+def _sample(source: str, lookup: _Lookup, ids: Ids, limit: int, folder: Path | None) -> FittingSample:
+    """The first sentences of a text, up to the limit, looked up."""
+    n_patterns, order = len(lookup.counts.patterns), lookup.counts.lattice.order
+    sample = FittingSample(
+        source,
+        _new_rows(folder, "statistics", ids.size, (n_patterns, 5), np.int32),
+        _new_rows(folder, "features", ids.size, (n_patterns + order,), np.int32),
+        _new_rows(folder, "given", ids.size, (), np.float64),
+        folder,
+    )
+    for statistics, features, given in map_in_order(
+        lookup.positions, _chunks(ids, sentence_begins(ids), limit), lookup.threads
+    ):
+        sample.statistics.append(statistics)
+        sample.features.append(features)
+        sample.given.append(given)
+    return sample
 
-    def work(chunk: tuple[Ids, Begins]) -> tuple[Ids, Ids, Floats]:
-        words, starts = chunk
-        available = availability(words, starts, order)
-        statistics = statistics_of(counts, words, available, threads)
-        usable = (words != START_ID) & (words != UNKNOWN_ID)
-        if seen:
-            lost = _leave_out(counts, statistics, available)
-            if hidden is not None:
-                fitting.hide(statistics, words, available, hidden, masks, of_classes)
-                lost |= hidden[words]
-            lost &= usable
-            usable &= ~lost | (np.cumsum(lost) % LOST_EVERY == 0)
-        features = fitting.features_of(words, available, statistics, allowed, order)
+
+class _Lookup:
+    """Looks up sentences in counts; `threads` do so at the same time."""
+
+    def __init__(self, counts: Counts, threads: int) -> None:
+        if counts.pruned:
+            raise UsageError(
+                f"counts pruned ({counts.pruned}) cannot be fitted to: what a position adds to them is not known any "
+                "more. Learn the weights first, then prune the model"
+            )
+        self.counts, self.threads = counts, threads
+        self._reaches = np.where([p in counts.lattice.patterns for p in counts.patterns], counts.reaches, _NEVER)
+        self._given = self._given_class()
+
+    def _given_class(self) -> Floats:
+        """The probability of each word given its class."""
+        tables = self.counts.tables
+        return given_class(tables) if tables.class_of.size else np.ones(len(self.counts.vocabulary))
+
+    def positions(self, sentences: tuple[Ids, Begins]) -> tuple[Ids, Ids, Floats]:
+        """Statistics, features and probability given the class of the positions of sentences that are fitted to."""
+        words, begins = sentences
+        order = self.counts.lattice.order
+        available = availability(words, begins, order)
+        statistics = statistics_of(self.counts, words, available, self.threads)
+        usable = self._usable(words, available, statistics)
+        features = fitting.features_of(words, available, statistics, self._reaches, order)
         kept = np.flatnonzero(usable)
-        return statistics.take(kept, axis=0), features.take(kept, axis=0), given[words[kept]]
+        return statistics.take(kept, axis=0), features.take(kept, axis=0), self._given[words[kept]]
 
-    for statistics, features, chances in map_in_order(work, _chunks(ids, begins, limit), threads):
-        all_statistics.append(statistics)
-        all_features.append(features)
-        all_given.append(chances)
-    return Sample(all_statistics, all_features, all_given, folder)
+    def _usable(self, words: Ids, available: npt.NDArray[np.int16], statistics: Ids) -> Mask:
+        """Which positions are fitted to: those of known words."""
+        known: Mask = (words != START_ID) & (words != UNKNOWN_ID)
+        return known
 
 
-def _given(counts: Counts, *, seen: bool) -> Floats:
-    """The probability of each word given its class, without one occurrence of the word where it was `seen`."""
-    tables = counts.tables
-    if not tables.class_of.size:
-        return np.ones(len(counts.vocabulary))
-    if not seen:
-        return given_class(tables)
-    totals = np.bincount(tables.class_of, tables.word_counts)[tables.class_of]
-    chances: Floats = np.maximum(tables.word_counts - 1, 0) / np.maximum(totals - 1, 1)
-    return chances
+class _LeftOutLookup(_Lookup):
+    """Looks up sentences of the counted text itself, each position left out; `hidden` words are unknown."""
+
+    def __init__(self, counts: Counts, hidden: Mask, threads: int) -> None:
+        super().__init__(counts, threads)
+        self._hidden = hidden
+        self._given[hidden] = 0.0
+        self._masks = np.array([p.mask for p in counts.patterns])
+        self._of_classes = np.array([p.classes for p in counts.patterns])
+
+    def _given_class(self) -> Floats:
+        """As above, without one occurrence of the word."""
+        tables = self.counts.tables
+        if not tables.class_of.size:
+            return np.ones(len(self.counts.vocabulary))
+        totals = np.bincount(tables.class_of, tables.word_counts)[tables.class_of]
+        given: Floats = np.maximum(tables.word_counts - 1, 0) / np.maximum(totals - 1, 1)
+        return given
+
+    def _usable(self, words: Ids, available: npt.NDArray[np.int16], statistics: Ids) -> Mask:
+        """Takes each position out of its statistics; of the words that are then unknown every third is kept."""
+        usable = super()._usable(words, available, statistics)
+        lost = _leave_out(self.counts, statistics, available)
+        if self._hidden.any():
+            fitting.hide(statistics, words, available, self._hidden, self._masks, self._of_classes)
+            lost |= self._hidden[words]
+        lost &= usable
+        usable &= ~lost | (np.cumsum(lost) % LOST_EVERY == 0)
+        return usable
 
 
 def _leave_out(counts: Counts, statistics: Ids, available: npt.NDArray[np.int16]) -> Mask:
@@ -280,6 +278,6 @@ def _chunks(ids: Ids, begins: Begins, limit: int) -> Iterator[tuple[Ids, Begins]
     last = min(int(np.searchsorted(ends, limit)) + 1, ends.size)
     first = 0
     while first < last:
-        stop = min(max(int(np.searchsorted(ends, begins[first] + _CHUNK)), first + 1), last)
+        stop = min(max(int(np.searchsorted(ends, begins[first] + _CHUNK_POSITIONS)), first + 1), last)
         yield ids[begins[first] : begins[stop]], begins[first : stop + 1] - begins[first]
         first = stop

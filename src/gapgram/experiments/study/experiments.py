@@ -97,7 +97,7 @@ class _TextExperiments:
 
     def _cached(self, depends: Values, compute: Callable[[], Values]) -> Values:
         program = {"gapgram": __version__, "program": program_digest()}
-        depends = {**depends, **program, "training": self.training.encoded.digest}
+        depends = {**depends, **program, "training": self.training.encoded.facts.digest}
         found = self.cache.get(depends)
         if found is None:
             began = time.perf_counter()

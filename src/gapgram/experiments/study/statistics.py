@@ -16,16 +16,16 @@ from gapgram.pattern import Pattern
 def word_statistics(training: TrainingText, test: TestText) -> dict[str, Any]:
     """The paper's table of words, with sentences and with what the test text holds that training does not."""
     corpus = training.encoded
-    counts = np.bincount(corpus.ids, minlength=len(corpus.vocabulary))[len(SPECIAL) :]
+    facts, counts = corpus.facts, corpus.word_counts[len(SPECIAL) :]
     known = set(corpus.vocabulary)
     words = [word for line in test.lines for word in line.encode().split()]
     unknown = sum(word.decode() not in known for word in words)
     return {
-        "sentences": corpus.sentences,
-        "words": corpus.words,
+        "sentences": facts.sentences,
+        "words": facts.words,
         "unique_words": int(counts.size),
         "words_once": int((counts == 1).sum()),
-        "mean_sentence_length": corpus.words / corpus.sentences,
+        "mean_sentence_length": facts.words / facts.sentences,
         "test_sentences": len(test.lines),
         "test_words": len(words),
         "test_unknown_words": unknown,

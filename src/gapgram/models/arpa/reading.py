@@ -18,7 +18,7 @@ from gapgram.errors import ModelFileError, ModelNotFoundError, TextError
 from gapgram.kernels import backoff as kernels
 from gapgram.kernels.special_words import SPECIAL, START
 from gapgram.models.backoff import NEVER, BackoffModel, Grams
-from gapgram.system.progress import Progress
+from gapgram.system.progress import progress_bar
 from gapgram.text.files import display_name, read_blocks
 from gapgram.text.vocabulary import Vocabulary
 
@@ -54,13 +54,12 @@ class _ArpaReader:
 
     def __init__(self, path: str | Path, progress: bool) -> None:
         self.name, self.number = display_name(path), 0
-        self._bar = Progress("reading", unit="B", progress=progress)
-        self._lines = self._read(path)
+        self._lines = self._read(path, progress)
 
-    def _read(self, path: str | Path) -> Iterator[bytes]:
+    def _read(self, path: str | Path, progress: bool) -> Iterator[bytes]:
         try:
-            with self._bar as bar:
-                for block in read_blocks(path, bar.advance):
+            with progress_bar("reading", unit="B", progress=progress) as advance:
+                for block in read_blocks(path, advance):
                     yield from block.data.split(b"\n")[:-1]
         except FileNotFoundError as error:
             raise ModelNotFoundError(str(error)) from None

@@ -6,7 +6,7 @@ tried (`kernels.kenlm_grams`), as many as there are sequences of two words, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from gapgram.models.backoff import NEVER, BackoffModel, Grams
 from gapgram.models.kenlm_binary.header import damaged
 from gapgram.models.kenlm_binary.model import KenlmModel
 from gapgram.system.parallel import checked_threads, parallel_map
-from gapgram.system.progress import Progress
+from gapgram.system.progress import progress_bar
 
 Keys = npt.NDArray[np.uint64]
 
@@ -162,10 +162,10 @@ def _longer(model: KenlmModel, k: int, shorter: _Keyed, n_between: int, threads:
         return pairs
 
     title = f"grams of {k + 1} words"
-    with Progress(title, total=int(costs.sum()), unit="pair", progress=progress) as bar:
+    with progress_bar(title, total=int(costs.sum()), unit="pair", progress=progress) as advance:
         parts = _parts(model, costs)
         tried = zip(parts, parallel_map(work, parts, threads), strict=True)
-        pairs = np.concatenate([np.empty((0, 3), np.int64), *_advancing(bar, costs, tried)])
+        pairs = np.concatenate([np.empty((0, 3), np.int64), *_advancing(advance, costs, tried)])
     suffixes, contexts = ends[pairs[:, 0]], starts[pairs[:, 1]]
     keys, probs, backoffs, leaves = kernels.figures_there(pairs[:, 2].copy(), k == model.order - 1, model.file)
     level = _Level(contexts, level.newest[suffixes], probs, backoffs)
@@ -190,7 +190,7 @@ def _parts(model: KenlmModel, costs: Integers) -> list[tuple[int, int]]:
     return list(pairwise(sorted({0, *cuts, len(costs)})))
 
 
-def _advancing(bar: Progress, costs: Integers, tried: Any) -> Iterator[Integers]:
+def _advancing(advance: Callable[[float], Any], costs: Integers, tried: Any) -> Iterator[Integers]:
     for (first, last), pairs in tried:
-        bar.advance(int(costs[first:last].sum()))
+        advance(int(costs[first:last].sum()))
         yield pairs
