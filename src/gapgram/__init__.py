@@ -8,6 +8,7 @@
 Making and opening models
 
     train           text to a model
+    SparkOptions    where and how train counts with Spark
     load            a model of any kind from its file
     Model           a model of gapgram's own: scores, predictions, explanations, states, smaller versions of itself
     BackoffModel    probabilities and backoff weights, as ARPA files have them
@@ -30,7 +31,7 @@ Asking them
 
 From text to counts
 
-    TextRules       what to do with special words and invalid bytes
+    TextRules       which words are kept, what to do with special words and invalid bytes
     read_corpus     a text with its vocabulary, as ids: a Corpus
     count           a Corpus to the Counts of all patterns
     find_classes    classes of words that have the same neighbours
