@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.support.corpora import toy_text
-from tests.support.made_models import ESTIMATORS, trained
+from tests.support.made_models import KINDS, trained
 from tests.support.running import Ran, apart_from_compiling
 
 import gapgram
 from gapgram.cli.main import main
-from gapgram.errors import DiscountWarning
 
 # Kernels are compiled in the first example, so that no example may be timed; the same examples every time.
 settings.register_profile(
@@ -40,26 +39,19 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, gapgram.Model]
     """Models of the toy text, saved: mkn, glm with equal weights, and a lattice of a user's own."""
     folder = tmp_path_factory.mktemp("models")
     lines = toy_text(300)
-    kinds: dict[str, dict[str, str]] = {
-        "mkn": {"model": "mkn"},
-        "glm": {"model": "glm", "weights": "uniform"},
-        "custom": {"model": "glm", "weights": "uniform", "lattice": "11,1001,1011"},
+    kinds = {"mkn": KINDS["mkn"], "glm": KINDS["uniform"], "custom": KINDS["custom"]}
+    return {
+        name: trained(lines, order=4, output=folder / f"{name}.model", **options) for name, options in kinds.items()
     }
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DiscountWarning)
-        return {
-            name: gapgram.train(sentences=lines, order=4, output=folder / f"{name}.model", **options)  # type: ignore[arg-type]
-            for name, options in kinds.items()
-        }
 
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, gapgram.Model]:
-    """One model of each estimator, order 4, of a text with some 560 words."""
+    """One model of each kind, order 4, of a text with some 560 words."""
     folder = tmp_path_factory.mktemp("made")
     text = toy_text(1200, seed=5, vocabulary=800)
     return {
-        name: trained(text, order=4, output=folder / f"{name}.model", **options) for name, options in ESTIMATORS.items()
+        name: trained(text, order=4, output=folder / f"{name}.model", **options) for name, options in KINDS.items()
     }
 
 

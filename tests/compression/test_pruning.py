@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.corpora import corpus_of, golden_text, sentences, texts_and_lattices, toy_text
+from tests.support.made_models import KINDS, trained
 
 import gapgram
 from gapgram import Lattice, Model, Pattern
@@ -21,7 +21,7 @@ from gapgram.compression.pruning.subgrams import Relations
 from gapgram.compression.pruning.tables import keep_needed, unpack, without
 from gapgram.compression.pruning.to_size import bytes_of
 from gapgram.counting.in_memory import count
-from gapgram.errors import DiscountWarning, UsageError
+from gapgram.errors import UsageError
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.weights import with_rows_of
 from gapgram.estimation.weights.sample import left_out
@@ -33,22 +33,12 @@ from gapgram.reference.pruned import frequencies
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 
 Text = list[list[str]]
-KINDS: dict[str, dict[str, Any]] = {
-    "mkn": {"model": "mkn"},
-    "uniform": {"weights": "uniform"},
-    "counts": {"weights": "counts"},
-    "learned": {"weights": "learned"},
-    "custom": {"weights": "uniform", "lattice": "11,1001,1011"},
-    "classes": {"weights": "learned", "classes": 12},
-}
 
 
 @pytest.fixture(scope="module")
 def whole() -> dict[str, Model]:
     """Models of all kinds of one text."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DiscountWarning)
-        return {name: gapgram.train(sentences=golden_text()[:700], order=4, **kind) for name, kind in KINDS.items()}
+    return {name: trained(golden_text()[:700], order=4, **kind) for name, kind in KINDS.items()}
 
 
 CONTEXTS = [line.split() for line in ("", "<s>", "<s> w1", "w3 w1 w2", "w2 w9 w1", "zzz w1 w4", "w5 zzz w1")]

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from tests.support.made_models import KINDS
 
 import gapgram
 
@@ -33,7 +34,7 @@ def test_no_context_is_too_short_to_be_asked() -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", ["mkn", "uniform", "counts", "learned", "custom"])
+@pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("context", [[], ["<s>"], ["w1"], ["<s>", "w1", "w2"], ["w3", "nowhere", "w2"]])
 def test_a_distribution_has_the_probability_of_each_word(
     made: dict[str, gapgram.Model], name: str, context: list[str]

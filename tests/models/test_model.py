@@ -13,18 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.corpora import toy_text
+from tests.support.made_models import KINDS
 
 import gapgram
 from gapgram import GapgramError, Model
 from gapgram.text.corpus import blocks_of_sentences
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
-KINDS = ["mkn", "glm", "custom"]
-OPTIONS: dict[str, dict[str, Any]] = {
-    "mkn": {"model": "mkn"},
-    "glm": {"model": "glm", "weights": "uniform"},
-    "custom": {"model": "glm", "weights": "uniform", "lattice": "11,1001,1011"},
-}
+SAVED = ["mkn", "glm", "custom"]  # models that all tests share
 
 
 def texts() -> list[str]:
@@ -32,7 +28,7 @@ def texts() -> list[str]:
     return [*toy_text(60, seed=8), "", "w1", "zzz w1 zzz", " ".join(toy_text(300, seed=9))]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SAVED)
 def test_mapped_equals_built_bit_for_bit(models: dict[str, Model], kind: str) -> None:
     built = models[kind]
     mapped = gapgram.load(built.path)  # type: ignore[arg-type]
@@ -44,7 +40,7 @@ def test_mapped_equals_built_bit_for_bit(models: dict[str, Model], kind: str) ->
         assert not array.flags.writeable
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SAVED)
 def test_batch_equals_single_bit_for_bit(models: dict[str, Model], kind: str) -> None:
     model = models[kind]
     for bos in (True, False):
@@ -54,7 +50,7 @@ def test_batch_equals_single_bit_for_bit(models: dict[str, Model], kind: str) ->
     assert model.score_words(texts()[-1]).size == len(texts()[-1].split()) + 1
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SAVED)
 def test_a_sentence_longer_than_a_block_of_the_kernel(models: dict[str, Model], kind: str) -> None:
     model, words = models[kind], texts()[-1].split()
     assert len(words) > 2000
@@ -63,7 +59,7 @@ def test_a_sentence_longer_than_a_block_of_the_kernel(models: dict[str, Model], 
         assert scores[i] == model.log10_prob(words[i], ["<s>", *words[:i]])
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SAVED)
 def test_threads_do_not_change_a_bit(models: dict[str, Model], kind: str) -> None:
     lines, model = texts(), models[kind]
     expected = [model.score(line) for line in lines]
@@ -73,7 +69,7 @@ def test_threads_do_not_change_a_bit(models: dict[str, Model], kind: str) -> Non
             assert model.score_many(lines, threads=threads, block_bytes=block_bytes).tolist() == expected
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SAVED)
 def test_threads_do_not_change_a_bit_of_the_scores_of_ids(models: dict[str, Model], kind: str) -> None:
     model = models[kind]
     lines = [model.vocabulary.ids(["<s>", *line.split(), "</s>"]) for line in toy_text(2500, seed=8)]
@@ -128,7 +124,7 @@ def test_two_runs_and_any_order_of_lines_give_the_same_file(tmp_path: Path, kind
     shuffled = list(lines)
     random.Random(1).shuffle(shuffled)
     for name, text, threads in (("one", lines, 1), ("two", lines, 2), ("three", shuffled, 2)):
-        gapgram.train(sentences=text, order=4, output=tmp_path / name, threads=threads, **OPTIONS[kind])
+        gapgram.train(sentences=text, order=4, output=tmp_path / name, threads=threads, **KINDS[kind])
     assert len({hashlib.sha256((tmp_path / n).read_bytes()).hexdigest() for n in ("one", "two", "three")}) == 1
 
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
-from tests.support.made_models import ESTIMATORS, trained
+from tests.support.made_models import KINDS, trained
 
 from gapgram import Model
 from gapgram.cli.explain import command
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", KINDS)
 def test_contributions_add_up(made: dict[str, Model], name: str) -> None:
     for context in ("", "<s>", "w1 w2", "zzz w1 w2 w3 w4"):
         whole = made[name].explain("w5", context)

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.corpora import sentences, texts_and_lattices, toy_text
-from tests.support.made_models import ESTIMATORS, sorted_words, trained
+from tests.support.made_models import KINDS, sorted_words, trained
 
 from gapgram import Model
 from gapgram.cli.predict import command
@@ -34,7 +34,7 @@ def contexts_of(lines: list[str]) -> list[list[str]]:
     return starts + [w[i : i + 3] for w in words for i in range(len(w))]
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", KINDS)
 def test_predictions_are_the_head_of_the_sorted_distribution(made: dict[str, Model], name: str) -> None:
     """Some two thousand contexts of new text, words that the model does not know among them."""
     model = made[name]
@@ -43,7 +43,7 @@ def test_predictions_are_the_head_of_the_sorted_distribution(made: dict[str, Mod
         assert pairs(model.predict(context, k)) == sorted_words(model, context)[:k]
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", KINDS)
 def test_with_a_prefix_they_are_the_head_of_the_words_that_start_so(made: dict[str, Model], name: str) -> None:
     model = made[name]
     for i, context in enumerate(contexts_of(toy_text(20, seed=8, vocabulary=1000))):

@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 from tests.support.corpora import toy_text
-from tests.support.made_models import ESTIMATORS, trained
+from tests.support.made_models import KINDS, trained
 
 from gapgram import Model
 from gapgram.errors import UsageError
@@ -32,13 +32,11 @@ def kinds(made: dict[str, Model], tmp_path_factory: pytest.TempPathFactory) -> d
     path: Path = tmp_path_factory.mktemp("kinds") / "m.arpa"
     write_arpa(made["mkn"], path)
     mixed = Mixture([made["mkn"], made["learned"]], [0.3, 0.7])
-    classes = trained(toy_text(1200, seed=5, vocabulary=800), order=4, classes=20)
     others = {"compact": made["learned"].with_layout("compact"), "pruned": made["learned"].pruned(counts="0,0,1")}
-    return {**made, **others, "arpa": read_arpa(path), "mixture": mixed, "classes": classes}
+    return {**made, **others, "arpa": read_arpa(path), "mixture": mixed}
 
 
-KINDS = [*ESTIMATORS, "compact", "pruned", "arpa", "mixture", "classes"]
-TOYS = {**ESTIMATORS, "classes": {"model": "glm", "classes": 3}}
+ALL = [*KINDS, "compact", "pruned", "arpa", "mixture"]
 
 
 def stepped(model: LanguageModel, state: State, words: list[str]) -> tuple[list[float], State]:
@@ -50,7 +48,7 @@ def stepped(model: LanguageModel, state: State, words: list[str]) -> tuple[list[
     return found, state
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", ALL)
 def test_steps_give_the_bits_of_whole_sequences(kinds: dict[str, LanguageModel], name: str) -> None:
     model = kinds[name]
     for words in [*SENTENCES, ["zzz"], ["w1", "zzz", "zzz", "w2"], []]:
@@ -58,7 +56,7 @@ def test_steps_give_the_bits_of_whole_sequences(kinds: dict[str, LanguageModel],
         assert stepped(model, model.null_context(), words)[0] == model.score_words(words, bos=False, eos=False).tolist()
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", ALL)
 def test_a_beam_gives_the_bits_of_its_states_one_by_one(kinds: dict[str, LanguageModel], name: str) -> None:
     model, draw = kinds[name], Random(3)
     states = [stepped(model, model.begin_sentence(), words[: draw.randrange(8)])[1] for words in SENTENCES]
@@ -76,7 +74,7 @@ def test_a_beam_gives_the_bits_of_its_states_one_by_one(kinds: dict[str, Languag
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
-@pytest.mark.parametrize("options", TOYS.values(), ids=TOYS)
+@pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
 def test_equal_states_have_equal_futures(options: dict[str, object], order: int) -> None:
     """Every context of up to `order` words of a toy text, with and without its beginning, under every continuation."""
     if "lattice" in options and order < 4:
@@ -116,7 +114,7 @@ def test_words_that_no_context_was_seen_with_are_forgotten(made: dict[str, Model
         assert one != other
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", KINDS)
 def test_far_words_merge_where_they_were_not_seen(made: dict[str, Model], name: str) -> None:
     model = made[name]
     words = list(model.vocabulary)[3:]

@@ -1,23 +1,26 @@
-"""Models of made text, one of every estimator, for the tests of what models are used for."""
+"""One of every estimator, and models of made text."""
 
 from __future__ import annotations
 
 import warnings
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 import gapgram
 from gapgram import Model
+from gapgram.arrays import Integers
 from gapgram.errors import DiscountWarning
 
 ESTIMATORS: dict[str, dict[str, Any]] = {
     "mkn": {"model": "mkn"},
     "uniform": {"model": "glm", "weights": "uniform"},
     "counts": {"model": "glm", "weights": "counts"},
-    "learned": {"model": "glm", "weights": "learned"},
-    "custom": {"model": "glm", "weights": "uniform", "lattice": "11,1001,1011"},
+    "learned": {"model": "glm", "weights": "learned", "classes": "none"},
+    "classes": {"model": "glm", "weights": "learned", "classes": 6},
 }
+KINDS = {**ESTIMATORS, "custom": {"model": "glm", "weights": "uniform", "lattice": "11,1001,1011"}}  # one's own lattice
 
 
 def trained(sentences: Any, **options: Any) -> Model:
@@ -29,8 +32,19 @@ def trained(sentences: Any, **options: Any) -> Model:
 
 def sorted_words(model: Any, context: Any, *, prefix: str = "", special: bool = False) -> list[tuple[str, float]]:
     """All words by falling probability, then rising id: what predictions must be the head of."""
-    distribution = model.distribution(context)
-    words = list(model.vocabulary)
-    kept = [i for i, w in enumerate(words) if w.startswith(prefix) and (i > 2 or (special and i != 1))]
-    order = np.array(kept, int)[np.lexsort((kept, -distribution[kept]))]
-    return [(words[i], float(distribution[i])) for i in order]
+    distribution, words = model.distribution(context), words_of(model)
+    kept = _starting(model, prefix, special)
+    order = kept[np.lexsort((kept, -distribution[kept]))]
+    return [(words[i], p) for i, p in zip(order.tolist(), distribution[order].tolist(), strict=True)]
+
+
+@cache
+def words_of(model: Any) -> list[str]:
+    """The words of a model by their ids, decoded once."""
+    return list(model.vocabulary)
+
+
+@cache
+def _starting(model: Any, prefix: str, special: bool) -> Integers:
+    words = enumerate(words_of(model))
+    return np.array([i for i, w in words if w.startswith(prefix) and (i > 2 or (special and i != 1))], int)
