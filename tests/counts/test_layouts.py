@@ -52,7 +52,7 @@ def small(fast: dict[str, Model], tmp_path_factory: pytest.TempPathFactory) -> d
     """The same models in the compact layout, mapped from their files."""
     folder = tmp_path_factory.mktemp("compact")
     for kind, model in fast.items():
-        Model(model.parts).save(folder / kind, layout="compact")
+        Model(model.parts).with_layout("compact", output=folder / kind)
     return {kind: Model.load(folder / kind, verify=True) for kind in fast}
 
 
@@ -167,8 +167,8 @@ def test_an_arpa_file_is_the_same(fast: dict[str, Model], small: dict[str, Model
 def test_back_to_the_same_file(
     fast: dict[str, Model], small: dict[str, Model], kind: str, tmp_path: Path
 ) -> None:
-    Model(fast[kind].parts).save(tmp_path / "one", layout="fast")
-    Model(small[kind].parts).save(tmp_path / "two", layout="fast")
+    Model(fast[kind].parts).with_layout("fast", output=tmp_path / "one")
+    Model(small[kind].parts).with_layout("fast", output=tmp_path / "two")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     Model.load(tmp_path / "two").with_layout("compact").save(tmp_path / "three")
     assert (tmp_path / "three").read_bytes() == small[kind].path.read_bytes()  # type: ignore[union-attr]
@@ -178,7 +178,7 @@ def test_training_to_a_layout(cli: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "text").write_text("\n".join(toy_text(80)))
     cli("train", tmp_path / "text", "-o", tmp_path / "fast", "-n", 3, "-q")
     cli("train", tmp_path / "text", "-o", tmp_path / "compact", "-n", 3, "--layout", "compact", "-q")
-    Model.load(tmp_path / "fast").save(tmp_path / "converted", layout="compact")
+    Model.load(tmp_path / "fast").with_layout("compact", output=tmp_path / "converted")
     assert (tmp_path / "compact").read_bytes() == (tmp_path / "converted").read_bytes()
     model = gapgram.train(sentences=toy_text(80), order=3, layout="compact")
     assert model.layout == "compact"

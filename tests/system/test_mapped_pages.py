@@ -43,9 +43,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models")
     for name, options in KINDS.items():
         gapgram.train(sentences=toy_text(200, seed=3), order=4, output=folder / name, **options)
-    gapgram.load(folder / "learned").save_pruned(folder / "pruned", keep=0.9)
+    gapgram.load(folder / "learned").pruned(keep=0.9, output=folder / "pruned")
     for name in (*KINDS, "pruned"):
-        gapgram.load(folder / name).save(folder / f"{name}.compact", layout="compact")
+        gapgram.load(folder / name).with_layout("compact", output=folder / f"{name}.compact")
         gapgram.load(folder / name).quantised(2).save(folder / f"{name}.quantised")
     return folder
 
@@ -103,9 +103,9 @@ def test_as_many_threads_look_up_a_sample_as_memory_allows() -> None:
 @pytest.mark.parametrize("kind", [*KINDS, "pruned"])
 def test_converting_in_little_memory(folder: Path, kind: str, tmp_path: Path, little: None) -> None:
     one, two = folder / kind, folder / f"{kind}.compact"
-    gapgram.load(one, memory=1).save(tmp_path / "compact", layout="compact")
-    gapgram.load(two, memory=1).save(tmp_path / "fast", layout="fast")
-    gapgram.load(two, memory=1).save(tmp_path / "same", layout="compact")
+    gapgram.load(one, memory=1).with_layout("compact", output=tmp_path / "compact")
+    gapgram.load(two, memory=1).with_layout("fast", output=tmp_path / "fast")
+    gapgram.load(two, memory=1).with_layout("compact", output=tmp_path / "same")
     assert (tmp_path / "compact").read_bytes() == two.read_bytes() == (tmp_path / "same").read_bytes()
     assert (tmp_path / "fast").read_bytes() == one.read_bytes()
     assert {path.name for path in tmp_path.iterdir()} == {"compact", "fast", "same"}
@@ -113,7 +113,7 @@ def test_converting_in_little_memory(folder: Path, kind: str, tmp_path: Path, li
 
 @pytest.mark.parametrize("kind", [*KINDS, "pruned"])
 def test_quantising_in_little_memory(folder: Path, kind: str, tmp_path: Path, little: None) -> None:
-    gapgram.load(folder / kind, memory=1).save_quantised(tmp_path / "little", 2)
+    gapgram.load(folder / kind, memory=1).quantised(2, output=tmp_path / "little")
     assert (tmp_path / "little").read_bytes() == (folder / f"{kind}.quantised").read_bytes()
 
 
@@ -149,7 +149,7 @@ def test_a_model_is_pruned_in_files_where_memory_would_not_do(folder: Path, tmp_
     many = replace(limited.counts, tables=limited.counts.tables._replace(places=limited.counts.tables.places << 30))
     assert isinstance(store_for(many, tmp_path), InFolder)
     assert store_for(replace(many, pages=None), tmp_path) is IN_MEMORY
-    assert limited.save_pruned(tmp_path / "little", keep=0.8)
+    assert limited.pruned(keep=0.8, output=tmp_path / "little").counts.pages is not None
     assert (tmp_path / "little").read_bytes() == (tmp_path / "whole").read_bytes()
     assert {path.name for path in tmp_path.iterdir()} == {"whole", "little"}
 
@@ -180,7 +180,7 @@ def test_a_full_disk_while_converting_leaves_nothing(
 
     monkeypatch.setattr("gapgram.system.array_file.make_room", full)
     with pytest.raises(GapgramError, match="no room left while writing"):
-        gapgram.load(folder / "mkn").save(tmp_path / "c", layout="compact")
+        gapgram.load(folder / "mkn").with_layout("compact", output=tmp_path / "c")
     assert not list(tmp_path.iterdir())
 
 
@@ -197,9 +197,9 @@ def status(name):
 def work(path, limit):
     model = gapgram.load(path, memory=limit)
     steps = {
-        "convert": lambda: model.save(sys.argv[3], layout="compact"),
-        "counts": lambda: model.save_pruned(sys.argv[3], counts="0,0,1"),
-        "loss": lambda: model.save_pruned(sys.argv[3], keep=0.5),
+        "convert": lambda: model.with_layout("compact", output=sys.argv[3]),
+        "counts": lambda: model.pruned(counts="0,0,1", output=sys.argv[3]),
+        "loss": lambda: model.pruned(keep=0.5, output=sys.argv[3]),
     }
     for name, step in steps.items():
         memory.trim()

@@ -63,7 +63,7 @@ def command(
     limit = memory or default_memory()
     opened = load(model, memory=limit, progress=not quiet)
     if isinstance(opened, Model) and not output.endswith(_ARPA_NAMES):
-        sizes = _convert_own(opened, output, layout or "compact", bits, limit)
+        sizes = _convert_own(opened, output, layout or "compact", bits)
         words = _told(model, output, layout or "compact", **sizes)
     elif layout or bits:
         raise UsageError(
@@ -78,16 +78,14 @@ def command(
         talk(words, quiet)
 
 
-def _convert_own(opened: Model, output: str, layout: str, bits: int | None, memory: str | int) -> dict[str, Any]:
+def _convert_own(opened: Model, output: str, layout: str, bits: int | None) -> dict[str, Any]:
     """Write a model of gapgram's own; returns the figures before and after."""
-    from gapgram.models.open import load_own
-
     before = _size(opened)
     if bits and layout == "compact":
-        opened.save_quantised(output, bits)
+        converted = opened.quantised(bits, output=output)
     else:
-        (opened.quantised(bits) if bits else opened).save(output, layout=layout)
-    return {"before": before, "after": _size(load_own(output, memory=memory, wanted_by="convert"))}
+        converted = (opened.quantised(bits) if bits else opened).with_layout(layout, output=output)
+    return {"before": before, "after": _size(converted)}
 
 
 def _told(model: str, output: str, layout: str, *, before: dict[str, Any], after: dict[str, Any]) -> str:

@@ -53,9 +53,10 @@ def command(
     limit = memory or default_memory()
     whole = load_own(model, memory=limit, wanted_by="prune")
     before = model_info(whole)
-    if not whole.save_pruned(output, counts=counts, size=size, keep=keep):
+    pruned = whole.pruned(counts=counts, size=size, keep=keep, output=output)
+    if pruned.signature == whole.signature:
         talk(f"nothing to prune: {model} has {before['bytes']:,} bytes, no more than asked for; it is copied", quiet)
-    info = model_info(load_own(output, memory=limit, wanted_by="prune"))
+    info = model_info(pruned)
     if as_json:
         print_json(info)
         return

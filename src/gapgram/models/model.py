@@ -63,15 +63,11 @@ class Model(LanguageModel):
         """
         return cls(model_file.read(path, verify=verify, most_resident=most_resident), Path(path).resolve())
 
-    def save(self, path: str | Path, *, layout: str | None = None) -> None:
-        """Write the model to one file, aside and renamed; in its own layout, or in `fast` or `compact`."""
-        model_file.write(path, self._parts, layout)
-        if self._path is None or layout in (None, self.layout):
+    def save(self, path: str | Path) -> None:
+        """Write the model as it is to one file, aside and renamed; that is its file then, if it had none."""
+        model_file.write(path, self._parts)
+        if self._path is None:
             self._path = Path(path).resolve()
-
-    def save_quantised(self, path: str | Path, bits: int) -> None:
-        """Write the model `quantised(bits)` to a file without holding it in memory."""
-        model_file.write_made(path, self._parts, COMPACT, lambda store: quantised(self._parts, bits, store))
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._path is None:
@@ -83,13 +79,31 @@ class Model(LanguageModel):
         """How its tables lie: `fast` or `compact`."""
         return layout_of(self.counts.tables)
 
-    def with_layout(self, layout: str) -> Model:
-        """The same model in the layout `fast` or `compact`; it gives the same probabilities, bit for bit."""
-        return Model(self._parts.in_layout(layout))
+    def with_layout(self, layout: str, *, output: str | Path | None = None) -> Model:
+        """The same model in the layout `fast` or `compact`; it gives the same probabilities, bit for bit.
 
-    def quantised(self, bits: int) -> Model:
-        """A compact model whose patterns have at most 2**bits different counts each; it is only nearly this one."""
-        return Model(quantised(self._parts, bits))
+        output: as for `train`, where to write the model; without it, the model stays in memory. It is made in the file
+            itself: memory holds no second model.
+        """
+        if output is None:
+            return self if layout == self.layout else Model(self._parts.in_layout(layout))
+        model_file.write(output, self._parts, layout)
+        return self._reopened(output)
+
+    def quantised(self, bits: int, *, output: str | Path | None = None) -> Model:
+        """A compact model whose patterns have at most 2**bits different counts each; it is only nearly this one.
+
+        output: as for `with_layout`.
+        """
+        if output is None:
+            return Model(quantised(self._parts, bits))
+        model_file.write_made(output, self._parts, COMPACT, lambda store: quantised(self._parts, bits, store))
+        return self._reopened(output)
+
+    def _reopened(self, path: str | Path) -> Model:
+        """The model of a file that was made from this one, with the same limit of memory."""
+        pages = self.counts.pages
+        return Model.load(path, most_resident=None if pages is None else pages.most_resident)
 
     @property
     def path(self) -> Path | None:
@@ -167,14 +181,23 @@ class Model(LanguageModel):
         return explain(self.counts, self._arrays, ids, word, str(self.signature))
 
     def pruned(
-        self, *, counts: str | None = None, size: str | int | None = None, keep: float | None = None
+        self,
+        *,
+        counts: str | None = None,
+        size: str | int | None = None,
+        keep: float | None = None,
+        layout: str | None = None,
+        output: str | Path | None = None,
     ) -> Model:
         """A model with fewer grams, whose distributions still sum to one; this one where it is small enough already.
 
         counts: "0,0,1" drops grams of three words and more that occur once or never more, "111=1,1011=2" those of
             these patterns; gaps are no words, and single words stay.
         size: bytes, or a size such as "10M", that its file may have; the grams go that the model loses least with.
-        keep: the part of the model's own size.
+        keep: the share of the model's own size that may stay.
+        layout: `fast`, in which pruned tables are made, or `compact`.
+        output: as for `with_layout`; a model that was opened with a limit of memory is pruned through temporary files
+            beside the new one.
 
         >>> import gapgram
         >>> model = gapgram.train(sentences=["the cat sat", "the dog sat", "a cat ran"] * 9, order=3, model="mkn")
@@ -182,28 +205,15 @@ class Model(LanguageModel):
         >>> small.counts.size(gapgram.Pattern.parse("111")), small.signature.pruned
         (0, 'counts=0,0,9')
         """
-        parts = prune(self._parts, counts=counts, size=size, keep=keep)
-        return self if parts is self._parts else Model(parts)
-
-    def save_pruned(
-        self,
-        path: str | Path,
-        *,
-        counts: str | None = None,
-        size: str | int | None = None,
-        keep: float | None = None,
-        layout: str | None = None,
-    ) -> bool:
-        """Write the model `pruned(…)` to a file, in a layout; returns whether anything was pruned.
-
-        A model that was opened with a limit of memory is pruned through temporary files beside the new one.
-        """
-        with temporary_folder(path) as folder:
-            parts = prune(
-                self._parts, counts=counts, size=size, keep=keep, store=store_for(self.counts, folder)
-            )
-            model_file.write(path, parts, layout)
-        return parts is not self._parts
+        if output is None:
+            parts = prune(self._parts, counts=counts, size=size, keep=keep)
+            smaller = self if parts is self._parts else Model(parts)
+            return smaller.with_layout(layout or smaller.layout)
+        with temporary_folder(output) as folder:
+            store = store_for(self.counts, folder)
+            parts = prune(self._parts, counts=counts, size=size, keep=keep, store=store)
+            model_file.write(output, parts, layout)
+        return self._reopened(output)
 
     @cached_property
     def _stepper(self) -> Stepper:

@@ -21,7 +21,7 @@ class Pages:
     """The pages of mapped files, given back whenever the process holds more than it may."""
 
     def __init__(self, most_resident: int, *mappings: mmap.mmap) -> None:
-        self._most, self._mappings = most_resident, WeakSet(mappings)
+        self.most_resident, self._mappings = most_resident, WeakSet(mappings)
 
     def add(self, mapping: mmap.mmap) -> None:
         """Give back the pages of one more file, as long as it is mapped."""
@@ -32,9 +32,9 @@ class Pages:
 
         To be called between one part of a long reading and the next, which is about to read the bytes `wanted`.
         """
-        left = self._most - resident()
+        left = self.most_resident - resident()
         if left < max(wanted, LEAST):
             for mapping in list(self._mappings):
                 let_go(mapping)
-            left = self._most - resident()
+            left = self.most_resident - resident()
         return max(left, LEAST)
