@@ -4,7 +4,7 @@ Each place has several words with a score of the ear's; the language model decid
 extended in one call, and of those in equal states, which no later word can tell apart, the best is kept.
 
     python examples/decoder.py            on Python's own language reference
-    python examples/decoder.py MODEL      with a model of yours (gapgram, ARPA or a mixture)
+    python examples/decoder.py MODEL      with a model of yours, of any kind
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from typing import NamedTuple
 
 import gapgram
 from gapgram.experiments.demo import reference_sentences
-from gapgram.models.open import AnyModel
-from gapgram.queries.states import State
 
 # What was heard: for each place words with log10 of the ear's probabilities.
 HEARD = [
@@ -37,16 +35,16 @@ class Hypothesis(NamedTuple):
 
     score: float
     words: tuple[str, ...]
-    state: State
+    state: gapgram.State
 
 
-def decode(model: AnyModel, heard: list[dict[str, float]]) -> Hypothesis:
+def decode(model: gapgram.LanguageModel, heard: list[dict[str, float]]) -> Hypothesis:
     """The best sequence of words."""
     beam = [Hypothesis(0.0, (), model.begin_sentence())]
     for choices in [*heard, {"</s>": 0.0}]:
         longer = [(one, word) for one in beam for word in choices]
         scores, states = model.extend_many([one.state for one, _ in longer], [word for _, word in longer])
-        best: dict[State, Hypothesis] = {}
+        best: dict[gapgram.State, Hypothesis] = {}
         for (one, word), added, state in zip(longer, scores.tolist(), states, strict=True):
             score = one.score + choices[word] + WEIGHT * added
             if state not in best or score > best[state].score:
@@ -55,7 +53,7 @@ def decode(model: AnyModel, heard: list[dict[str, float]]) -> Hypothesis:
     return beam[0]
 
 
-def main(model: AnyModel) -> None:
+def main(model: gapgram.LanguageModel) -> None:
     """Decode, and show what the ear alone would have taken."""
     print("the ear alone:  ", " ".join(max(choices, key=choices.__getitem__) for choices in HEARD))
     best = decode(model, HEARD)

@@ -14,12 +14,11 @@ from pathlib import Path
 
 import gapgram
 from gapgram.experiments.demo import reference_sentences
-from gapgram.queries.line_scores import score_lines
 
 
 def kept(model: gapgram.Model, text: str | Path, limit: float, least_words: int = 4) -> Iterator[str]:
     """The lines of at least some words whose perplexity is not above the limit, in order, a few megabytes at a time."""
-    for line in score_lines(model, text):
+    for line in gapgram.score_lines(model, text):
         if line.words >= least_words and line.perplexity <= limit:
             yield line.text
 

@@ -10,15 +10,14 @@ import sys
 
 import gapgram
 from gapgram.experiments.demo import reference_sentences
-from gapgram.queries.predict import Predictor
 
 SENTENCE = "The value of the expression is returned"
 
 
-def type_word(predictor: Predictor, before: list[str], word: str) -> int:
+def type_word(model: gapgram.Model, before: list[str], word: str) -> int:
     """Type a word letter by letter until it is suggested; returns the keystrokes, the pick or the space included."""
     for typed in range(len(word)):
-        shown = [p.word for p in predictor.predict(["<s>", *before], k=3, prefix=word[:typed])]
+        shown = [p.word for p in model.predict(["<s>", *before], k=3, prefix=word[:typed])]
         print(f"  {' '.join([*before, word[:typed] + '|']):45} {'   '.join(shown)}")
         if word in shown:
             return typed + 1
@@ -27,8 +26,8 @@ def type_word(predictor: Predictor, before: list[str], word: str) -> int:
 
 def main(model: gapgram.Model, sentence: str) -> None:
     """Type a sentence and count the keystrokes."""
-    predictor, words = Predictor(model), sentence.split()
-    keys = sum(type_word(predictor, words[:i], word) for i, word in enumerate(words))
+    words = sentence.split()
+    keys = sum(type_word(model, words[:i], word) for i, word in enumerate(words))
     print(f"{keys} keystrokes for {len(sentence) + 1} letters and spaces")
 
 

@@ -10,9 +10,11 @@ Making and opening models
     train           text to a model
     SparkOptions    where and how train counts with Spark
     load            a model of any kind from its file
-    Model           a model of gapgram's own: scores, predictions, explanations, states, smaller versions of itself
+    LanguageModel   what every kind of model can be asked
+    Model           a model of gapgram's own: explanations, and smaller versions of itself, too
     BackoffModel    probabilities and backoff weights, as ARPA files have them
-    Mixture         several models mixed; answers the same questions
+    KenlmModel      a model in a binary file of KenLM
+    Mixture         several models mixed
     tune            the mixture that suits a text best
     read_arpa       an ARPA file as a BackoffModel
     write_arpa      a model as an ARPA file
@@ -36,6 +38,7 @@ From text to counts
     count           a Corpus to the Counts of all patterns
     find_classes    classes of words that have the same neighbours
     read_classes    classes of words from a file
+    write_classes   classes of words to a file
     Corpus, Counts, Lattice, Pattern, Vocabulary    what the theory speaks of
 
 What may go wrong, each also the built-in error that a program would catch
@@ -57,7 +60,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gapgram.classes.classes import read_classes
+    from gapgram.classes.classes import read_classes, write_classes
     from gapgram.classes.exchange import find_classes
     from gapgram.counting.in_memory import count
     from gapgram.counts.counts import Counts
@@ -65,12 +68,14 @@ if TYPE_CHECKING:
     from gapgram.lattice import Lattice
     from gapgram.models.arpa import read_arpa, write_arpa
     from gapgram.models.backoff import BackoffModel
+    from gapgram.models.kenlm_binary import KenlmModel
     from gapgram.models.mixture import Mixture, tune
     from gapgram.models.model import Model
     from gapgram.models.open import load
     from gapgram.pattern import Pattern
     from gapgram.queries.explain import Explanation
     from gapgram.queries.generate import generate
+    from gapgram.queries.language_model import LanguageModel
     from gapgram.queries.line_scores import LineScore, score_lines
     from gapgram.queries.perplexity import Perplexity
     from gapgram.queries.predict import Prediction
@@ -83,7 +88,7 @@ if TYPE_CHECKING:
     from gapgram.training.train import train
 
 _HOMES = {
-    "classes.classes": ("read_classes",),
+    "classes.classes": ("read_classes", "write_classes"),
     "classes.exchange": ("find_classes",),
     "counting.in_memory": ("count",),
     "counts.counts": ("Counts",),
@@ -91,12 +96,14 @@ _HOMES = {
     "lattice": ("Lattice",),
     "models.arpa": ("read_arpa", "write_arpa"),
     "models.backoff": ("BackoffModel",),
+    "models.kenlm_binary": ("KenlmModel",),
     "models.mixture": ("Mixture", "tune"),
     "models.model": ("Model",),
     "models.open": ("load",),
     "pattern": ("Pattern",),
     "queries.explain": ("Explanation",),
     "queries.generate": ("generate",),
+    "queries.language_model": ("LanguageModel",),
     "queries.line_scores": ("LineScore", "score_lines"),
     "queries.perplexity": ("Perplexity",),
     "queries.predict": ("Prediction",),
@@ -111,10 +118,11 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "BackoffModel", "Corpus", "Counts", "DiscountWarning", "Explanation", "GapgramError", "Lattice", "LineScore",
-    "Mixture", "Model", "ModelFileError", "Pattern", "Perplexity", "Prediction", "SparkOptions", "State",
-    "TextError", "TextRules", "UsageError", "Vocabulary", "__version__", "as_dot", "as_svg", "count", "find_classes",
-    "generate", "load", "read_arpa", "read_classes", "read_corpus", "score_lines", "train", "tune", "write_arpa",
+    "BackoffModel", "Corpus", "Counts", "DiscountWarning", "Explanation", "GapgramError", "KenlmModel", "LanguageModel",
+    "Lattice", "LineScore", "Mixture", "Model", "ModelFileError", "Pattern", "Perplexity", "Prediction",
+    "SparkOptions", "State", "TextError", "TextRules", "UsageError", "Vocabulary", "__version__", "as_dot", "as_svg", "count",
+    "find_classes", "generate", "load", "read_arpa", "read_classes", "read_corpus", "score_lines", "train", "tune", "write_arpa",
+    "write_classes",
 ]  # fmt: skip
 
 
