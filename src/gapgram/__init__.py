@@ -119,10 +119,10 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "BackoffModel", "Corpus", "Counts", "DiscountWarning", "Explanation", "GapgramError", "KenlmModel", "LanguageModel",
-    "Lattice", "LineScore", "Mixture", "Model", "ModelFileError", "Pattern", "Perplexity", "Prediction",
-    "SparkOptions", "State", "TextError", "TextRules", "UsageError", "Vocabulary", "__version__", "as_dot", "as_svg", "count",
-    "find_classes", "generate", "load", "read_arpa", "read_classes", "read_corpus", "score_lines", "train", "tune", "write_arpa",
-    "write_classes",
+    "Lattice", "LineScore", "Mixture", "Model", "ModelFileError", "Pattern", "Perplexity", "Prediction", "SparkOptions",
+    "State", "TextError", "TextRules", "UsageError", "Vocabulary", "__version__", "as_dot", "as_svg", "count",
+    "find_classes", "generate", "load", "read_arpa", "read_classes", "read_corpus", "score_lines", "train", "tune",
+    "write_arpa", "write_classes",
 ]  # fmt: skip
 
 
