@@ -39,7 +39,7 @@ serve: $(VENV)/.core  ## a page on which the demo's models think, at http://127.
 test: $(VENV)/.test lint types contract pytest  ## everything that must pass: style, types, layers, tests
 
 lint: $(VENV)/.test  ## ruff
-	@$(BIN)/ruff check src tests
+	@$(BIN)/ruff check
 
 types: $(VENV)/.test  ## mypy, strict
 	@$(BIN)/mypy

@@ -110,11 +110,11 @@ def measure(text: Path, words: float, master: str, order: int, compare: bool, fo
     part, model, events = folder / "text", folder / "model", folder / "events"
     first_words(text, words, part)
     events.mkdir()
-    train: list[str | Path] = [sys.executable, "-m", "gapgram", "train", part, "-n", str(order), "--weights", "uniform", "-q"]
+    train = [sys.executable, "-m", "gapgram", "train", str(part), "-n", str(order), "--weights", "uniform", "-q"]
     settings = {"enabled": "true", "dir": events.as_uri(), "compress": "false"}
     conf = [part for name, value in settings.items() for part in ("--spark-conf", f"spark.eventLog.{name}={value}")]
     run = subprocess.Popen(
-        [*train, "-o", model, "--engine", "spark", "--master", master, *conf], stderr=subprocess.DEVNULL
+        [*train, "-o", str(model), "--engine", "spark", "--master", master, *conf], stderr=subprocess.DEVNULL
     )
     taken = watch(run)
     assert run.returncode == 0, "gapgram train failed"
@@ -125,7 +125,7 @@ def measure(text: Path, words: float, master: str, order: int, compare: bool, fo
         "text_bytes": part.stat().st_size, "model_bytes": model.stat().st_size,
     }  # fmt: skip
     if compare:
-        subprocess.run([*train, "-o", folder / "local"], check=True, stderr=subprocess.DEVNULL)
+        subprocess.run([*train, "-o", str(folder / "local")], check=True, stderr=subprocess.DEVNULL)
         row["same"] = (folder / "local").read_bytes() == model.read_bytes()
     return row
 

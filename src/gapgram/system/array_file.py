@@ -324,18 +324,22 @@ def _array(memory: Bytes, section: Section) -> npt.NDArray[Any]:
     return np.asarray(memory[section.offset : section.offset + nbytes]).view(dtype).reshape(section.shape)
 
 
-def _read_header(path: Path, kind: int) -> tuple[int, int, int, int]:
-    """(table at, table bytes, table checksum, file bytes) of a file that is whole and of this kind."""
+def _first_bytes(path: Path) -> tuple[bytes, int]:
+    """As many bytes of a file as a header has, and how many it has in all."""
     try:
         with path.open("rb") as file:
-            head = file.read(_HEADER.size)
-            size = os.fstat(file.fileno()).st_size
+            return file.read(_HEADER.size), os.fstat(file.fileno()).st_size
     except FileNotFoundError:
         raise ModelNotFoundError(f"{path}: no such file") from None
     except IsADirectoryError:
         raise ModelFileError(f"{path}: a folder, not a model file") from None
     except OSError as error:
         raise ModelFileError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _read_header(path: Path, kind: int) -> tuple[int, int, int, int]:
+    """(table at, table bytes, table checksum, file bytes) of a file that is whole and of this kind."""
+    head, size = _first_bytes(path)
     if not head:
         raise ModelFileError(f"{path}: an empty file, not {KINDS[kind]} of gapgram")
     if head.startswith(_UNFINISHED):

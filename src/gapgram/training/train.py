@@ -18,7 +18,7 @@ from gapgram.training.spark_options import SparkOptions
 from gapgram.training.task import LATTICES, TrainingTask, checked_estimator, with_classes
 
 
-def train(
+def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     texts: Paths | None = None,
     *,
     sentences: Iterable[Sentence] | None = None,
