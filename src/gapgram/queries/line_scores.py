@@ -11,6 +11,7 @@ from gapgram.arrays import Floats, Ids
 from gapgram.kernels.scoring import sum_sequences
 from gapgram.kernels.special_words import UNKNOWN_ID
 from gapgram.queries.language_model import LanguageModel, ScoredLines, score_pieces
+from gapgram.queries.perplexity import perplexity_of
 from gapgram.text.corpus import QUERY_RULES, TextRules, blocks_of_files
 from gapgram.text.files import Block
 from gapgram.text.vocabulary import Vocabulary
@@ -40,7 +41,7 @@ class LineScore(NamedTuple):
         >>> LineScore(-8.0, 3, 0, ()).perplexity
         100.0
         """
-        return float(10.0 ** (-self.log10_prob / (self.words + 1)))
+        return perplexity_of(self.log10_prob, self.words + 1)
 
     def as_dict(self, *, words: bool) -> dict[str, Any]:
         """The figures by name, for JSON."""

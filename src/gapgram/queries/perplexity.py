@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -35,12 +36,12 @@ class Perplexity:
     @property
     def perplexity(self) -> float:
         """With unknown words."""
-        return _perplexity(self.log10_prob, self.predictions)
+        return perplexity_of(self.log10_prob, self.predictions)
 
     @property
     def perplexity_known(self) -> float:
         """Without unknown words."""
-        return _perplexity(self.log10_prob_known, self.predictions - self.unknown_words)
+        return perplexity_of(self.log10_prob_known, self.predictions - self.unknown_words)
 
     def as_dict(self) -> dict[str, Any]:
         """All figures by name, for JSON."""
@@ -48,5 +49,15 @@ class Perplexity:
         return {**own, **asdict(self), "predictions": self.predictions}
 
 
-def _perplexity(log10_prob: float, predictions: int) -> float:
-    return float(10.0 ** (-log10_prob / predictions)) if predictions else float("nan")
+def perplexity_of(log10_prob: float, predictions: int) -> float:
+    """10 to the power of -log10_prob / predictions; infinite where no float is as large, not a number for none.
+
+    >>> perplexity_of(-8.0, 4), perplexity_of(-1000.0, 2), perplexity_of(0.0, 0)
+    (100.0, inf, nan)
+    """
+    if not predictions:
+        return math.nan
+    try:
+        return float(10.0 ** (-log10_prob / predictions))
+    except OverflowError:
+        return math.inf
