@@ -16,6 +16,7 @@ import pytest
 from tests.models.kenlm.make import with_blanks
 from tests.support.corpora import toy_text
 
+from gapgram import kenlm
 from gapgram.errors import ModelFileError, TextError, UsageError
 from gapgram.kernels.kenlm_words import hash_word
 from gapgram.models.arpa.writing import arpa_text
@@ -94,6 +95,21 @@ def test_steps_and_states_are_those_of_kenlm(name: str) -> None:
             assert (score, length, len(after.key) // 8) == (row.log10_prob, row.length, row.state_words)
             assert many[0] == score
             assert also_after == after
+            state = after
+
+
+@pytest.mark.parametrize("name", ["probing-blanks", "trie-blanks-a22", "trie-no-words"])
+def test_programs_for_kenlm_get_its_figures(name: str) -> None:
+    model = kenlm.Model(FOLDER / f"{name}.bin")
+    for sentence in expected(name):
+        words = " ".join(words_of(sentence))
+        assert [tuple(row[1:4]) for row in sentence] == list(model.full_scores(words))
+        state = kenlm.State()
+        model.BeginSentenceWrite(state)
+        for row in sentence:
+            after = kenlm.State()
+            assert model.BaseFullScore(state, row.word, after) == row[1:4]
+            assert model.BaseScore(state, row.word, after) == row.log10_prob
             state = after
 
 
@@ -330,10 +346,10 @@ def program(name: str) -> str:
     "arguments", ["probing", "-p 1.9 probing", "trie", "-q 6 trie", "-q 9 -b 4 -a 5 trie", "-a 64 trie"]
 )
 def test_fresh_files_score_as_with_kenlm(arguments: str, fresh_arpa: Path, tmp_path: Path) -> None:
-    kenlm = pytest.importorskip("kenlm")
+    peer = pytest.importorskip("kenlm")
     path = tmp_path / "fresh.bin"
     subprocess.run([program("build_binary"), *arguments.split(), fresh_arpa, path], check=True, capture_output=True)
-    theirs, ours = kenlm.Model(str(path)), read_kenlm_binary(path)
+    theirs, ours = peer.Model(str(path)), read_kenlm_binary(path)
     for sentence in toy_text(300, seed=35, vocabulary=440):
         ids, _, begins, _ = ours.score_block(block_of_sentence(sentence))
         scores, lengths = ours.located(ids, begins)

@@ -29,6 +29,7 @@
     kenlm_words     its words by their hashes
     kenlm_lookup    its grams, one word longer at a time
     kenlm_scoring   its scores, with KenLM's own arithmetic
+    kenlm_grams     all of its grams, read back
     mixing          probabilities of several models added up
     window_codec    windows of text as few bytes
     special_words   <unk>, <s> and </s>

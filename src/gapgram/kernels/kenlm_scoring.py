@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.kenlm_arrays import file_id, n_ids
+from gapgram.kernels.kenlm_arrays import file_at, file_id, n_ids
 from gapgram.kernels.kenlm_lookup import DAMAGED, MISSING, extends, longer, one_word
 from gapgram.kernels.special_words import START_ID
 
@@ -146,12 +146,13 @@ def start_state(file, out):
 
 
 @kernel
-def extend_one(key, n, word, file, out):
-    """Score a word after a state of n words, and write the state after it.
+def extend_one(key, n, word, handle, out):
+    """Score a word after a state of n words of the file of a handle (`file_at`), and write the state after it.
 
     Returns (log10 of the probability, words of the gram that was found, 0 where the state is none of this file,
     words of the new state).
     """
+    file = file_at(handle)
     context = np.empty(file.order, np.int64)
     backoffs, after = np.empty(file.order, np.float32), np.empty(file.order, np.float32)
     if not load(key, 0, n, context, backoffs, file):

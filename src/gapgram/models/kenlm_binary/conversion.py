@@ -20,7 +20,7 @@ from gapgram.kernels.kenlm_arrays import PROBING
 from gapgram.kernels.kenlm_scoring import LARGEST
 from gapgram.kernels.special_words import START_ID, UNKNOWN_ID
 from gapgram.models.backoff import NEVER, BackoffModel, Grams
-from gapgram.models.kenlm_binary.header import damaged
+from gapgram.models.kenlm_binary.header import bad_grams, damaged
 from gapgram.models.kenlm_binary.model import KenlmModel
 from gapgram.system.parallel import checked_threads, parallel_map
 from gapgram.system.progress import progress_bar
@@ -60,7 +60,7 @@ def as_backoff(model: KenlmModel, *, threads: int | None = None, progress: bool 
 def _check_figures(model: KenlmModel, level: _Level) -> None:
     probs = level.probs[level.probs != -np.inf]
     if not ((probs <= 0) & (probs >= -LARGEST)).all() or not (np.abs(level.backoffs) <= LARGEST).all():
-        raise model.bad_grams()
+        raise bad_grams(model.path)
 
 
 def _tree_of(levels: list[_Level], word_ids: Integers, n_words: int) -> Grams:
@@ -113,7 +113,7 @@ def _levels_of_trie(model: KenlmModel) -> Iterator[_Level]:
 def _sizes(model: KenlmModel, begins: Keys, n: int) -> Integers:
     """The lengths of the lists that begin here and hold n grams together."""
     if begins[0] != 0 or begins[-1] != n or (begins[1:] < begins[:-1]).any():
-        raise model.bad_grams()
+        raise bad_grams(model.path)
     whole = begins.astype(np.int64)
     return whole[1:] - whole[:-1]
 

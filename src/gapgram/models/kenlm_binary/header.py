@@ -105,6 +105,11 @@ def damaged(path: Path, what: str) -> ModelFileError:
     return ModelFileError(f"{path}: damaged: {what}, which KenLM never writes; copy or build it again")
 
 
+def bad_grams(path: Path) -> ModelFileError:
+    """An error about what was found on the way from gram to gram."""
+    return damaged(path, "a gram points outside its table or has a figure that is no log10 probability")
+
+
 def truncated(path: Path, wanted: int, found: int) -> ModelFileError:
     """An error about a file that is too short."""
     return ModelFileError(f"{path}: truncated: {found:,} bytes, at least {wanted:,} are expected; copy it again")

@@ -15,11 +15,11 @@ from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.errors import ModelFileError, ModelNotFoundError, UsageError
 from gapgram.kernels import kenlm_scoring as kernels
 from gapgram.kernels.jit import entry
-from gapgram.kernels.kenlm_arrays import PROBING, TRIE, KenlmFile
+from gapgram.kernels.kenlm_arrays import PROBING, TRIE, KenlmFile, handle_of
 from gapgram.kernels.kenlm_memory import memory_of
 from gapgram.kernels.kenlm_words import find_hash, hash_word
 from gapgram.kernels.special_words import END, START
-from gapgram.models.kenlm_binary.header import HEAD_BYTES, Header, damaged, describe, read_header
+from gapgram.models.kenlm_binary.header import HEAD_BYTES, Header, bad_grams, damaged, describe, read_header
 from gapgram.models.kenlm_binary.layout import Layout, read_layout
 from gapgram.models.kenlm_binary.words import KenlmVocabulary
 from gapgram.queries.by_ids import ByIds
@@ -46,8 +46,10 @@ class KenlmModel(ByIds):
         self._header: Header = read_header(Path(path), memory[:HEAD_BYTES].tobytes(), memory.size)
         self._layout: Layout = read_layout(Path(path), self._header, memory)
         self._file = _file_of(Path(path), self._header, self._layout, memory)
+        self._fields = handle_of(self._file)
+        self._handle = memory_of(self._fields)
         words_at = self._layout.words_at if self._header.has_words else None
-        self._longest, self._ids = self.order - 1, dict[str | int, int]()  # words of a state; ids of words
+        self._ids = dict[str | int, int]()  # of words that steps were asked for
         self._vocabulary = KenlmVocabulary(Path(path), self._file, memory, words_at)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -107,7 +109,7 @@ class KenlmModel(ByIds):
             return bool(self._score_positions(stream, bounds[first : last + 1], self._file, out, lengths))
 
         if not all(parallel_map(work, _runs(bounds), checked_threads(threads))):
-            raise self.bad_grams()
+            raise bad_grams(self._path)
         return out, lengths
 
     @cached_property
@@ -126,7 +128,7 @@ class KenlmModel(ByIds):
         kernels.load(state.key, 0, n, held, backoffs, self._file)
         out: Floats = kernels.distribution(held, backoffs, n, self._file)
         if np.isnan(out).any():
-            raise self.bad_grams()
+            raise bad_grams(self._path)
         return out
 
     @cached_property
@@ -149,15 +151,23 @@ class KenlmModel(ByIds):
         """As `extend`, with the length of the longest gram that was found."""
         return self._step(state, self._id(word))
 
-    def _step(self, state: State, word: int) -> tuple[float, int, State]:
-        key = state.key
-        n, out = len(key) >> 3, np.empty(2 * self._longest, np.uint32)
-        if len(key) & 7 or n > self._longest:
-            raise _other_model()
-        score, length, kept = self._extend_one(key, n, word, self._file, out)
-        if score != score or length == 0:
-            raise self.bad_grams() if length else _other_model()
-        return score, length, _new(State, (out.tobytes()[: 8 * kept],))
+    @cached_property
+    def _step(self) -> Callable[[State, int], tuple[float, int, State]]:
+        """(log10 P(word | state), length of the gram, the state after it) of an id; with all that it needs at hand."""
+        most, handle, path, empty, kind = 2 * (self.order - 1), self._handle, self._path, np.empty, np.uint32
+        extend_one = entry(kernels.extend_one, b"", 0, 0, handle, empty(0, kind))
+
+        def step(state: State, word: int) -> tuple[float, int, State]:
+            key = state.key
+            n, out = len(key) >> 2, empty(most, kind)
+            if n > most or len(key) & 7:
+                raise _other_model()
+            score, length, kept = extend_one(key, n >> 1, word, handle, out)
+            if score != score or length == 0:
+                raise bad_grams(path) if length else _other_model()
+            return score, length, _new(State, (out.tobytes()[: 8 * kept],))
+
+        return step
 
     def _id(self, word: str | int) -> int:
         """The id of a word, remembered: decoders ask for few words often."""
@@ -168,17 +178,13 @@ class KenlmModel(ByIds):
             found = self._ids[word] = self._step_id(word)
         return found
 
-    @cached_property
-    def _extend_one(self) -> Callable[..., tuple[float, int, int]]:
-        return entry(kernels.extend_one, b"", 0, 0, self._file, np.empty(0, np.uint32))
-
     def extend_many(
         self, states: Sequence[State], words: Sequence[str | int] | Ids, *, threads: int | None = None
     ) -> tuple[Floats, list[State]]:
         """`extend` for many states, a word for each: (scores, states after the words)."""
         added = self._step_ids(states, words)
         sizes = np.array([len(state.key) for state in states], np.int64)
-        if (sizes % 8).any() or (sizes > 8 * self._longest).any():
+        if (sizes % 8).any() or (sizes > 8 * (self.order - 1)).any():
             raise _other_model()
         keys = np.frombuffer(b"".join([state.key for state in states]), np.uint8)
         scores, lengths, kept = np.empty(len(states)), *np.empty((2, len(states)), np.int64)
@@ -187,12 +193,8 @@ class KenlmModel(ByIds):
         if (lengths == 0).any():
             raise _other_model()
         if np.isnan(scores).any():
-            raise self.bad_grams()
+            raise bad_grams(self._path)
         return scores, [State(row[: 2 * n].tobytes()) for row, n in zip(out, kept.tolist(), strict=True)]
-
-    def bad_grams(self) -> ModelFileError:
-        """An error about what was found on the way."""
-        return damaged(self._path, "a gram points outside its table or has a figure that is no log10 probability")
 
     def __repr__(self) -> str:
         return f"<KenlmModel {self.signature}>"
