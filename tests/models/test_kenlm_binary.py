@@ -19,7 +19,7 @@ from tests.support.corpora import toy_text
 from gapgram import kenlm
 from gapgram.errors import ModelFileError, TextError, UsageError
 from gapgram.kernels.kenlm_words import hash_word
-from gapgram.models.arpa.writing import arpa_text
+from gapgram.models.arpa.writing import arpa_text, write_arpa
 from gapgram.models.kenlm_binary import MAGIC, KenlmModel, conversion, read_kenlm_binary
 from gapgram.models.kenlm_binary.conversion import as_backoff
 from gapgram.queries.states import State
@@ -355,6 +355,17 @@ def test_fresh_files_score_as_with_kenlm(arguments: str, fresh_arpa: Path, tmp_p
         scores, lengths = ours.located(ids, begins)
         found = [(score, length) for score, length, _ in theirs.full_scores(sentence)]
         assert list(zip(scores[1:].tolist(), lengths[1:].tolist(), strict=True)) == found
+
+
+@pytest.mark.parametrize("name", ["probing-blanks", "trie-blanks", "trie-q4", "probing-rest"])
+def test_kenlm_gives_a_converted_file_the_same_figures(name: str, tmp_path: Path) -> None:
+    peer = pytest.importorskip("kenlm")
+    arpa, path = tmp_path / "new.arpa", tmp_path / "new.bin"
+    write_arpa(as_backoff(opened(name)), arpa)
+    subprocess.run([program("build_binary"), arpa, path], check=True, capture_output=True)
+    before, after = peer.Model(str(FOLDER / f"{name}.bin")), peer.Model(str(path))
+    for sentence in toy_text(100, seed=36, vocabulary=70):
+        assert list(after.full_scores(sentence)) == list(before.full_scores(sentence))
 
 
 @pytest.mark.parametrize("name", HAVE_WORDS)
