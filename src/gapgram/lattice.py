@@ -95,6 +95,15 @@ class Lattice:
             raise UsageError("lattice: expected chain, full, or patterns such as '1,11,101,111'")
         return cls.of(order, map(Pattern.parse, shorts))
 
+    @classmethod
+    def from_text(cls, text: str, order: int) -> Lattice:
+        """The lattice that `str` has written.
+
+        >>> Lattice.from_text("full+chain 1 11 101 111 2 22 222", 3) == Lattice.full(3).with_classes("chain")
+        True
+        """
+        return cls.of(order, map(Pattern.parse, text.split()[1:]))
+
     @cached_property
     def name(self) -> str:
         """``chain``, ``full`` or ``custom``; with patterns of classes such as ``full+chain``."""

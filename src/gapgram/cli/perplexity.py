@@ -27,8 +27,9 @@ def command(
 ) -> None:
     """Print the perplexity of text under a model, with and without unknown words."""
     announce_compilation(quiet)
-    from gapgram import TextRules, load
     from gapgram.errors import TextError
+    from gapgram.models.open import load
+    from gapgram.text.corpus import TextRules
 
     rules = TextRules(special=special, invalid=invalid)
     opened = load(model, progress=not quiet)

@@ -57,7 +57,7 @@ def command(
         rules = TextRules(special=special, invalid=invalid)
         _evaluate([model, *context], evaluate, limit, rules, threads, as_json, quiet)
         return
-    from gapgram import load
+    from gapgram.models.open import load
 
     opened = load(model, progress=not quiet)
     if interactive:

@@ -41,9 +41,10 @@ def command(
     and the line as it is. An empty line gives an empty line.
     """
     announce_compilation(quiet)
-    from gapgram import TextRules, load
     from gapgram.errors import UsageError
+    from gapgram.models.open import load
     from gapgram.queries.line_scores import score_line_blocks
+    from gapgram.text.corpus import TextRules
 
     if words and per_line:
         raise UsageError("score: --words or --per-line, one of the two")

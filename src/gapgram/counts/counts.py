@@ -216,7 +216,7 @@ class Counts:
             vocabulary = Vocabulary(arrays["words"], arrays["word_offsets"], arrays["word_slots"])
         else:
             vocabulary = Vocabulary.unpacked(arrays["words"], arrays["word_lengths"])
-        lattice = Lattice.parse(metadata["lattice"], metadata["order"])
+        lattice = Lattice.from_text(metadata["lattice"], metadata["order"])
         tables = Tables(**{name: arrays[name] for name in Tables._fields if name in arrays})
         names, quantised = tuple(metadata.get("classes", ())), metadata.get("quantised", 0)
         facts = TextFacts(**metadata["text"])

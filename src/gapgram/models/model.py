@@ -267,9 +267,9 @@ class Model(LanguageModel):
         self, block: Block, rules: TextRules = QUERY_RULES, *, bos: bool = True, eos: bool = True
     ) -> ScoredLines:
         """Score lines as they are read from a text, from bytes to sums in one kernel."""
-        data = text_of(block, rules)
-        status, stopped, ids, scores, begins, sums = self._score_lines(
-            data, SPECIAL_RULES[rules.special], bool(bos), bool(eos), *self._text_arguments
+        score, arguments, data = self._score_lines, self._text_arguments, text_of(block, rules)
+        status, stopped, ids, scores, begins, sums = score(
+            data, SPECIAL_RULES[rules.special], bool(bos), bool(eos), *arguments
         )
         if status == SPECIAL_FOUND:
             raise special_word(block, data, stopped, rules)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gapgram.errors import ModelFileError, UsageError
+from gapgram.models import file as model_file
 from gapgram.models.arpa import read_arpa
 from gapgram.models.backoff import BackoffModel
 from gapgram.models.backoff_file import FIRST_BYTES as BACKOFF
@@ -71,7 +72,8 @@ def _open(path: Path, options: _Options) -> AnyModel:
 
 
 def _open_own(path: Path, options: _Options) -> Model:
-    return Model.load(path, verify=options.verify, most_resident=options.most_resident)
+    parts = model_file.read(path, verify=options.verify, most_resident=options.most_resident)
+    return Model(parts, path.resolve())
 
 
 def _open_backoff(path: Path, options: _Options) -> BackoffModel:

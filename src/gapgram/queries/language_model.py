@@ -242,10 +242,9 @@ def score_pieces(
 
     A block is scored when it was read, and does not wait for the next: who writes into a pipe may wait for an answer.
     """
-    n_threads = checked_threads(threads)
     for block in blocks:
         pieces = block.cut(PIECE_BYTES)
-        scored = parallel_map(lambda piece: model.score_block(piece, rules), pieces, n_threads)
+        scored = parallel_map(lambda piece: model.score_block(piece, rules), pieces, checked_threads(threads))
         yield from zip(pieces, scored, strict=True)
 
 
