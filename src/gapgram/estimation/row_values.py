@@ -19,6 +19,8 @@ def row_values(counts: Counts, discounts: Discounts, weights: Weights) -> Floats
     The discounted counts of a context sum to total - taken, taken = D1 N1 + D2 N2 + D3+ N3+ + missing. The usual
     backoff probability is g = taken / total; a log-odds shift c makes its odds e^c times as large. The scale gives
     the discounted counts what the backoff leaves; where discounts take everything, g is 1.
+
+    Equations (9), (14), (15) and (29) of docs/mathematics.md.
     """
     tables = counts.tables
     values = np.empty((len(tables.rows), 4))

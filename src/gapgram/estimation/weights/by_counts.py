@@ -3,7 +3,7 @@
 Down the lattice as in the paper, but pattern S passes to S without offset j in the ratio of j² exp(3.4 (1 - g)), g
 being the probability that the smaller context falls back (1 where it was never seen): far words go first, contexts
 that know their continuation are preferred. The odds of falling back are 0.6 times the usual. The constants were found
-once on several corpora (docs/weights.md).
+once on several corpora (docs/weights.md). Equations (13) and (14) of docs/mathematics.md.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def by_counts(counts: Counts, discounts: Discounts) -> Weights:
 
 
 def known_contexts(counts: Counts, discounts: Discounts) -> Floats:
-    """exp(3.4 (1 - g)) of each row of context statistics."""
+    """exp(3.4 (1 - g)) of each row of context statistics: what equation (13) has of the context."""
     weights: Floats = np.exp(KNOWN * (1 - falling_back(counts.tables.rows, discounts, pattern_of_row(counts))))
     return weights
 
@@ -58,6 +58,8 @@ def falling_back(
     statistics: npt.NDArray[np.integer[Any]], discounts: Discounts, patterns: Integers
 ) -> Floats:
     """g of contexts with statistics [..., (total, N1, N2, N3+, missing)] under patterns; 1 where never seen.
+
+    Equations (9) and (30) of docs/mathematics.md.
 
     What is missing counts as grams seen once: pruning is to change the weight of a context as little as it can.
     """

@@ -5,7 +5,7 @@ All patterns are mixed; a gate (`kernels.gate`) weighs them by how well each con
 nearest words. Discounts and, per bucket of contexts, the odds of falling back are fitted with it. The
 mean of -ln P over a sample is minimised by Adam in small batches. All parameters are held to where they
 start, a formula of the contexts' counts, as by a few observations, so that a small text changes it little.
-Nothing depends on the number of threads or the order of lines.
+Nothing depends on the number of threads or the order of lines. Equations (16) to (25) of docs/mathematics.md.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Parameters:
 
     @property
     def discounts(self) -> Floats:
-        """D1, D2, D3+ of each pattern: a share of their limits, held as log odds."""
+        """D1, D2, D3+ of each pattern: a share of their limits, held as log-odds. Equation (22)."""
         discounts: Floats = MAX_DISCOUNTS / (1 + np.exp(-self.odds))
         return discounts
 
@@ -70,7 +70,10 @@ def learned(
 
 
 def prior_weights(counts: Counts, discounts: Discounts) -> Floats:
-    """The weight, before the gate, of contexts like each row of context statistics; 1 where never seen."""
+    """The weight, before the gate, of contexts like each row of context statistics; 1 where never seen.
+
+    Equation (18) of docs/mathematics.md.
+    """
     patterns = pattern_of_row(counts)
     g = falling_back(counts.tables.rows, discounts, patterns)
     known = prior_logits(counts)[patterns] + BY_G * g + BY_LOG * np.log(np.maximum(1 - g, 0.02))
@@ -79,7 +82,7 @@ def prior_weights(counts: Counts, discounts: Discounts) -> Floats:
 
 
 def prior_logits(counts: Counts) -> Floats:
-    """What the logit of each pattern starts from, where its context was seen."""
+    """What the logit of each pattern starts from, where its context was seen: the first line of equation (18)."""
     of_classes = np.array([p.classes for p in counts.patterns])
     sizes = np.array([len(p) for p in counts.patterns])
     reaches = np.array([p.reach for p in counts.patterns])
@@ -95,7 +98,7 @@ def _log_odds(discounts: Discounts) -> Floats:
 
 
 class Problem:
-    """The mean of -ln P over a sample, and its gradient."""
+    """The mean of -ln P over a sample, and its gradient: equation (21) of docs/mathematics.md."""
 
     def __init__(self, counts: Counts, discounts: Discounts, sample: FittingSample, *, threads: int = 1) -> None:
         self.counts, self.discounts, self.sample = counts, discounts, sample

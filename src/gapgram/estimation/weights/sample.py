@@ -1,4 +1,7 @@
-"""Positions to fit weights on, with the statistics that a model has of them without having seen them."""
+"""Positions to fit weights on, with the statistics that a model has of them without having seen them.
+
+Equations (23) and (25) of docs/mathematics.md.
+"""
 
 from __future__ import annotations
 
@@ -146,7 +149,7 @@ def left_out(
     threads: int = 1,
     held_apart: bool = False,
 ) -> FittingSample:
-    """A sample of the training text itself, each position without its own contribution to the counts.
+    """A sample of the training text itself, each position without its own contribution to the counts: equation (23).
 
     Sentences are taken in the order of a hash of their words, so the sample does not depend on the order of the text,
     and that of a sample of the text is the same. A word that occurs once would be unknown without its one occurrence:
@@ -259,7 +262,7 @@ class _LeftOutLookup(_Lookup):
 
 
 def _leave_out(counts: Counts, statistics: Ids, available: npt.NDArray[np.int16]) -> Mask:
-    """Take each position out of its statistics; True where its word occurs nowhere else."""
+    """Take each position out of its statistics, equation (23); True where its word occurs nowhere else."""
     order, reaches = counts.lattice.order, np.ascontiguousarray(counts.reaches)
     contiguous = np.array([p.is_contiguous for p in counts.patterns])
     alone = np.zeros(len(statistics), bool)
