@@ -8,58 +8,71 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
-from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
 
 from gapgram.arrays import Bytes
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.jit import AS_PYTHON, before_compiling, kernel
 
 
 def memory_of(data: Bytes) -> Any:
     """What kernels take for bytes, which must be kept as long as kernels read them."""
-    return data if numba.config.DISABLE_JIT else int(data.ctypes.data)
+    return data if AS_PYTHON else int(data.ctypes.data)
 
 
-def _checked(kind):
-    """A function that reads a number of this kind from an array of bytes."""
-
-    def read(data, at):
-        at, size = int(at), np.dtype(kind).itemsize
-        if not 0 <= at <= data.size - size:
-            raise IndexError(f"bytes {at} to {at + size} of {data.size}")
-        return data[at : at + size].view(kind)[0]
-
-    return read
+def _read(kind, data, at):
+    """A number of this kind from an array of bytes."""
+    at, size = int(at), np.dtype(kind).itemsize
+    if not 0 <= at <= data.size - size:
+        raise IndexError(f"bytes {at} to {at + size} of {data.size}")
+    return data[at : at + size].view(kind)[0]
 
 
-def _at_address(kind, code):
-    """As `_checked`, compiled: from an address, and not checked."""
+def read_8(memory, at):
+    """The eight bytes from a byte on as a number."""
+    return _read(np.uint64, memory, at)
 
-    @intrinsic
-    def read(typing, memory, at):
-        def generate(context, builder, signature, arguments):
-            place = builder.inttoptr(builder.add(arguments[0], arguments[1]), code.as_pointer())
-            value = builder.load(place)
+
+def read_signed(memory, at):
+    """The eight bytes from a byte on as a number that may be negative."""
+    return _read(np.int64, memory, at)
+
+
+def read_4(memory, at):
+    """The four bytes from a byte on as a number."""
+    return _read(np.uint32, memory, at)
+
+
+def read_single(memory, at):
+    """The four bytes from a byte on as a float."""
+    return _read(np.float32, memory, at)
+
+
+@before_compiling
+def _teach() -> None:
+    """Compiled, they read from an address, and nothing is checked."""
+    from llvmlite import ir
+    from numba.core import types
+    from numba.extending import lower_builtin, type_callable
+
+    def teach(function, kind, code):
+        @type_callable(function)
+        def type_of_read(context):
+            return lambda memory, at: kind
+
+        @lower_builtin(function, types.Integer, types.Integer)
+        def code_of_read(context, builder, signature, arguments):
+            address, at = (
+                context.cast(builder, value, own, types.int64)
+                for value, own in zip(arguments, signature.args, strict=True)
+            )
+            value = builder.load(builder.inttoptr(builder.add(address, at), code.as_pointer()))
             value.align = 1
             return value
 
-        return kind(types.int64, types.int64), generate
-
-    return read
-
-
-# read_8(memory, at): the eight bytes from a byte on as a number; read_signed, one that may be negative; read_4, four
-# bytes; read_single, a float of four bytes.
-if numba.config.DISABLE_JIT:
-    read_8, read_signed, read_4, read_single = map(_checked, (np.uint64, np.int64, np.uint32, np.float32))
-else:
-    read_8 = _at_address(types.uint64, ir.IntType(64))
-    read_signed = _at_address(types.int64, ir.IntType(64))
-    read_4 = _at_address(types.uint32, ir.IntType(32))
-    read_single = _at_address(types.float32, ir.FloatType())
+    teach(read_8, types.uint64, ir.IntType(64))
+    teach(read_signed, types.int64, ir.IntType(64))
+    teach(read_4, types.uint32, ir.IntType(32))
+    teach(read_single, types.float32, ir.FloatType())
 
 
 @kernel

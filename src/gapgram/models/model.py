@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gapgram.arrays import Begins, Floats, Ids, Integers
-from gapgram.compression.pruning.prune import prune, store_for
-from gapgram.compression.quantise import quantised
 from gapgram.counts.counts import Counts
 from gapgram.counts.layouts import COMPACT, layout_of
 from gapgram.errors import ModelFileError
@@ -25,7 +23,6 @@ from gapgram.kernels.scoring import score_last, score_positions
 from gapgram.kernels.successors import distribution
 from gapgram.kernels.words import ALLOW_UNKNOWN, SPECIAL_FOUND
 from gapgram.models import file as model_file
-from gapgram.queries.explain import Explanation, explain
 from gapgram.queries.language_model import LanguageModel, ScoredLines, Sentence
 from gapgram.queries.predict import Prediction, Predictor
 from gapgram.queries.states import State, Stepper
@@ -37,6 +34,10 @@ from gapgram.text.files import Block
 from gapgram.text.vocabulary import Vocabulary
 
 _CHUNK = 1 << 13  # words that one thread scores at a time
+
+
+if TYPE_CHECKING:
+    from gapgram.queries.explain import Explanation
 
 
 class Model(LanguageModel):
@@ -95,6 +96,8 @@ class Model(LanguageModel):
 
         output: as for `with_layout`.
         """
+        from gapgram.compression.quantise import quantised
+
         if output is None:
             return Model(quantised(self._parts, bits))
         model_file.write_made(output, self._parts, COMPACT, lambda store: quantised(self._parts, bits, store))
@@ -177,6 +180,8 @@ class Model(LanguageModel):
 
     def explain(self, word: str, context: Sentence = ()) -> Explanation:
         """Where P(word | context) comes from: what each pattern of the lattice contributes."""
+        from gapgram.queries.explain import explain
+
         ids = np.append(self._context_ids(context), np.int32(self._word_id(word)))
         return explain(self.counts, self._arrays, ids, word, str(self.signature))
 
@@ -205,6 +210,8 @@ class Model(LanguageModel):
         >>> small.counts.size(gapgram.Pattern.parse("111")), small.signature.pruned
         (0, 'counts=0,0,9')
         """
+        from gapgram.compression.pruning.prune import prune, store_for
+
         if output is None:
             parts = prune(self._parts, counts=counts, size=size, keep=keep)
             smaller = self if parts is self._parts else Model(parts)

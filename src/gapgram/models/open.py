@@ -7,22 +7,22 @@ import re
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gapgram.errors import ModelFileError, UsageError
 from gapgram.models import file as model_file
-from gapgram.models.arpa import read_arpa
-from gapgram.models.backoff import BackoffModel
-from gapgram.models.backoff_file import FIRST_BYTES as BACKOFF
-from gapgram.models.backoff_file import read_backoff
-from gapgram.models.kenlm_binary import MAGIC as KENLM
-from gapgram.models.kenlm_binary import KenlmModel, read_kenlm_binary
-from gapgram.models.mixture import FORMAT, Mixture
+from gapgram.models.kenlm_binary.header import MAGIC as KENLM
 from gapgram.models.model import Model
+from gapgram.system.array_file import BACKOFF, first_bytes
 from gapgram.system.memory import MemoryLimit
 from gapgram.text.files import read_head
 
-AnyModel = Model | BackoffModel | KenlmModel | Mixture
+if TYPE_CHECKING:  # a kind of model is loaded when a file is of that kind
+    from gapgram.models.backoff import BackoffModel
+    from gapgram.models.kenlm_binary import KenlmModel
+    from gapgram.models.mixture import Mixture
+
+    AnyModel = Model | BackoffModel | KenlmModel | Mixture
 
 _FIRST_BYTES = 64
 _INTRODUCTION_BYTES = 1 << 20  # in which the data of an ARPA file begin, after what its toolkit says about itself
@@ -77,18 +77,26 @@ def _open_own(path: Path, options: _Options) -> Model:
 
 
 def _open_backoff(path: Path, options: _Options) -> BackoffModel:
+    from gapgram.models.backoff_file import read_backoff
+
     return read_backoff(path, verify=options.verify)
 
 
 def _open_kenlm_binary(path: Path, options: _Options) -> KenlmModel:
+    from gapgram.models.kenlm_binary import read_kenlm_binary
+
     return read_kenlm_binary(path)
 
 
 def _open_arpa(path: Path, options: _Options) -> BackoffModel:
+    from gapgram.models.arpa import read_arpa
+
     return read_arpa(path, progress=options.progress)
 
 
 def _open_mixture(path: Path, options: _Options) -> Mixture:
+    from gapgram.models.mixture import FORMAT, Mixture
+
     if path.resolve() in options.inside:
         raise ModelFileError(f"{path}: a mixture that is a part of itself; make it again with gapgram mix")
     try:
@@ -123,7 +131,7 @@ class _Kind(NamedTuple):
 _OWN = _Kind("a model of gapgram", b"gapgram", _open_own)
 _ARPA = _Kind("an ARPA file", b"\\data\\", _open_arpa)
 _KINDS = (
-    _Kind("a backoff model of gapgram", BACKOFF, _open_backoff),
+    _Kind("a backoff model of gapgram", first_bytes(BACKOFF), _open_backoff),
     _OWN,
     _Kind("a mixture", b"{", _open_mixture),
     _Kind("a binary file of KenLM", KENLM, _open_kenlm_binary),
@@ -135,13 +143,13 @@ def _kind_of(path: Path) -> _Kind:
     """The kind of a model file; what cannot be read, or is empty, is left to `Model.load` to complain about."""
     try:
         with path.open("rb") as file:
-            first_bytes = file.read(_FIRST_BYTES)
+            head = file.read(_FIRST_BYTES)
     except OSError:
         return _OWN
-    if not first_bytes:
+    if not head:
         return _OWN
     for kind in _KINDS:
-        if first_bytes.startswith(kind.first_bytes):
+        if head.startswith(kind.first_bytes):
             return kind
     # Compressed, or with an introduction: a line that begins the data is there, but not at once.
     if _DATA_LINE.search(read_head(path, _INTRODUCTION_BYTES)):

@@ -4,10 +4,26 @@
     writing         a modified Kneser-Ney model, exactly
     approximation   a backoff model that is near to a model with gaps
     tree            the contiguous grams of a model as the tree that backoff models are
+
+Names are loaded when they are first used: reading a file needs nothing of writing one.
 """
 
-from gapgram.models.arpa.approximation import approximate
-from gapgram.models.arpa.reading import read_arpa
-from gapgram.models.arpa.writing import as_backoff, write_arpa
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gapgram.models.arpa.approximation import approximate
+    from gapgram.models.arpa.reading import read_arpa
+    from gapgram.models.arpa.writing import as_backoff, write_arpa
+
+_HOMES = {"approximate": "approximation", "as_backoff": "writing", "read_arpa": "reading", "write_arpa": "writing"}
 
 __all__ = ["approximate", "as_backoff", "read_arpa", "write_arpa"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
