@@ -20,7 +20,6 @@ from gapgram.estimation.weights.learned import Problem
 from gapgram.estimation.weights.sample import left_out
 from gapgram.kernels import fitting
 from gapgram.queries.predict import predict_by_sorting
-from gapgram.training import choose_classes as classing
 
 TEXT = toy_text(400)
 CONTEXTS = [[], ["<s>"], ["w1"], ["w1", "w2"], ["<s>", "w3", "w1"], ["nobody", "w2", "w5"], ["w4", "w9", "w2", "w1"]]
@@ -118,17 +117,6 @@ def test_hidden_words_are_unknown() -> None:
     fitting.hide(statistics, ids, np.array([0, 1, 2], np.int16), hidden, np.array([0, 1, 1]), np.array([0, 0, 1]))
     assert statistics[1].tolist() == [[0, 1, 1, 1, 1]] * 3  # the hidden word itself
     assert statistics[2].tolist() == [[1] * 5, [1] * 5, [0] * 5]  # after it
-
-
-def test_auto_is_the_default_where_the_text_is_large_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not gapgram.train(sentences=TEXT, order=3).counts.class_names
-    monkeypatch.setattr(classing, "LEAST_POSITIONS", 1000)
-    trained = gapgram.train(sentences=TEXT, order=3)
-    assert trained.counts.lattice.name == "full+chain"
-    assert 2 < len(trained.counts.class_names) - 3 < 60
-    assert not gapgram.train(sentences=TEXT, order=3, model="mkn").counts.class_names
-    assert not gapgram.train(sentences=TEXT, order=3, lattice="full").counts.class_names
-    assert not gapgram.train(sentences=TEXT, order=3, weights="counts").counts.class_names
 
 
 def test_classes_that_are_found_have_the_names_of_their_most_frequent_words(found: gapgram.Model) -> None:

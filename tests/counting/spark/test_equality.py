@@ -12,7 +12,7 @@ import pytest
 from tests.support.corpora import golden_text, toy_text
 
 from gapgram import Lattice, TextRules
-from gapgram.counting.in_memory import count
+from gapgram.counting.in_memory import TextInMemory, count
 from gapgram.counts.assemble import assemble
 from gapgram.text.corpus import blocks_of_files, read_corpus
 
@@ -52,14 +52,20 @@ def test_the_model_file_is_that_of_the_local_engine(
     assert spark == local
 
 
-def test_learned_weights_see_the_same_sample_of_a_text_that_is_larger_than_it(
-    both: Both, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("gapgram.estimation.weights.sample.MAX_NUMBERS", 2000)  # 500 positions of four patterns
-    text = tmp_path / "text"
-    text.write_text("\n".join(golden_text()))
-    local, spark = both(text, partition_bytes=30000, order=3)
-    assert spark == local
+def test_a_sample_is_that_of_the_local_engine(spark: SparkSession, tmp_path: Path) -> None:
+    from gapgram.counting.spark import open_text
+    from gapgram.counting.spark.session import session_for
+
+    path = tmp_path / "text"
+    path.write_text("\n".join(golden_text()))
+    local = TextInMemory(read_corpus(blocks_of_files(path)), threads=1)
+    spark.conf.set("spark.sql.files.maxPartitionBytes", "30000")
+    shards = f"{tmp_path}/shards"
+    with session_for(spark, None, {}) as session, open_text(session, [path], TextRules(), shards=shards) as text:
+        for limit in (1, 500, 9000):
+            sample = text.sample(seed=1, limit=limit)
+            assert limit <= sample.size < local.ids.size
+            assert np.array_equal(sample, local.sample(seed=1, limit=limit))
 
 
 def test_weights_may_be_learned_from_held_out_text(both: Both, files: list[Path]) -> None:

@@ -1,0 +1,51 @@
+"""What a run is asked for, and what it makes of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.support.corpora import toy_text
+
+import gapgram
+from gapgram import Lattice, TextRules
+from gapgram.training.choose_classes import LEAST_POSITIONS, ClassSource
+from gapgram.training.task import TrainingTask, with_classes
+
+FULL = Lattice.full(3)
+pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
+
+
+def task_of(lattice: Lattice, classes: ClassSource | None) -> TrainingTask:
+    others: dict[str, Any] = {"prune": None, "size": None, "threads": 1, "progress": False, "layout": "fast", "seed": 1}
+    return TrainingTask(
+        texts=None, sentences=[], held_out_texts=None, rules=TextRules(), model="glm", lattice=lattice,
+        weights="learned", classes=classes, **others,
+    )  # fmt: skip
+
+
+def test_classes_are_the_default_where_the_text_is_large_enough() -> None:
+    task = task_of(*with_classes(FULL, None, "learned", named=False))
+    assert (task.lattice.name, task.classes) == ("full+chain", ClassSource(least_positions=LEAST_POSITIONS))
+    assert task.for_text_of(LEAST_POSITIONS) is task
+    smaller = task.for_text_of(LEAST_POSITIONS - 1)
+    assert (smaller.lattice, smaller.classes) == (FULL, None)
+    assert not gapgram.train(sentences=toy_text(60), order=3).counts.class_names
+
+
+def test_classes_that_are_asked_for_are_found_in_any_text() -> None:
+    for asked in (5, "5"):
+        task = task_of(*with_classes(FULL, asked, "learned", named=True))
+        assert (task.lattice.name, task.classes) == ("full+chain", ClassSource(k=5))
+        assert task.for_text_of(9) is task
+    of_classes = FULL.with_classes("full")
+    assert with_classes(of_classes, "auto", "learned", named=True) == (of_classes, ClassSource())
+    trained = gapgram.train(sentences=toy_text(200), order=3, lattice="full+full", classes="auto")
+    assert 2 < len(trained.counts.class_names) - 3 < 60
+
+
+def test_nothing_else_has_classes_unless_they_are_asked_for() -> None:
+    assert with_classes(FULL, None, "counts", named=False) == (FULL, None)
+    assert with_classes(FULL, None, "learned", named=True) == (FULL, None)
+    assert with_classes(FULL, "none", "learned", named=False) == (FULL, None)
+    assert with_classes(Lattice.chain(3), None, "none", named=False) == (Lattice.chain(3), None)
