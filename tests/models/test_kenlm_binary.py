@@ -20,8 +20,8 @@ from gapgram import kenlm
 from gapgram.errors import ModelFileError, TextError, UsageError
 from gapgram.kernels.kenlm_words import hash_word
 from gapgram.models.arpa.writing import arpa_text, write_arpa
-from gapgram.models.kenlm_binary import MAGIC, KenlmModel, conversion, read_kenlm_binary
-from gapgram.models.kenlm_binary.conversion import as_backoff
+from gapgram.models.kenlm_binary import MAGIC, KenlmModel, read_kenlm_binary
+from gapgram.models.kenlm_binary.conversion import MOST_PAIRS, as_backoff, parts_to_try
 from gapgram.queries.states import State
 from gapgram.text.corpus import block_of_sentence
 
@@ -390,7 +390,7 @@ def _lines_of(name: str) -> list[str]:
     return sorted("".join(arpa_text(as_backoff(opened(name), threads=1))).splitlines())
 
 
-def test_what_cannot_be_read_back_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_read_back_is_said(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="nor be converted"):
         as_backoff(opened("trie-no-words"))
     first_word = 144 + 8 + 8 * 63
@@ -403,9 +403,10 @@ def test_what_cannot_be_read_back_is_said(tmp_path: Path, monkeypatch: pytest.Mo
     for name, at, data, message in wrong:
         with pytest.raises(ModelFileError, match=message):
             as_backoff(read_kenlm_binary(changed(tmp_path, name, at, data)))
-    monkeypatch.setattr(conversion, "MOST_PAIRS", 100)
-    with pytest.raises(ModelFileError, match=r"can only be tried, and 3.8e\+03 pairs are too many"):
-        as_backoff(opened("probing"))
+    model = opened("probing")
+    assert parts_to_try(model, np.array([MOST_PAIRS])) == [(0, 1)]
+    with pytest.raises(ModelFileError, match=r"can only be tried, and 8.8e\+12 pairs are too many"):
+        parts_to_try(model, np.array([MOST_PAIRS, 1]))
 
 
 def test_a_word_that_is_there_twice_is_said(tmp_path: Path) -> None:

@@ -95,21 +95,23 @@ def test_a_small_file_is_checked_whenever_it_is_opened(saved: Path, path: Path) 
     assert message(path, bytes(data)).startswith("damaged: its section ")
 
 
-def test_a_large_file_is_checked_in_full_on_request(
-    saved: Path, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(container, "_VERIFIED_FILE", 100)
-    contents = container.read(saved, container.MODEL)
-    small, large = (next(s for s in contents.sections if s.name == name) for name in ("discounts", "grams"))
-    monkeypatch.setattr(container, "_VERIFIED_SECTION", large.padded - 1)
-    for section in (small, large):
+def test_a_large_file_is_checked_in_full_on_request(saved: Path, path: Path) -> None:
+    sections = {section.name: section for section in container.read(saved, container.MODEL).sections}
+    grams, discounts = sections["grams"], sections["discounts"]
+
+    def read(damaged: container.Section, verify: bool | None) -> container.Contents:
         data = bytearray(saved.read_bytes())
-        data[section.offset] ^= 4
-        assert message(path, bytes(data), verify=True).startswith(f"damaged: its section {section.name} ")
-    gapgram.Model.load(path)  # its large table is damaged
-    data = bytearray(saved.read_bytes())
-    data[small.offset] ^= 4
-    assert message(path, bytes(data)).startswith("damaged: its section discounts ")
+        data[damaged.offset] ^= 4
+        path.write_bytes(data)
+        return container.read(
+            path, container.MODEL, verify=verify, small_file_bytes=100, small_section_bytes=grams.padded - 1
+        )
+
+    for section, verify in ((grams, True), (discounts, True), (discounts, None)):
+        with pytest.raises(ModelFileError, match=f"damaged: its section {section.name} "):
+            read(section, verify)
+    read(grams, None)
+    read(discounts, False)
 
 
 def test_a_file_cut_off_anywhere(saved: Path, path: Path) -> None:

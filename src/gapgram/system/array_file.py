@@ -42,8 +42,8 @@ _CHUNK = 1 << 22  # bytes read or written at a time
 _NOT_KNOWN = -1  # the checksum of a section that is still being filled
 # Bytes of files, and of sections of larger files, that are verified whenever a file is opened; the rest, the large
 # tables, by `verify`. Kernels trust all arrays but those.
-_VERIFIED_FILE = 64 << 20
-_VERIFIED_SECTION = 16 << 20
+SMALL_FILE_BYTES = 64 << 20
+SMALL_SECTION_BYTES = 16 << 20
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -297,7 +297,14 @@ def reading(path: str | Path, kind: int, *, verify: bool | None = None) -> Itera
         raise ModelFileError(f"{path}: not as gapgram writes it ({error!r}); make it again") from None
 
 
-def read(path: str | Path, kind: int, *, verify: bool | None = None) -> Contents:
+def read(
+    path: str | Path,
+    kind: int,
+    *,
+    verify: bool | None = None,
+    small_file_bytes: int = SMALL_FILE_BYTES,
+    small_section_bytes: int = SMALL_SECTION_BYTES,
+) -> Contents:
     """Map a file. All of it is verified if `verify`; unless False, small files and small sections always are."""
     path = Path(path)
     at, length, checksum, size = _read_header(path, kind)
@@ -309,7 +316,7 @@ def read(path: str | Path, kind: int, *, verify: bool | None = None) -> Contents
     entries = json.loads(table)
     sections = tuple(Section(**{**entry, "shape": tuple(entry["shape"])}) for entry in entries["sections"])
     for section in sections:
-        small = size <= _VERIFIED_FILE or section.padded <= _VERIFIED_SECTION
+        small = size <= small_file_bytes or section.padded <= small_section_bytes
         if verify or (verify is None and small):
             data = memory[section.offset : section.offset + section.padded].data
             if xxhash.xxh3_64_intdigest(data) != section.checksum:

@@ -163,7 +163,7 @@ def _longer(model: KenlmModel, k: int, shorter: _Keyed, n_between: int, threads:
 
     title = f"grams of {k + 1} words"
     with progress_bar(title, total=int(costs.sum()), unit="pair", progress=progress) as advance:
-        parts = _parts(model, costs)
+        parts = parts_to_try(model, costs)
         tried = zip(parts, parallel_map(work, parts, threads), strict=True)
         pairs = np.concatenate([np.empty((0, 3), np.int64), *_advancing(advance, costs, tried)])
     suffixes, contexts = ends[pairs[:, 0]], starts[pairs[:, 1]]
@@ -178,7 +178,7 @@ def _sorted(grams: Integers, groups: Integers, added: Keys) -> tuple[Integers, K
     return grams[order], added[order]
 
 
-def _parts(model: KenlmModel, costs: Integers) -> list[tuple[int, int]]:
+def parts_to_try(model: KenlmModel, costs: Integers) -> list[tuple[int, int]]:
     """Runs of grams that need about as many pairs as a thread tries at a time."""
     total = np.cumsum(costs, dtype=np.float64)
     if total.size and total[-1] > MOST_PAIRS:
