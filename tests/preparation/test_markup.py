@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 pytest.importorskip("mwparserfromhell", reason="needs the extra gapgram[prepare]")
 
-from gapgram.preparation.dump import Article, Site
+from gapgram.preparation.dump import Article, Page, Site
+from gapgram.preparation.languages import language_of
+from gapgram.preparation.leftovers import without_marks_at_ends, without_templates
 from gapgram.preparation.markup import paragraphs_of
+from gapgram.preparation.unpaired import HIDDEN, with_unpaired_hidden
+from gapgram.preparation.wikipedia import convert_page
 
 SITE = Site("en", frozenset({"file", "image", "файл"}), frozenset({"category", "категория"}), frozenset())
 MARKUP = (
@@ -122,3 +130,58 @@ def test_template(template: str) -> None:
 def test_templates_that_stand_apart() -> None:
     assert read("A.{{quote|text=B c.|author=D}}E.") == ["A.", "B c.", "E."]
     assert read("A {{ubl|b|[[c]]}} d.") == ["A", "b", "c", "d."]
+
+
+@given(st.text(alphabet="{}ab", max_size=30))
+def test_templates_are_removed_from_the_inside_out(text: str) -> None:
+    expected, innermost = text, re.compile(r"\{\{[^{}]*\}\}")
+    while (shorter := innermost.sub("", expected)) != expected:
+        expected = shorter
+    assert without_templates(text) == expected
+
+
+@given(st.text(alphabet=",; )a\t\xa0(", max_size=20))
+def test_marks_before_a_closing_bracket(text: str) -> None:
+    assert without_marks_at_ends(text) == re.sub(r"(?:[,;]\s*)+\)", ")", text)
+
+
+def test_a_character_of_a_number_that_is_none() -> None:
+    assert read("A &amp;#" + "9" * 5000 + "; b &#" + "9" * 5000 + "; c &amp;#x41; d.") == ["A b c A d."]
+
+
+def test_an_end_tag_belongs_to_the_last_tag_that_is_open() -> None:
+    assert read("A<ref>b<ref>c</ref> d <nowiki>[[e]] <ref>f</ref> g.") == ["A d e g."]
+    assert read("A <NOWIKI >[[b]]</nowiki > c <nowiki>d.") == ["A b c d."]
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("[[a]] {{b|{{c}}}} {{{d}}} <b>x</b> [http://a b] <br> <a/>", None),
+    ("{|\n|-\n| a\n|}", None),
+    ("[[a", "[?[a"),
+    ("[[ {{ ]] }}", "[[ {?{? ]] }}"),
+    ("{{{{a}}", "{?{?{{a}}"),
+    ("<b><i></b></i>", "<b><?i></b></i>"),
+    ("<a <b>x</b>", "<?a <b>x</b>"),
+    ("\n{|\n| a", "\n{?|\n| a"),
+    ("[//a b", "[?//a b"),
+    ("<li>a<li>b", "\n\n<?li>a\n\n<?li>b"),
+    ("{" * 17, "?".join("{" * 17)),
+])  # fmt: skip
+def test_signs_without_a_partner_are_hidden(text: str, expected: str | None) -> None:
+    assert with_unpaired_hidden(text, most_steps=0).replace(HIDDEN, "?") == (expected or text)
+    assert with_unpaired_hidden(text[:16]) == text[:16], "a page of few is read as it is"
+
+
+def test_hidden_signs_are_left_out_like_others() -> None:
+    few, many = "A [[b|c <i>d {{e", 2000
+    assert set(" ".join(read(f"{few} . " * many)).split()) <= {"A", "c", "d", "e", "."}
+
+
+def test_markup_that_is_nested_too_deep_is_malformed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def deep(*_: object) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr("gapgram.preparation.markup.paragraphs_of", deep)
+    data = b"<page><title>T</title><revision><text>x</text></revision></page>"
+    found = convert_page(language_of("en"), Page("f", 7, data, SITE))
+    assert str(found) == "f:7: markup that is nested too deep"

@@ -69,8 +69,46 @@ def test_encodings(size: int, encoding: str) -> None:
 def test_declared_encodings() -> None:
     data = "<?xml version='1.0' encoding='ISO-8859-1'?><é/>".encode("latin-1")
     assert b"".join(as_utf8("f", [data])).decode().endswith("<é/>")
-    with pytest.raises(TextError, match=r"^f:1: unknown encoding klingon$"):
-        list(as_utf8("f", [b"<?xml version='1.0' encoding='klingon'?>"]))
+
+
+@pytest.mark.parametrize("name", ["klingon", "zip", "hex_codec", "rot13", "punycode", "idna", "undefined", "utf-7"])
+def test_encodings_that_are_none_of_text(name: str) -> None:
+    with pytest.raises(TextError, match=rf"^f:1: unknown encoding {name}$"):
+        list(as_utf8("f", [f"<?xml version='1.0' encoding='{name}'?><a/>".encode()]))
+
+
+@pytest.mark.parametrize(("head", "root"), [
+    (b"<?xml version='1.0'?>\n<!-- <no> --><all>", "all"),
+    (b"<!DOCTYPE a><all>", "all"),
+    (b"<!DOCTYPE a [<!ELEMENT b ANY>]  ><x:all y='>'>", "x:all"),
+    (b"<?php <no> ?> < <all\n>", "all"),
+])  # fmt: skip
+def test_the_root_is_the_first_element(head: bytes, root: str) -> None:
+    found = items(head + b"<d>a</d>")
+    assert str(found[-1]).endswith(f"cut off: the file ends without </{root}>")
+
+
+@pytest.mark.parametrize("head", [b"<!-- <all>", b"<? <all>", b"<!DOCTYPE a [ <all>", b"", b"<1>"])
+def test_heads_without_an_element(head: bytes) -> None:
+    assert items(head + b"<d>a</d>") == [Head("f", head), Record("f", 1, b"<d>a</d>")]
+
+
+@pytest.mark.parametrize("good", [b" \n", b"<!-- a > b -->", b"<?x?>", b"<!-- c ><!x></y>", b"<!-->", b"<!--> -->"])
+def test_what_may_stand_between_documents(good: bytes) -> None:
+    assert items(b"<d>a</d>" + good + b"<d>b</d>")[-1] == Record("f", 1 + good.count(b"\n"), b"<d>b</d>")
+    assert str(items(b"<d>a</d>" + good + b"x<d>b</d>")[2]).endswith("something outside of any document")
+
+
+def test_elements_nested_too_deep() -> None:
+    assert elements_of(b"<a>" * 200 + b"x" + b"</a>" * 200)[-1].text == "x"
+    with pytest.raises(XmlError, match="elements nested more than 200 deep"):
+        elements_of(b"<a>" * 201 + b"</a>" * 201)
+
+
+def test_all_text_inside_an_element() -> None:
+    found = elements_of(b"<a>1<b>2<c/>3</b>4<b>5</b></a>")
+    assert [(e.name, e.text) for e in found] == [("a", "12345"), ("b", "23"), ("c", ""), ("b", "5")]
+    assert elements_of(b"<a>1<b>2", whole=False)[0].text == "12"
 
 
 def test_text_that_breaks_off_keeps_what_came_before() -> None:

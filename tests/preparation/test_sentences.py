@@ -64,6 +64,22 @@ def test_nothing_is_lost_between_sentences(text: str) -> None:
         assert "".join(sentences_of(clean(text), language_of(code))) == clean(text)
 
 
+def test_a_long_paragraph_is_split_as_a_short_one_is() -> None:
+    """Wherever the characters that are looked at together end."""
+    english = language_of("en")
+    for padding in range(0, 60, 7):
+        first = "x" * padding + ". "
+        found = sentences_of(first + "Dr. Smith went to St. Louis, and stayed. " * 400, english)
+        assert found == [first, *["Dr. Smith went to St. Louis, and stayed. "] * 400]
+
+
+@pytest.mark.parametrize("unit", ["word ", "x", "a, b ", "“"])
+def test_a_long_sentence_is_not_cut(unit: str) -> None:
+    text = f"A{unit * 8000}. Next."
+    assert sentences_of(text, language_of("en"))[-1] == "Next."
+    assert len(sentences_of(text, language_of("en"))) == 2
+
+
 @given(st.text())
 def test_every_token_holds_a_letter_a_digit_or_a_mark(text: str) -> None:
     for token in tokens(text, language_of("it")):

@@ -14,7 +14,7 @@ _FILE, _CATEGORY = "6", "14"
 # For old dumps, which do not mark redirects.
 _REDIRECT = re.compile(
     r"\s*#\s*(?:redirect|weiterleitung|redirection|rinvia|redirección|redirecionamento|doorverwijzing|"
-    r"patrz|przekieruj|виж|пренасочване|перенаправление|перенаправлення)\b\s*:?\s*\[\[",
+    r"patrz|przekieruj|виж|пренасочване|перенаправление|перенаправлення)\b\s*(?::\s*)?\[\[",
     re.IGNORECASE,
 )
 

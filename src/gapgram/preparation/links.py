@@ -20,9 +20,8 @@ _PLACES = words_of(
     "redresse bordure sinistra destra centro nessuno verticale bordo senza_cornice ляво дясно център дясна лява "
     "вдясно вляво izquierda derecha esquerda direita"
 )
-_SIZE = re.compile(r"\d*\s*(?:x\s*\d+)?\s*(?:px|пкс)", re.IGNORECASE)
+_SIZE = re.compile(r"\d*\s*(?:x\s*\d+\s*)?(?:px|пкс)", re.IGNORECASE)
 _NAMED = re.compile(r"[\w ]{1,20}=.*", re.DOTALL)
-_IN_PARENTHESES = re.compile(r"\s*\([^()]*\)$")
 
 
 def link_text(title: str, label: str | None, site: Site) -> str:
@@ -68,4 +67,14 @@ def _plain(title: str, label: str | None) -> str:
     """The label; the title without its parentheses where the label is empty."""
     if label is None:
         return title
-    return label if label.strip() else _IN_PARENTHESES.sub("", title.rpartition(":")[2])
+    return label if label.strip() else _without_parentheses(title.rpartition(":")[2])
+
+
+def _without_parentheses(title: str) -> str:
+    """A title without parentheses at its end.
+
+    >>> _without_parentheses("Mercury (planet)"), _without_parentheses("(a)(b"), _without_parentheses("a (b) c)")
+    ('Mercury', '(a)(b', 'a (b) c)')
+    """
+    before, opening, inside = title.rpartition("(")
+    return before.rstrip() if opening and inside.partition(")")[1:] == (")", "") else title

@@ -8,7 +8,8 @@ or a tag without its partner) is cleaned at the end.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 
 from mwparserfromhell import nodes
 from mwparserfromhell import parse as parse_wikitext
@@ -19,17 +20,18 @@ from gapgram.preparation.languages import words_of
 from gapgram.preparation.leftovers import without_leftovers
 from gapgram.preparation.links import CAPTION_END, CAPTION_START, file_caption, link_text
 from gapgram.preparation.templates import BLOCK, ITEM, Call, text_of
+from gapgram.preparation.unpaired import HIDDEN, with_unpaired_hidden
 
 HEADING = "\x01"
 
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_NOWIKI = re.compile(r"<nowiki\s*>(.*?)</nowiki\s*>", re.DOTALL | re.IGNORECASE)
+_NOWIKI = re.compile(r"<(nowiki)\s*>", re.IGNORECASE)
 _NOTHING_TO_READ = (
     "ref|references|math|chem|ce|score|timeline|hiero|graph|mapframe|maplink|imagemap|inputbox|categorytree|"
     "syntaxhighlight|source|templatestyles|templatedata|section|indicator|noinclude"
 )
 _EMPTY_TAG = re.compile(rf"<(?:{_NOTHING_TO_READ}|nowiki)\b[^<>]*/>", re.IGNORECASE)
-_UNREAD_TAG = re.compile(rf"<({_NOTHING_TO_READ})\b[^<>]*>.*?</\1\s*>", re.DOTALL | re.IGNORECASE)
+_UNREAD_TAG = re.compile(rf"<({_NOTHING_TO_READ})\b[^<>]*>", re.IGNORECASE)
 _MAGIC_WORD = re.compile(r"__[^\W\d_a-z]{3,}(?:_[^\W\d_a-z]+)*__")
 _UNREAD_NODES = frozenset(_NOTHING_TO_READ.split("|")) | {"pre", "script", "style"}
 _BLOCK_TAGS = words_of("blockquote center dd div dl dt li ol p poem section table tbody tr ul hr caption")
@@ -37,7 +39,7 @@ _CELLS = frozenset(("td", "th"))
 _SENTENCE_END = re.compile(r"[.!?…][\"'”“»’)\]]*$")
 _SHORTEST_PROSE_WORDS = 5
 _CAPTIONS = re.compile(f"{CAPTION_START}([^{CAPTION_START}{CAPTION_END}]*){CAPTION_END}")
-_CONTROL = re.compile("[\x01-\x08]")
+_CONTROL = re.compile(f"[\x01-\x08{HIDDEN}]")
 
 
 def paragraphs_of(article: Article, site: Site) -> list[str]:
@@ -59,9 +61,10 @@ class _WikitextReader:
 
     def read_text(self, wikitext: str) -> str:
         """What is seen of a wikitext. References and the like go first: they are half of it."""
-        text = _CONTROL.sub("", _NOWIKI.sub(_escaped, _COMMENT.sub("", wikitext)))
-        text = _MAGIC_WORD.sub("", _UNREAD_TAG.sub("", _EMPTY_TAG.sub("", text)))
-        return self.read(parse_wikitext(text, skip_style_tags=True))
+        text = _CONTROL.sub("", _elements_replaced(_NOWIKI, _escaped, _COMMENT.sub("", wikitext)))
+        text = _elements_replaced(_UNREAD_TAG, lambda _: "", _EMPTY_TAG.sub("", text))
+        text = with_unpaired_hidden(_MAGIC_WORD.sub("", text))
+        return self.read(parse_wikitext(text, skip_style_tags=True)).replace(HIDDEN, "")
 
     def read(self, code: Wikicode | None) -> str:
         """What is seen of a piece of the tree."""
@@ -125,9 +128,30 @@ class _WikitextReader:
         return "".join(f"{ITEM}{file_caption(self.read_text(c), framed=True)}" for c in captions if c) + BLOCK
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _elements_replaced(start: re.Pattern[str], replace: Callable[[str], str], text: str) -> str:
+    """The text with each element that begins so, up to the first end tag of its name, replaced; read through once."""
+    parts, at, never_ended = [], 0, set()
+    while (opening := start.search(text, at)) is not None:
+        name = opening[1].lower()
+        ending = None if name in never_ended else _end_tag(name).search(text, opening.end())
+        if ending is None:
+            never_ended.add(name)
+            parts.append(text[at : opening.end()])
+            at = opening.end()
+        else:
+            parts += [text[at : opening.start()], replace(text[opening.end() : ending.start()])]
+            at = ending.end()
+    return "".join([*parts, text[at:]])
+
+
+@lru_cache
+def _end_tag(name: str) -> re.Pattern[str]:
+    return re.compile(rf"</{name}\s*>", re.IGNORECASE)
+
+
+def _escaped(inside: str) -> str:
     """Text that must not be read as markup, in numbered entities."""
-    return "".join(c if c.isalnum() or c.isspace() else f"&#{ord(c)};" for c in match[1])
+    return "".join(c if c.isalnum() or c.isspace() else f"&#{ord(c)};" for c in inside)
 
 
 def _character(entity: nodes.HTMLEntity) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 from gapgram.preparation.conversion import Options, Outcome, Prepared, converted, prepare
 from gapgram.preparation.languages import Language, language_of
 from gapgram.preparation.records import Malformed, Record, as_utf8
-from gapgram.text.files import display_name, read_chunks
+from gapgram.text.files import check_line, display_name, read_chunks
 
 LONGEST_PARAGRAPH_BYTES = 1 << 20
 
@@ -37,7 +37,7 @@ def read_paragraphs(
     name = display_name(path)
     lines: list[bytes] = []
     first = size = 0
-    for number, line in enumerate(_lines(as_utf8(name, read_chunks(path, on_bytes))), 1):
+    for number, line in enumerate(_lines(name, as_utf8(name, read_chunks(path, on_bytes))), 1):
         if line.strip():
             first = first or number
             lines.append(line)
@@ -60,11 +60,26 @@ def convert_paragraph(language: Language, paragraph: Record) -> Outcome:
     return converted([text], language)
 
 
-def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """The lines of a stream, with their ends."""
-    rest = b""
-    for chunk in chunks:
-        *lines, rest = (rest + chunk).splitlines(keepends=True) or [b""]
-        yield from lines
+def _lines(name: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines of a stream, with their ends, which may be of Unix, Windows or old Macs."""
+    rest: list[bytes] = []
+    number, held = 1, 0
+    for chunk in filter(None, chunks):
+        if rest and _is_ended(rest[-1], chunk):
+            yield b"".join(rest)
+            rest, number, held = [], number + 1, 0
+        *lines, last = chunk.splitlines(keepends=True)
+        check_line(name, number, held + len(lines[0] if lines else last))
+        if lines:
+            yield b"".join([*rest, lines[0]])
+            yield from lines[1:]
+            rest, number, held = [], number + len(lines), 0
+        rest.append(last)
+        held += len(last)
     if rest:
-        yield rest
+        yield b"".join(rest)
+
+
+def _is_ended(line: bytes, after: bytes) -> bool:
+    """Whether a line is whole, by its last bytes and by those after it: `\\r\\n` is one end."""
+    return line.endswith(b"\n") or (line.endswith(b"\r") and not after.startswith(b"\n"))

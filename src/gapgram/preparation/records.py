@@ -21,8 +21,11 @@ _DECLARATION_BYTES = 256
 _LONGEST_TAG_BYTES = 4096
 _DECLARED = re.compile(rb"<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
 _ROOT = re.compile(rb"<([A-Za-z][\w.:-]*)")
-_NO_ELEMENTS = re.compile(rb"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>", re.DOTALL)
-_BETWEEN = re.compile(rb"(?:\s|<!--.*?-->|<[?!/][^<>]*>)*", re.DOTALL)
+_DOCTYPE = re.compile(rb"<!DOCTYPE[^>\[]*(\[)?")
+_END_OF_DOCTYPE = re.compile(rb"\]\s*>")
+_NOT_SPACE = re.compile(rb"\S")
+_MARKED = re.compile(rb"<[?!/][^<>]*>")
+_NOT_FOR_TEXT = frozenset(("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"))
 
 
 @dataclass(frozen=True)
@@ -95,9 +98,12 @@ def _encoding(name: str, head: bytes) -> str:
     if declared is None:
         return ""
     try:
+        b"x".decode(declared[1].decode(), "replace")  # codecs that do not give text are refused here
         encoding = codecs.lookup(declared[1].decode()).name
-    except LookupError:
-        raise TextError(f"{name}:1: unknown encoding {declared[1].decode()}") from None
+    except (LookupError, UnicodeError):
+        encoding = "undefined"
+    if encoding in _NOT_FOR_TEXT:
+        raise TextError(f"{name}:1: unknown encoding {declared[1].decode()}")
     return "" if encoding in ("utf-8", "ascii") else encoding
 
 
@@ -116,13 +122,15 @@ class _Splitter:
     def __init__(self, name: str, tag: str, longest_bytes: int) -> None:
         self.name, self.longest_bytes = name, longest_bytes
         self.tags = re.compile(rb"<(/?)(?:" + tag.encode() + rb")(?:\s[^<>]*)?>")
-        self.text, self.at, self.searched, self.line = b"", 0, 0, 1
+        self.text, self.at, self.searched, self.line = bytearray(), 0, 0, 1
         self.inside = self.head_seen = False
         self.root = b""
 
     def feed(self, chunk: bytes) -> Iterator[Item]:
         """The items that are complete with one more chunk."""
-        self.text, self.searched, self.at = self.text[self.at :] + chunk, self.searched - self.at, 0
+        del self.text[: self.at]
+        self.text += chunk
+        self.searched, self.at = self.searched - self.at, 0
         while match := self.tags.search(self.text, self.searched):
             self.searched = match.end()
             yield from self._closing(match.end()) if match[1] else self._opening(match.start())
@@ -134,7 +142,7 @@ class _Splitter:
 
     def end(self) -> Iterator[Item]:
         """What is left at the end of the file."""
-        tail = self.text[self.at :]
+        tail = bytes(self.text[self.at :])
         if self.inside:
             yield self._malformed("cut off: the file ends inside this document", len(self.text))
         elif not self.head_seen:
@@ -151,8 +159,7 @@ class _Splitter:
             yield from self._between(start)
         else:
             head = self._take(start)
-            root = _ROOT.search(_NO_ELEMENTS.sub(b"", head))
-            self.root, self.head_seen = root[1] if root else b"", True
+            self.root, self.head_seen = _root_of(head), True
             yield Head(self.name, head)
         self.inside = True
 
@@ -167,13 +174,12 @@ class _Splitter:
     def _between(self, end: int) -> Iterator[Item]:
         """Only white space, comments and declarations may stand between documents."""
         line, data = self.line, self._take(end)
-        good = _BETWEEN.match(data)
-        junk = good.end() if good else 0
+        junk = _first_junk(data)
         if junk < len(data):
             yield Malformed(self.name, line + data.count(b"\n", 0, junk), "something outside of any document")
 
     def _take(self, end: int) -> bytes:
-        data = self.text[self.at : end]
+        data = bytes(self.text[self.at : end])
         self.at, self.line = end, self.line + data.count(b"\n")
         return data
 
@@ -181,6 +187,47 @@ class _Splitter:
         line = self.line
         self._take(end)
         return Malformed(self.name, line, reason)
+
+
+def _root_of(head: bytes) -> bytes:
+    """The name of the first element, after declarations and comments; nothing where there is none."""
+    at = 0
+    while (at := head.find(b"<", at)) >= 0:
+        root = _ROOT.match(head, at)
+        if root is not None:
+            return root[1]
+        at = _after_declaration(head, at)
+    return b""
+
+
+def _after_declaration(head: bytes, at: int) -> int:
+    """Where a comment, an instruction or a document type ends that begins here."""
+    for start, end in ((b"<!--", b"-->"), (b"<?", b"?>")):
+        if head.startswith(start, at):
+            found = head.find(end, at + len(start))
+            return found + len(end) if found >= 0 else len(head)
+    doctype = _DOCTYPE.match(head, at)
+    if doctype is None or doctype[1] is None:
+        return at + 1
+    inside = _END_OF_DOCTYPE.search(head, doctype.end())
+    return inside.end() if inside is not None else len(head)
+
+
+def _first_junk(data: bytes) -> int:
+    """Where something begins that is no white space, comment, declaration or end tag; the length if nothing does."""
+    at, comments_end = 0, True
+    while (found := _NOT_SPACE.search(data, at)) is not None:
+        at = found.start()
+        comment = data.find(b"-->", at + 4) if comments_end and data.startswith(b"<!--", at) else -1
+        marked = _MARKED.match(data, at)
+        if comment >= 0:
+            at = comment + 3
+        elif marked is not None:
+            comments_end = comments_end and not data.startswith(b"<!--", at)
+            at = marked.end()
+        else:
+            return at
+    return len(data)
 
 
 def split_records(

@@ -20,6 +20,7 @@ _INVISIBLE = re.compile(
 )
 _QUOTATION_MARK = re.compile("[\"“”„«»‘’‚‹›]|(?<!\\w)'|'(?!\\w)")
 _LONG_CHARACTERS = 250
+_AT_ONCE_CHARACTERS = 5_000  # given to sentencex, whose time grows with the square of it at worst
 _LONGEST_WORD = 100
 _SPACE = re.compile(r"\s+")
 _LAST_WORD = re.compile(r"(?:(\w+)\s+)?[(\[\"“„«'’]*(\S*?)\.\s*$")
@@ -65,20 +66,41 @@ def sentences_of(paragraph: str, language: Language) -> list[str]:
     ['M. Dupont est là. ', 'Il vient en 50 av. J.-C. ici.']
     """
     sentences: list[str] = []
-    for piece in _pieces(paragraph, language.code):
-        if sentences and _continues(sentences[-1], piece, language):
-            sentences[-1] += piece
-        else:
-            sentences.append(piece)
-    return sentences
+    pieces: list[str] = []  # of one sentence
+    end = ""  # of what was read of it
+    for piece, goes_on in _pieces(paragraph, language.code):
+        if pieces and not (goes_on or _continues(end, piece, language)):
+            sentences.append("".join(pieces))
+            pieces, end = [], ""
+        pieces.append(piece)
+        end = (end + piece)[-_LONGEST_WORD:]
+    return [*sentences, "".join(pieces)] if pieces else sentences
 
 
-def _pieces(paragraph: str, code: str) -> Iterator[str]:
+def _pieces(paragraph: str, code: str) -> Iterator[tuple[str, bool]]:
+    """The pieces that sentencex finds in some thousand characters at a time, and whether one was cut off before.
+
+    What it finds last may go on behind the characters it saw, and is looked at again together with those, unless it
+    is most of them.
+    """
+    begin, cut = 0, False
+    while begin < len(paragraph):
+        seen = paragraph[begin : begin + _AT_ONCE_CHARACTERS]
+        found = list(_segments(seen, code))
+        more = begin + len(seen) < len(paragraph)
+        again = more and len(found[-1]) <= len(seen) // 2
+        for piece in found[:-1] if again else found:
+            yield piece, cut
+            cut = False
+        begin, cut = begin + len(seen) - (len(found[-1]) if again else 0), more and not again
+
+
+def _segments(text: str, code: str) -> Iterator[str]:
     """The pieces that sentencex finds. It keeps a quotation whole, and all after a quotation mark without
     its partner; a long piece is split again as if its quotation marks were not there."""
     import sentencex
 
-    for piece in sentencex.segment(code, paragraph):
+    for piece in sentencex.segment(code, text):
         if len(piece) <= _LONG_CHARACTERS:
             yield piece
             continue
@@ -92,7 +114,7 @@ def _continues(before: str, after: str, language: Language) -> bool:
     """Whether a piece goes on with the sentence before it."""
     if not after.strip() or not before[-1].isspace() or after[0].islower():
         return True
-    last = _LAST_WORD.search(before[-_LONGEST_WORD:])
+    last = _LAST_WORD.search(before)
     if last is None:
         return False
     earlier, word = (last[1] or "").lower(), _APOSTROPHE.split(last[2])[-1]

@@ -59,7 +59,10 @@ def convert_page(language: Language, page: Page) -> Outcome:
 
     article = article_of(page)
     if isinstance(article, Article):
-        return converted(paragraphs_of(article, page.site), language)
+        try:
+            return converted(paragraphs_of(article, page.site), language)
+        except RecursionError:
+            return Malformed(page.name, page.line, "markup that is nested too deep")
     return NOT_AN_ARTICLE if article is None else article
 
 

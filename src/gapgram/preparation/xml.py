@@ -1,23 +1,31 @@
-"""A piece of XML as a flat list of its elements, by expat; entities of its own are refused."""
+"""A piece of XML as a flat list of its elements, by expat; entities of its own and deep nesting are refused."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from xml.parsers import expat
+
+DEEPEST = 200
 
 
 @dataclass
 class Element:
-    """An element: its name without prefix, its attributes, how deep it is, and all text inside it."""
+    """An element: its name without prefix, its attributes, how deep it is.
+
+    pieces: the pieces of text of the whole document; those from `first` up to `last` are inside the element.
+    """
 
     name: str
     attributes: dict[str, str]
     depth: int
-    parts: list[str] = field(default_factory=list)
+    pieces: list[str]
+    first: int
+    last: int | None = None
 
     @property
     def text(self) -> str:
-        return "".join(self.parts)
+        """All text inside it."""
+        return "".join(self.pieces[self.first : self.last])
 
 
 class XmlError(ValueError):
@@ -36,31 +44,33 @@ def elements_of(data: bytes, *, whole: bool = True) -> list[Element]:
     """
     found: list[Element] = []
     path: list[Element] = []
+    pieces: list[str] = []
 
     def start(name: str, attributes: dict[str, str]) -> None:
-        path.append(Element(name.rpartition(":")[2], attributes, len(path)))
+        if len(path) == DEEPEST:
+            raise _Refused(f"elements nested more than {DEEPEST} deep")
+        path.append(Element(name.rpartition(":")[2], attributes, len(path), pieces, len(pieces)))
         found.append(path[-1])
 
-    def text(data: str) -> None:
-        for element in path:
-            element.parts.append(data)
+    def end(name: str) -> None:
+        path.pop().last = len(pieces)
 
     parser = expat.ParserCreate("utf-8")
     parser.buffer_text = True
-    parser.StartElementHandler, parser.EndElementHandler = start, lambda name: path.pop()
-    parser.CharacterDataHandler, parser.EntityDeclHandler = text, _refuse_entity
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.CharacterDataHandler, parser.EntityDeclHandler = pieces.append, _refuse_entity
     try:
         parser.Parse(data, whole)
     except expat.ExpatError as error:
         raise XmlError(expat.ErrorString(error.code), error.lineno - 1) from None
-    except _EntityDeclared:
-        raise XmlError("declares entities, which are not followed", parser.CurrentLineNumber - 1) from None
+    except _Refused as error:
+        raise XmlError(str(error), parser.CurrentLineNumber - 1) from None
     return found
 
 
-class _EntityDeclared(Exception):
-    pass
+class _Refused(Exception):
+    """What expat would take and we do not."""
 
 
 def _refuse_entity(*declaration: object) -> None:
-    raise _EntityDeclared
+    raise _Refused("declares entities, which are not followed")

@@ -1,0 +1,109 @@
+"""Wikitext in which so much markup lacks its partner that a parser would look for it for hours.
+
+For each sign that opens something and is never closed, mwparserfromhell reads on to the end of the page and then begins
+again. On an ordinary page that is nothing; on one that is made of such signs it is quadratic. There, and only there,
+they are hidden from it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import pairwise
+
+from gapgram.preparation.languages import words_of
+
+HIDDEN = "\x1f"  # stands inside a sign, which is then no markup; a space to Python, so that it begins no tag either
+
+_MOST_STEPS = 1 << 22
+_MANY_BRACES = re.compile(r"\{{17,}")  # the parser goes down for each
+_LONE_TAGS = words_of("br wbr hr meta link img")
+_HIDDEN_ITEM = re.compile(f"<{HIDDEN}(?=(?:li|dt|dd|th|td|tr)\\b)", re.IGNORECASE)
+_SIGN = re.compile(
+    r"(?P<braces>\{{2,})|(?P<end_braces>\}{2,})"
+    r"|^[ \t:*#;]*(?P<table>\{\|)|^[ \t]*(?P<end_table>\|\})"
+    r"|(?P<link>\[\[)|(?P<end_link>\]\])"
+    r"|(?P<address>\[(?=//|[A-Za-z]+:))|(?P<end_address>\])"
+    r"|</(?P<end_tag>[A-Za-z][^\s<>/]*)(?:[\s/][^<>]*)?>|<(?P<tag>[A-Za-z][^\s<>/]*)(?:[\s/][^<>]*)?>"
+    r"|(?P<half_tag><(?=[A-Za-z]))",
+    re.MULTILINE,
+)
+
+
+def with_unpaired_hidden(text: str, *, most_steps: int = _MOST_STEPS) -> str:
+    """The text; where a parser would take too long over signs without a partner, with these hidden.
+
+    most_steps: how many characters, about, it may read in vain.
+
+    >>> with_unpaired_hidden("[[a]] [[b") == "[[a]] [[b"
+    True
+    >>> with_unpaired_hidden("[[a]]" + 3000 * "[[b")[:12].replace(HIDDEN, "?")
+    '[[a]][?[b[?['
+    """
+    text = _MANY_BRACES.sub(lambda braces: HIDDEN.join(braces[0]), text)
+    found = _unpaired(text)
+    if len(found) * len(text) <= most_steps:
+        return text
+    cuts = [0, *(place + 1 for place in sorted(found)), len(text)]
+    hidden = HIDDEN.join(text[begin:end] for begin, end in pairwise(cuts))
+    return _HIDDEN_ITEM.sub(r"\n\n\g<0>", hidden)
+
+
+def _unpaired(text: str) -> list[int]:
+    """Where the signs begin that open something and are not closed, or not before something around them is."""
+    opened = _Opened()
+    for sign in _SIGN.finditer(text):
+        kind = sign.lastgroup or ""
+        if kind == "half_tag":
+            opened.unpaired.append(sign.start())
+        elif kind == "braces":
+            opened.open(kind, sign.start(), len(sign[0]))
+        elif kind == "end_braces":
+            opened.close_braces(len(sign[0]))
+        elif kind.endswith("tag"):
+            name = f"<{sign[kind].lower()}"
+            if kind == "end_tag":
+                opened.close(name)
+            elif name[1:] not in _LONE_TAGS and not sign[0].endswith("/>"):
+                opened.open(name, sign.start())
+        elif kind.startswith("end_"):
+            opened.close(kind.removeprefix("end_"))
+        else:
+            opened.open(kind, sign.start(kind))
+    return opened.all_unpaired()
+
+
+class _Opened:
+    """What is open at a place of a text, the innermost last: its kind, where it begins, and how many signs it has."""
+
+    def __init__(self) -> None:
+        self.stack: list[tuple[str, int, int]] = []
+        self.unpaired: list[int] = []
+        self._kinds: Counter[str] = Counter()
+
+    def open(self, kind: str, place: int, n: int = 1) -> None:
+        """A sign opens something."""
+        self.stack.append((kind, place, n))
+        self._kinds[kind] += 1
+
+    def close(self, kind: str) -> tuple[int, int]:
+        """A sign closes the innermost thing of a kind, if there is one; what is open inside it has no partner."""
+        while self._kinds[kind]:
+            found, place, n = self.stack.pop()
+            self._kinds[found] -= 1
+            if found == kind:
+                return place, n
+            self.unpaired.extend(range(place, place + n))
+        return 0, 0
+
+    def close_braces(self, n: int) -> None:
+        """Braces may close several things at once, or fewer of them than were opened at once."""
+        while n >= 2 and self._kinds["braces"]:
+            place, opened = self.close("braces")
+            if opened > n:
+                self.open("braces", place, opened - n)
+            n -= opened
+
+    def all_unpaired(self) -> list[int]:
+        """The places of all signs without a partner, once the text has ended."""
+        return self.unpaired + [at for _, place, n in self.stack for at in range(place, place + n)]
