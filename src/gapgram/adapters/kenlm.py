@@ -1,8 +1,8 @@
 """KenLM's Python module, with any gapgram model behind it: `from gapgram import kenlm`.
 
 The same names, the same units (log10) and, for `mkn` models, the same figures as KenLM has for the ARPA file
-that lmplz makes of the same text. What differs: a model file is gapgram's own, a mixture or ARPA, not
-KenLM's binary. States are those of `gapgram.Model.extend`.
+that lmplz makes of the same text. A model file is of any kind that `gapgram.load` opens. States are those of
+`gapgram.LanguageModel.extend`.
 """
 
 from __future__ import annotations

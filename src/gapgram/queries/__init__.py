@@ -1,6 +1,7 @@
 """What every kind of model can be asked.
 
-    language_model  the queries that all kinds share
+    language_model  what a kind of model must answer, and what follows from that for all kinds
+    by_ids          the answers of kinds that score sequences of word ids and have no faster way
     perplexity      the figure, with what it was computed from
     line_scores     scores of the lines of a text
     predict         the most probable next words
