@@ -117,7 +117,8 @@ class Lattice:
     def with_classes(self, family: str) -> Lattice:
         """The patterns of words of this lattice beside a family, ``chain`` or ``full``, of patterns of classes."""
         of_classes = (p.of_classes for p in Lattice.named(family, self.order).patterns)
-        return Lattice.of(self.order, [*self.of_words.patterns, *of_classes])
+        of_words = (p for p in self.patterns if not p.classes)
+        return Lattice.of(self.order, [*of_words, *of_classes])
 
     @cached_property
     def of_words(self) -> Lattice:

@@ -70,7 +70,7 @@ class Exchange:
     """Classes on their way: `class_of` and the counts that belong to it."""
 
     def __init__(self, neighbours: Neighbours, class_of: Ids, k: int) -> None:
-        self.neighbours, self.class_of = neighbours, class_of
+        self.neighbours, self.class_of, self._sizes = neighbours, class_of, neighbours.sizes()
         prior = min(PRIOR, CLASS_PRIOR / k)
         sides, width = len(neighbours.starts), k + len(SPECIAL)
         self.priors = np.array([prior, prior * k])
@@ -79,7 +79,6 @@ class Exchange:
         self.gain = np.zeros((sides, width, width), np.float32)
         self.sums = np.zeros((sides, width), np.int32)
         self.best = class_of.copy()
-        self._sizes = neighbours.sizes()
         for s in range(sides):
             kernels.fill_cells(
                 class_of, neighbours.starts[s], neighbours.others, neighbours.times, neighbours.itself[s],

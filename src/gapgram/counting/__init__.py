@@ -3,7 +3,6 @@
     in_memory       all at once, in threads
     on_disk         through files, where memory is limited (`train --memory`)
     spark           on a cluster
-    windows         a text cut into bands of windows
     band            the windows of a band to grams, counts and continuation counts
     size_estimates  memory and disk that counting takes
 """

@@ -7,6 +7,13 @@ Each node sorts the windows inside the groups of the node above (`kernels.sortin
 Continuation counts need no sets. The first window of every contiguous gram {1 … m} is marked; the
 fillings of a gram's gaps are then the marked windows among its occurrences, m being its reach. The
 different words to the left of a contiguous gram are counted by sorting its windows by that word.
+
+The unit of counting: a word of the text, the word before it and the words after it that a gram can span.
+
+All grams whose oldest word is at one place are in the window of that place, and so is the word to their
+left. So windows that start with different words never have a gram in common, and any set of bands of
+oldest words can be counted apart: one after the other where memory is short, side by side on many cores
+or machines. The result does not depend on how the bands were cut.
 """
 
 from __future__ import annotations

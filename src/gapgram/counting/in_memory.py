@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 
-from gapgram.arrays import Ids
+import numpy as np
+
+from gapgram.arrays import Ids, Integers
 from gapgram.classes.classes import Classes
 from gapgram.counting.band import Band
-from gapgram.counting.text_source import TextSource, check_longest, count_pieces
-from gapgram.counting.windows import Bands
+from gapgram.counting.text_source import TextSource
 from gapgram.counts.assemble import NO_CLASSES, NO_COUNTS, assemble
 from gapgram.counts.counts import Counts, Piece
 from gapgram.errors import TextError
+from gapgram.kernels import sorting
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 from gapgram.system.parallel import all_in_threads, checked_threads
@@ -21,6 +24,30 @@ from gapgram.text.sentences import sample_sentences
 
 BAND_POSITIONS = 1 << 20
 MAX_POSITIONS = 1 << 31
+
+
+@dataclass(frozen=True)
+class Bands:
+    """A text sorted by word; band b, of about as many positions as others, has the words cuts[b] … cuts[b+1] - 1."""
+
+    ids: Ids
+    positions: Ids
+    starts: Integers
+    cuts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, ids: Ids, n_words: int, n_bands: int) -> Bands:
+        """Cut a text into at most n bands."""
+        positions, starts = sorting.positions_by_word(ids, n_words)
+        goals = positions.size * np.arange(1, n_bands) // n_bands
+        inner = np.unique(np.searchsorted(starts[1:-1], goals) + 1).tolist() if n_words > 1 else []
+        return cls(ids, positions, starts, (0, *inner, n_words))
+
+    def windows(self, first_word: int, last_word: int, order: int) -> Ids:
+        """The windows of a band from one word up to another, sorted by word, then by position: [window, order + 1]."""
+        begin, end = self.starts[first_word], self.starts[last_word]
+        windows: Ids = sorting.windows_at(self.ids, self.positions[begin:end], order)
+        return windows
 
 
 class TextInMemory:
@@ -33,43 +60,46 @@ class TextInMemory:
         self, corpus: Corpus, *, threads: int, progress: bool = False, band_positions: int = BAND_POSITIONS
     ) -> None:
         self.ids, self.vocabulary, self.word_counts = corpus.ids, corpus.vocabulary, corpus.word_counts
-        self.facts, self.longest_sentence = corpus.facts, corpus.longest_sentence
+        self.facts, self.positions, self.longest_sentence = corpus.facts, corpus.ids.size, corpus.longest_sentence
         self._threads, self._progress, self._band_positions = threads, progress, band_positions
 
     def sample(self, *, seed: int, limit: int) -> Ids:
         """As `TextSource`."""
         return sample_sentences([self.ids], seed=seed, limit=limit)
 
-    def pieces(self, lattice: Lattice, classes: Classes | None = None) -> HeldPieces:
+    def pieces(self, lattice: Lattice, classes: Classes | None) -> HeldPieces:
         """As `TextSource`."""
         if self.ids.size >= MAX_POSITIONS:
             raise TextError(f"{self.ids.size:,} words at once: this engine counts up to {MAX_POSITIONS:,}")
-        if classes is None:
-            return self._count(self.ids, len(self.word_counts), lattice, "counting")
-        return self._count(classes.of_word[self.ids], len(classes.names), lattice, "counting classes")
+        pieces = self._count(self.ids, self.word_counts.size, lattice.of_words, "counting")
+        if lattice.of_classes is not None and classes is not None:
+            ids = classes.of_word[self.ids]
+            of_classes = self._count(ids, len(classes.names), lattice.of_classes, "counting classes")
+            pieces |= {pattern.of_classes: bands for pattern, bands in of_classes.items()}
+        return HeldPieces(pieces)
 
-    def _count(self, ids: Ids, n_words: int, lattice: Lattice, title: str) -> HeldPieces:
+    def _count(self, ids: Ids, n_words: int, lattice: Lattice, title: str) -> dict[Pattern, list[Piece]]:
         n_bands = max(-(-ids.size // self._band_positions), 1)
         bands = Bands.of(ids, n_words, n_bands if n_bands == 1 else max(n_bands, 2 * self._threads))
 
         def count_band(words: tuple[int, int]) -> dict[Pattern, Piece]:
             return Band(bands.windows(*words, lattice.order), *words, n_words, lattice).pieces()
 
-        done = all_in_threads(
+        counted = all_in_threads(
             count_band, list(pairwise(bands.cuts)), self._threads, title=title, unit="band", progress=self._progress
         )
-        return HeldPieces(lattice, done)
+        return {pattern: [band[pattern] for band in counted] for pattern in lattice.stored}
 
 
 class HeldPieces:
     """Pieces in memory. Those of a pattern are given away once, so that memory falls while tables are made of them."""
 
-    def __init__(self, lattice: Lattice, bands: list[dict[Pattern, Piece]]) -> None:
-        self._bands = {pattern: [band[pattern] for band in bands] for pattern in lattice.stored}
+    def __init__(self, pieces: dict[Pattern, list[Piece]]) -> None:
+        self._pieces = pieces
 
     def of(self, pattern: Pattern) -> Iterator[Piece]:
         """The pieces of a pattern in the order of the bands."""
-        return iter(self._bands.pop(pattern))
+        return iter(self._pieces.pop(pattern))
 
 
 def count(
@@ -90,10 +120,19 @@ def count(
 def counts_in_memory(text: TextSource, lattice: Lattice, classes: Classes | None, *, threads: int) -> Counts:
     """Count a text, and put the tables of all its bands together in memory."""
     check_longest(text.longest_sentence, lattice.order)
-    pieces = count_pieces(text, lattice, classes)
+    pieces = text.pieces(lattice, classes)
     held = {pattern: list(pieces.of(pattern)) for pattern in lattice.stored}
     if lattice.of_classes is None or classes is None:
         tables = assemble(lattice.stored, held, NO_CLASSES, NO_COUNTS, threads=threads)
         return Counts(lattice, text.vocabulary, text.facts, tables)
     tables = assemble(lattice.stored, held, classes.of_word, text.word_counts, threads=threads)
     return Counts(lattice, text.vocabulary, text.facts, tables, classes.names)
+
+
+def check_longest(longest_sentence: int, order: int) -> None:
+    """Refuse an order that no sentence reaches, the longest having so many words."""
+    if longest_sentence + 1 < order - 1:
+        raise TextError(
+            f"order {order} is larger than any sentence: the longest has {longest_sentence} words, which allow "
+            f"order {longest_sentence + 2} at most"
+        )

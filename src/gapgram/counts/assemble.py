@@ -126,6 +126,7 @@ def parts_of(patterns: tuple[Pattern, ...]) -> Integers:
 def all_words(parts: list[Integers]) -> Piece:
     """The tables of the empty pattern, from its grams in each band: all words follow its one context."""
     grams = np.concatenate(parts)
+    checked_key_bits(grams.size)
     return Piece(*kernels.build_tables(grams >> COUNT_BITS, grams & COUNT_MASK, np.array([0, grams.size], np.int32)))
 
 

@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 
 from gapgram.classes.classes import Classes
-from gapgram.counting.text_source import TextSource, check_longest, count_pieces
+from gapgram.counting.in_memory import check_longest
+from gapgram.counting.text_source import TextSource
 from gapgram.counts.assemble import NO_CLASSES, NO_COUNTS
 from gapgram.counts.counts import Counts
 from gapgram.counts.streaming import table_streams
@@ -54,7 +55,7 @@ class TablesInFile:
 
     def _written(self, text: TextSource, lattice: Lattice, classes: Classes | None) -> Unfinished:
         """A new file with the words and tables of a text."""
-        pieces = count_pieces(text, lattice, classes)
+        pieces = text.pieces(lattice, classes)
         class_of, word_counts = (NO_CLASSES, NO_COUNTS) if classes is None else (classes.of_word, text.word_counts)
         file = Unfinished.new(self.path, container.MODEL)
         discard_unfinished(self.path, self._folder)

@@ -51,6 +51,7 @@ def model_info(model: Model) -> dict[str, Any]:
 def train_summary(model: Model) -> dict[str, Any]:
     """What is told of a model that was just written: sizes that need no look at its grams."""
     counts, text = model.counts, model.counts.text
+    n_bytes = model.path.stat().st_size if model.path is not None else 0
     return {
         "order": counts.lattice.order,
         "model": model.name,
@@ -62,8 +63,7 @@ def train_summary(model: Model) -> dict[str, Any]:
         "vocabulary": len(counts.vocabulary),
         "patterns": len(counts.patterns),
         "grams": counts.n_grams,
-        "bytes": model.path.stat().st_size if model.path is not None else 0,
-        "signature": str(model.signature),
+        "bytes": n_bytes,
     }
 
 

@@ -239,6 +239,16 @@ class Reader:
             for block in blocks:
                 yield from self.read_block(block)
 
+    def take(self, pieces: Iterator[Ids], positions: int) -> list[Ids]:
+        """The first pieces of what `read` gives, until there are more than so many positions, or all."""
+        taken, n = [], 0
+        for piece in pieces:
+            taken.append(piece)
+            n += piece.size
+            if n > positions:
+                break
+        return taken
+
     def read_block(self, block: Block) -> Iterator[Ids]:
         """The ids of a block's sentences."""
         text, table, special = text_of(block, self.rules), self.table, SPECIAL_RULES[self.rules.special]

@@ -1,8 +1,7 @@
 """Text to model in one call.
 
     train           the call
-    task            what was asked for, checked
-    run             the steps of a run, on any engine
+    run             what was asked for, and the steps of a run, on any engine
     choose_classes  its word classes
     limits          its memory and disk
     work_session    its temporary files, to the end of the run

@@ -6,7 +6,7 @@ too much. So a part of the text, the one that weights are learned from, is held 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ from gapgram.classes.exchange import find_classes
 from gapgram.counting.text_source import TextSource
 from gapgram.errors import UsageError
 from gapgram.estimation.weights.sample import sample_positions
+from gapgram.lattice import Lattice
 from gapgram.system.memory import MemoryLimit
 from gapgram.system.work_folder import WorkFolder
 from gapgram.text.corpus import sentence_begins
@@ -103,7 +104,7 @@ def choose_classes(
     """
     if source.path is not None:
         return ChosenClasses(read_classes(source.path, text.vocabulary, text.word_counts))
-    positions = text.facts.positions
+    positions = text.positions
     if memory is not None:
         needed = min(positions, MAX_POSITIONS) * _POSITION_BYTES
         memory.check(needed, "finding classes", "bring a file of classes")
@@ -117,3 +118,24 @@ def choose_classes(
         ids[cut:], text.word_counts.size, source.k, later=ids[:cut], threads=threads, progress=progress
     )
     return ChosenClasses(classes.named_by(text.vocabulary), ids[:cut] if cut else None)
+
+
+def with_classes(
+    lattice: Lattice, asked: str | int | Path | None, *, fitted: bool, named: bool
+) -> tuple[Lattice, ClassSource | None]:
+    """The lattice with patterns of classes where there are to be classes, and where these come from.
+
+    fitted: weights are fitted.
+    named: the lattice is the user's own; it gets patterns of classes only if classes are asked for.
+    """
+    source = ClassSource.parse(asked)
+    has_patterns = lattice.of_classes is not None
+    if asked is None and (has_patterns or (fitted and not named)):
+        source = ClassSource(least_positions=LEAST_POSITIONS)
+    if source is None:
+        if has_patterns:
+            raise UsageError("the lattice has patterns of classes: say which classes (auto, a number, or a file)")
+        return lattice, None
+    if not fitted:
+        raise UsageError("classes are for a glm with learned weights: nothing else knows how far to trust them")
+    return (lattice, replace(source, least_positions=0)) if has_patterns else (lattice.with_classes("chain"), source)

@@ -31,12 +31,16 @@ _COMPRESSION = 4  # how much larger a compressed text is inside
 
 @dataclass(frozen=True)
 class TrainingLimits:
-    """The memory and threads a run may take, the file it writes, and the folder for its temporary files."""
+    """The memory and threads a run may take, the file it writes, and where its temporary files go.
+
+    work_folder: the same for the same output, so that it is found again.
+    """
 
     memory: MemoryLimit
     threads: int
     output: Path
     tmp: Path
+    work_folder: Path
 
     @classmethod
     def of(
@@ -47,25 +51,24 @@ class TrainingLimits:
         folder = Path(tmp) if tmp is not None else path.parent
         if not folder.is_dir():
             raise UsageError(f"{folder}: no such folder for temporary files; make it, or name another (--tmp)")
-        return cls(MemoryLimit.of(memory), threads, path, folder.resolve())
-
-    @property
-    def work_folder(self) -> Path:
-        """The folder of temporary files, the same for the same output, so that it is found again."""
-        if self.tmp == self.output.parent:
-            return self.tmp / f".{short_name(self.output.name)}.work"
-        return self.tmp / f"gapgram-{hashlib.sha256(os.fsencode(self.output)).hexdigest()[:16]}.work"
+        tmp = folder.resolve()
+        if tmp == path.parent:
+            work_folder = tmp / f".{short_name(path.name)}.work"
+        else:
+            work_folder = tmp / f"gapgram-{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}.work"
+        return cls(MemoryLimit.of(memory), threads, path, tmp, work_folder)
 
     def max_held_positions(self, lattice: Lattice, *, fitted: bool) -> int:
         """The positions of a text that can be counted, and weights fitted on it, all in memory."""
-        max_sample = sample_positions(len(lattice.stored)) if fitted else 0
-        position_bytes = sample_bytes(len(lattice.stored), lattice.order)
         gram_bytes = (_COUNTED_GRAM_BYTES + _FILE_GRAM_BYTES) * grams_per_position(lattice)
-
-        def needed(positions: int) -> int:
-            bands = min(positions, self.threads * BAND_POSITIONS) * window_bytes(lattice.order)
-            return int(positions * (16 + gram_bytes)) + bands + min(positions, max_sample) * position_bytes
-
+        max_sample = sample_positions(len(lattice.stored)) if fitted else 0
+        sample_position_bytes = sample_bytes(len(lattice.stored), lattice.order)
+        max_windows, bytes_of_window = self.threads * BAND_POSITIONS, window_bytes(lattice.order)
+        needed = lambda positions: (  # noqa: E731
+            int(positions * (16 + gram_bytes))
+            + min(positions, max_windows) * bytes_of_window
+            + min(positions, max_sample) * sample_position_bytes
+        )
         return max(0, bisect_right(range(MAX_POSITIONS), self.memory.bytes, key=needed) - 1)
 
     def sample_fits(self, lattice: Lattice) -> bool:

@@ -10,71 +10,150 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from gapgram.arrays import Ids
-from gapgram.classes.classes import Classes
+from gapgram.compression.pruning.by_count import Thresholds
 from gapgram.compression.pruning.prune import prune, store_for
 from gapgram.compression.pruning.to_size import check_size
 from gapgram.counting.in_memory import TextInMemory, counts_in_memory
 from gapgram.counting.on_disk.count import TextInFiles
-from gapgram.counting.on_disk.stored_text import StoredText, store_text, take_pieces
+from gapgram.counting.on_disk.stored_text import StoredText, store_text
 from gapgram.counting.text_source import TextSource
 from gapgram.counts.counts import Counts
+from gapgram.counts.layouts import FAST, check_layout
 from gapgram.errors import TextError, UsageError
-from gapgram.estimation.discounts import Discounts, estimate_discounts
+from gapgram.estimation.discounts import estimate_discounts
 from gapgram.estimation.parts import ModelParts
-from gapgram.estimation.weights import Weights, held_out, left_out
+from gapgram.estimation.weights import held_out, left_out
 from gapgram.estimation.weights.estimators import ESTIMATORS, Fitted
 from gapgram.estimation.weights.sample import FittingSample, sample_positions, threads_within
 from gapgram.lattice import Lattice
 from gapgram.models import file as model_file
 from gapgram.models.model import Model
 from gapgram.models.streamed_file import TablesInFile
+from gapgram.queries.language_model import Sentence
+from gapgram.signature import __version__
 from gapgram.system.array_store import IN_MEMORY
+from gapgram.system.memory import parse_size
 from gapgram.system.work_folder import WorkFolder
-from gapgram.text.corpus import Reader, blocks_of_files, encode, read_corpus
+from gapgram.text.corpus import (
+    Paths,
+    Reader,
+    TextRules,
+    as_paths,
+    blocks_of_files,
+    blocks_of_sentences,
+    encode,
+    read_corpus,
+)
+from gapgram.text.files import Block, open_raw
 from gapgram.text.vocabulary import Vocabulary
-from gapgram.training.choose_classes import ChosenClasses, choose_classes
+from gapgram.training.choose_classes import ChosenClasses, ClassSource, choose_classes
 from gapgram.training.limits import TrainingLimits, guessed_positions
 from gapgram.training.spark_options import SparkOptions
-from gapgram.training.task import TrainingTask
 from gapgram.training.work_session import WorkSession
 
 
-class ModelTables(Protocol):
-    """Where the tables of a model are made: `TablesInMemory` or `TablesInFile`."""
+@dataclass(frozen=True, kw_only=True)
+class TrainingTask:
+    """The text, the model and how it is finished; `weights` names an estimator."""
 
-    def count(self, text: TextSource, lattice: Lattice, classes: Classes | None) -> Counts:
-        """The counts of a text."""
-        ...
+    texts: Paths | None
+    sentences: Iterable[Sentence] | None
+    held_out_texts: Paths | None
+    rules: TextRules
+    model: str
+    lattice: Lattice
+    weights: str
+    classes: ClassSource | None
+    seed: int
+    layout: str
+    prune: str | None
+    size: str | int | None
+    threads: int
+    progress: bool
 
-    def finish(self, name: str, counts: Counts, discounts: Discounts, weights: Weights) -> ModelParts:
-        """The model."""
-        ...
+    def __post_init__(self) -> None:
+        if (self.texts is None) == (self.sentences is None):
+            raise UsageError("train: give text files or sentences, one of the two")
+        inputs = self.inputs()
+        check_layout(self.layout)
+        if self.prune is not None:
+            Thresholds.parse(self.prune, self.lattice)
+        if self.size is not None:
+            parse_size(self.size, "size")
+        for path in inputs.get("held-out text", []):
+            if str(path) != "-":  # found missing now, not after hours of counting
+                open_raw(path).close()
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether weights are fitted on text."""
+        return isinstance(ESTIMATORS[self.weights], Fitted)
+
+    @property
+    def is_pruned(self) -> bool:
+        """Whether grams are dropped once the weights are there."""
+        return self.prune is not None or self.size is not None
+
+    @property
+    def is_rewritten(self) -> bool:
+        """Whether the model is made into another before it is written."""
+        return self.is_pruned or self.layout != FAST
+
+    @property
+    def can_be_repeated(self) -> bool:
+        """Whether another run can read the same text."""
+        return self.sentences is None and "-" not in map(str, as_paths(self.texts or []))
+
+    def for_text_of(self, positions: int) -> TrainingTask:
+        """The task as a text of so many positions has it: a small one goes without classes."""
+        if self.classes is None or positions >= self.classes.least_positions:
+            return self
+        return replace(self, classes=None, lattice=self.lattice.of_words)
+
+    def blocks(self) -> Iterator[Block]:
+        """The lines of the text."""
+        if self.sentences is not None:
+            return blocks_of_sentences(self.sentences)
+        return blocks_of_files(self.texts or [], progress=self.progress)
+
+    def inputs(self) -> dict[str, list[str | Path]]:
+        """The files that are read, by what they are."""
+        classes = self.classes.path if self.classes is not None else None
+        files = {"text": self.texts, "held-out text": self.held_out_texts, "classes": classes}
+        return {name: as_paths(paths) for name, paths in files.items() if paths is not None}
+
+    def identity(self) -> dict[str, Any]:
+        """What the work of a run belongs to: files as they are now, and options."""
+        options = {"order": self.lattice.order, "lattice": str(self.lattice), "model": self.model}
+        options |= {"weights": self.weights, "seed": self.seed, **vars(self.rules)}
+        options |= {"layout": self.layout, "prune": self.prune, "size": self.size}
+        if self.classes is not None:
+            options["number of classes"] = self.classes.k
+        files = {name: [_file_as_it_is(path) for path in paths] for name, paths in self.inputs().items()}
+        return {"gapgram": __version__, **files, **options}
 
 
-class TablesInMemory:
-    """Tables in memory."""
-
-    def __init__(self, threads: int) -> None:
-        self._threads = threads
-
-    def count(self, text: TextSource, lattice: Lattice, classes: Classes | None) -> Counts:
-        """The counts of a text."""
-        return counts_in_memory(text, lattice, classes, threads=self._threads)
-
-    def finish(self, name: str, counts: Counts, discounts: Discounts, weights: Weights) -> ModelParts:
-        """The model."""
-        return ModelParts.of(name, counts, discounts, weights)
+def _file_as_it_is(path: str | Path) -> list[Any]:
+    try:
+        facts = os.stat(path)
+    except OSError:
+        return [str(path)]
+    return [os.path.abspath(path), facts.st_size, facts.st_mtime_ns]
 
 
 def train_in_memory(task: TrainingTask) -> Model:
     """The model of a text, all in memory, and not written."""
     text = TextInMemory(read_corpus(task.blocks(), task.rules), threads=task.threads, progress=task.progress)
-    parts = build(task, text, TablesInMemory(task.threads))
+    parts = build(task, text)
     if task.is_pruned:
         parts = prune(parts, counts=task.prune, size=task.size)
     return Model(parts.in_layout(task.layout))
@@ -84,24 +163,24 @@ def train_to_file(task: TrainingTask, limits: TrainingLimits, *, resume: bool) -
     """The same model, written, whether or not all that training takes fits into memory."""
     if resume and not task.can_be_repeated:
         raise UsageError("resume: sentences in memory and standard input cannot be read again; name text files")
-    with WorkSession(limits, lasting=task.can_be_repeated) as session:
+    is_rewritten = task.is_rewritten
+    with WorkSession(limits, lasting=task.can_be_repeated, resume=resume) as session:
         text = read_text(task, limits, session, resume=resume)
-        if isinstance(text, TextInMemory):
-            parts = build(task, text, TablesInMemory(task.threads))
-            if not task.is_rewritten:
-                model = Model(parts)
-                model.save(limits.output)
-                return model
+        if isinstance(text, TextInFiles):
+            used, copies = text.folder.bytes, int(is_rewritten)
+            limits.check_disk(text.positions, task.lattice, used=used, copies=copies)
+            return build_in_file(task, text, limits, text.folder)
+        parts = build(task, text)
+        if is_rewritten:
             return write_rewritten(task, parts, limits, None)
-        copies = int(task.is_rewritten)
-        limits.check_disk(text.facts.positions, task.lattice, used=text.folder.bytes, copies=copies)
-        return build_in_file(task, text, limits, text.folder)
+        model = Model(parts)
+        model.save(limits.output)
+        return model
 
 
 def train_with_spark(task: TrainingTask, limits: TrainingLimits, spark: SparkOptions) -> Model:
     """The same model, counted on a cluster."""
-    with WorkSession(limits, lasting=False) as session:
-        session.clear()
+    with WorkSession(limits, lasting=False, resume=False) as session:
         folder = session.begin(task.identity())
         with spark.open_text(task.inputs()["text"], task.rules, folder.path) as text:
             return build_in_file(task, text, limits, folder)
@@ -111,20 +190,16 @@ def read_text(
     task: TrainingTask, limits: TrainingLimits, session: WorkSession, *, resume: bool
 ) -> TextInMemory | TextInFiles:
     """Read the text: into memory if there is enough for all that follows, else into files; not again if resumed."""
-    if resume:
-        folder = session.resume(task.identity())
-        stored = StoredText.of_folder(folder) if folder is not None else None
-    else:
-        session.clear()
-        folder = stored = None
+    folder = session.resume(task.identity()) if resume else None
+    stored = StoredText.of_folder(folder) if folder is not None else None
     if folder is None or stored is None:
+        blocks, reader = task.blocks(), Reader(task.rules)
         max_positions = limits.max_held_positions(task.lattice, fitted=task.is_fitted)
         guess = guessed_positions(task.texts) if task.texts is not None else 0
         if guess > max_positions:
             limits.check_disk(guess, task.lattice)
-        reader = Reader(task.rules)
-        pieces = reader.read(task.blocks())
-        held = take_pieces(pieces, max_positions)
+        pieces = reader.read(blocks)
+        held = reader.take(pieces, max_positions)
         if sum(piece.size for piece in held) <= max_positions:
             return TextInMemory(reader.corpus(held), threads=task.threads, progress=task.progress)
         folder = session.begin(task.identity())
@@ -144,19 +219,24 @@ def build_in_file(task: TrainingTask, text: TextSource, limits: TrainingLimits, 
 def build(
     task: TrainingTask,
     text: TextSource,
-    tables: ModelTables,
+    tables: TablesInFile | None = None,
     limits: TrainingLimits | None = None,
     folder: WorkFolder | None = None,
 ) -> ModelParts:
     """The model of a text that was read.
 
-    limits, folder: of memory, and for temporary files; without them all is held in memory.
+    tables, limits, folder: where the tables are made, what memory there is, and where temporary files go; without them
+        all is held in memory.
     """
-    task = task.for_text_of(text.facts.positions)
-    check_size(task.size, text.vocabulary)
+    task = task.for_text_of(text.positions)
+    if task.size is not None:
+        check_size(task.size, text.vocabulary)
     unseen = read_held_out(task, text.vocabulary)
     chosen = chosen_classes(task, text, limits, folder)
-    counts = tables.count(text, task.lattice, chosen.classes)
+    if tables is None:
+        counts = counts_in_memory(text, task.lattice, chosen.classes, threads=task.threads)
+    else:
+        counts = tables.count(text, task.lattice, chosen.classes)
     discounts = estimate_discounts(counts, threads=task.threads)
     estimator = ESTIMATORS[task.weights]
     if isinstance(estimator, Fitted):
@@ -164,6 +244,8 @@ def build(
         weights, discounts = estimator.fit(counts, discounts, sample, threads=task.threads, progress=task.progress)
     else:
         weights = estimator.weigh(counts, discounts)
+    if tables is None:
+        return ModelParts.of(task.model, counts, discounts, weights)
     return tables.finish(task.model, counts, discounts, weights)
 
 

@@ -6,16 +6,19 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gapgram.errors import UsageError
+from gapgram.estimation.weights.estimators import ESTIMATORS, GLM_WEIGHTS, Fitted
 from gapgram.lattice import Lattice
 from gapgram.models.model import Model
 from gapgram.queries.language_model import Sentence
 from gapgram.system.atomic_file import check_place
 from gapgram.system.parallel import checked_threads
 from gapgram.text.corpus import Paths, TextRules
+from gapgram.training.choose_classes import with_classes
 from gapgram.training.limits import TrainingLimits
-from gapgram.training.run import train_in_memory, train_to_file, train_with_spark
+from gapgram.training.run import TrainingTask, train_in_memory, train_to_file, train_with_spark
 from gapgram.training.spark_options import SparkOptions
-from gapgram.training.task import LATTICES, TrainingTask, checked_estimator, with_classes
+
+LATTICES = {"mkn": "chain", "glm": "full"}  # the lattice of each model, unless a user names another
 
 
 def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
@@ -66,7 +69,8 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     """
     estimator = checked_estimator(model, weights, lattice=lattice, held_out_texts=held_out_texts)
     patterns = lattice if isinstance(lattice, Lattice) else Lattice.parse(lattice or LATTICES[model], order)
-    patterns, class_source = with_classes(patterns, classes, estimator, named=lattice is not None)
+    fitted = isinstance(ESTIMATORS[estimator], Fitted)
+    patterns, class_source = with_classes(patterns, classes, fitted=fitted, named=lattice is not None)
     task = TrainingTask(
         texts=texts, sentences=sentences, held_out_texts=held_out_texts, rules=rules or TextRules(), model=model,
         lattice=patterns, weights=estimator, classes=class_source, seed=seed, layout=layout, prune=prune, size=size,
@@ -87,3 +91,24 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     if resume:
         raise UsageError("resume: a run on Spark cannot be resumed; leave it out")
     return train_with_spark(task, limits, spark)
+
+
+def checked_estimator(
+    model: str, weights: str | None, *, lattice: str | Lattice | None, held_out_texts: Paths | None
+) -> str:
+    """The name of the estimator of a model with such weights."""
+    if model not in LATTICES:
+        raise UsageError(f"model {model!r}: expected {' or '.join(LATTICES)}")
+    if model == "mkn":
+        if lattice is not None:
+            raise UsageError("a lattice of your own is for model glm; modified Kneser-Ney has the chain")
+        if weights not in (None, "none"):
+            raise UsageError(f"weights {weights!r}: modified Kneser-Ney has none to choose; they are for model glm")
+        name = "none"
+    else:
+        name = weights or "learned"
+        if name not in GLM_WEIGHTS:
+            raise UsageError(f"weights {name!r}: expected {', '.join(GLM_WEIGHTS)}")
+    if held_out_texts is not None and not isinstance(ESTIMATORS[name], Fitted):
+        raise UsageError("held-out text is for learned weights")
+    return name

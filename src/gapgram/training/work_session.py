@@ -19,9 +19,12 @@ class WorkSession:
     next run to the same output. `lasting` is False where no other run could have the same input.
     """
 
-    def __init__(self, limits: TrainingLimits, *, lasting: bool) -> None:
+    def __init__(self, limits: TrainingLimits, *, lasting: bool, resume: bool) -> None:
         self._limits, self._lasting = limits, lasting
         self._folder: WorkFolder | None = None
+        leftover = None if resume else WorkFolder.leftover(limits.work_folder)
+        if leftover is not None:
+            self._remove(leftover)
 
     def resume(self, identity: Mapping[str, Any]) -> WorkFolder | None:
         """The folder of an interrupted run to go on with; None where there is none."""
@@ -33,12 +36,6 @@ class WorkSession:
         if self._folder is None:
             self._folder = WorkFolder.begin(self._limits.work_folder, identity)
         return self._folder
-
-    def clear(self) -> None:
-        """Remove what another run has left."""
-        leftover = WorkFolder.leftover(self._limits.work_folder)
-        if leftover is not None:
-            self._remove(leftover)
 
     def _remove(self, folder: WorkFolder) -> None:
         discard_unfinished(self._limits.output, folder)

@@ -119,7 +119,7 @@ def test_counts_do_not_depend_on_how_the_text_is_cut(
         assert (text.facts, text.longest_sentence) == (local.text, corpus.longest_sentence)
         assert list(text.vocabulary) == list(local.vocabulary)
         assert np.array_equal(text.word_counts, corpus.word_counts)
-        pieces = text.pieces(lattice)
+        pieces = text.shards(lattice)
         tables = assemble(lattice.stored, {p: list(pieces.of(p)) for p in lattice.stored})
         assert len(pieces.plan.frequent) > 2 if "max_windows" in cut else not pieces.plan.frequent
         assert len(pieces.plan.jobs) >= min(cut["bands"], len(text.vocabulary) - 1)

@@ -30,6 +30,7 @@ from gapgram.counting.on_disk.piece_files import Job, PieceFile, SpilledPieces, 
 from gapgram.counting.on_disk.scatter import Scattered
 from gapgram.counting.on_disk.stored_text import StoredClasses, StoredText
 from gapgram.counts.counts import Piece
+from gapgram.counts.streaming import Pieces, WordsAndClasses
 from gapgram.kernels import sorting
 from gapgram.kernels.special_words import START_ID
 from gapgram.kernels.tables import COUNT_BITS, words_by_key
@@ -81,7 +82,8 @@ class TextInFiles:
     def __init__(
         self, stored: StoredText, folder: WorkFolder, *, memory: MemoryLimit, threads: int, progress: bool = False
     ) -> None:
-        self.facts, self.longest_sentence = stored.facts, stored.longest_sentence
+        self.facts, self.positions = stored.facts, stored.facts.positions
+        self.longest_sentence = stored.longest_sentence
         self.vocabulary, self.word_counts = stored.vocabulary, stored.word_counts
         self.folder, self._stored, self._memory, self._threads = folder, stored, memory, threads
         self._progress = progress
@@ -90,12 +92,15 @@ class TextInFiles:
         """As `TextSource`."""
         return sample_sentences(self._stored.chunks(SAMPLED_POSITIONS), seed=seed, limit=limit)
 
-    def pieces(self, lattice: Lattice, classes: Classes | None = None) -> SpilledPieces:
+    def pieces(self, lattice: Lattice, classes: Classes | None) -> Pieces:
         """As `TextSource`."""
-        text: StoredText | StoredClasses = self._stored
-        folder = self.folder
-        if classes is not None:
-            text, folder = StoredClasses(self._stored, classes), folder.inside("classes")
+        words = self._count(self._stored, lattice.of_words, self.folder)
+        if lattice.of_classes is None or classes is None:
+            return words
+        stored = StoredClasses(self._stored, classes)
+        return WordsAndClasses(words, self._count(stored, lattice.of_classes, self.folder.inside("classes")))
+
+    def _count(self, text: StoredText | StoredClasses, lattice: Lattice, folder: WorkFolder) -> SpilledPieces:
         counting = SpilledCount(text, lattice, folder, memory=self._memory.left(), threads=self._threads)
         return counting.pieces(progress=self._progress)
 

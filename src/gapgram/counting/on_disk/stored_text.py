@@ -84,17 +84,6 @@ class StoredClasses:
 _ARRAYS = ("word_pool", "word_offsets", "word_slots", "word_counts")
 
 
-def take_pieces(pieces: Iterator[Ids], positions: int) -> list[Ids]:
-    """The first pieces of a text, until there are more than so many positions, or all."""
-    held, n = [], 0
-    for piece in pieces:
-        held.append(piece)
-        n += piece.size
-        if n > positions:
-            break
-    return held
-
-
 def store_text(held: list[Ids], rest: Iterable[Ids], reader: Reader, folder: WorkFolder) -> StoredText:
     """Write a text into a folder: the pieces that are held, whose list is emptied, and the rest as the reader reads."""
     as_read = folder.path / "ids.as_read"

@@ -20,6 +20,7 @@ from gapgram.counting.spark.plan import MAX_WINDOWS, CountingPlan
 from gapgram.counting.spark.refusal import first_refused
 from gapgram.counting.spark.shards import Shards, check_new, write_shards
 from gapgram.counting.spark.text import Learned, RefusedError, checked_paths, learn, read_lines
+from gapgram.counts.streaming import Pieces, WordsAndClasses
 from gapgram.lattice import Lattice
 from gapgram.text.corpus import TextRules
 
@@ -30,7 +31,8 @@ class TextOnSpark:
     def __init__(
         self, lines: DataFrame, learned: Learned, stream: IdStream, counting: Counting, resources: contextlib.ExitStack
     ) -> None:
-        self.facts, self.longest_sentence = learned.facts, learned.longest_sentence
+        self.facts, self.positions = learned.facts, learned.facts.positions
+        self.longest_sentence = learned.longest_sentence
         self.vocabulary, self.word_counts = learned.vocabulary, learned.word_counts
         self._lines, self._stream, self._counting, self._resources = lines, stream, counting, resources
 
@@ -38,14 +40,20 @@ class TextOnSpark:
         """As `TextSource`."""
         return sample.sample(self._lines, self._stream, positions=self.facts.positions, seed=seed, limit=limit)
 
-    def pieces(self, lattice: Lattice, classes: Classes | None = None) -> Shards:
+    def pieces(self, lattice: Lattice, classes: Classes | None) -> Pieces:
         """As `TextSource`; the counts of classes are in shards beside those of the words."""
-        if classes is None:
-            return self._shards(self._stream, lattice, self.word_counts, "")
+        words = self.shards(lattice.of_words)
+        if lattice.of_classes is None or classes is None:
+            return words
         of_word = self._counting.spark.sparkContext.broadcast(classes.of_word)
         self._resources.callback(of_word.destroy)
         class_counts = np.bincount(classes.of_word, self.word_counts, len(classes)).astype(np.int64)
-        return self._shards(replace(self._stream, mapped=of_word), lattice, class_counts, "-classes")
+        stream = replace(self._stream, mapped=of_word)
+        return WordsAndClasses(words, self._shards(stream, lattice.of_classes, class_counts, "-classes"))
+
+    def shards(self, lattice: Lattice) -> Shards:
+        """The pieces of the patterns of a lattice without classes."""
+        return self._shards(self._stream, lattice, self.word_counts, "")
 
     def _shards(self, stream: IdStream, lattice: Lattice, id_counts: Integers, suffix: str) -> Shards:
         shards = self._counting.count(self._lines, stream, lattice, id_counts, suffix)

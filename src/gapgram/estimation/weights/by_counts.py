@@ -32,7 +32,8 @@ def by_counts(counts: Counts, discounts: Discounts) -> Weights:
     masks = np.array([p.mask for p in counts.patterns])
     farthest_dropped = [int(m).bit_length() for m in masks[sources] & ~masks[graph.edge_to]]
     graph = replace(graph, edge_weight=np.square(np.array(farthest_dropped, float)))
-    shift = shifted_log_odds(len(counts.patterns), float(np.log(FALL_BACK_ODDS)))
+    shift = np.full((len(counts.patterns), BUCKETS), float(np.log(FALL_BACK_ODDS)))
+    shift[0] = 0.0  # the empty pattern falls back as it always did
     return Weights("counts", graph, known_contexts(counts, discounts), NO_GATE, shift, {})
 
 
@@ -40,13 +41,6 @@ def known_contexts(counts: Counts, discounts: Discounts) -> Floats:
     """exp(3.4 (1 - g)) of each row of context statistics: what equation (13) has of the context."""
     weights: Floats = np.exp(KNOWN * (1 - falling_back(counts.tables.rows, discounts, pattern_of_row(counts))))
     return weights
-
-
-def shifted_log_odds(n_patterns: int, shift: float) -> Floats:
-    """The same shift of the log-odds of falling back for all contexts of all patterns but the empty one."""
-    shifts = np.full((n_patterns, BUCKETS), shift)
-    shifts[0] = 0.0
-    return shifts
 
 
 def pattern_of_row(counts: Counts) -> Integers:

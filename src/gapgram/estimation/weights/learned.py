@@ -19,7 +19,7 @@ import numpy as np
 from gapgram.arrays import Floats
 from gapgram.counts.counts import Counts
 from gapgram.estimation.discounts import Discounts
-from gapgram.estimation.weights.by_counts import falling_back, pattern_of_row, shifted_log_odds
+from gapgram.estimation.weights.by_counts import falling_back, pattern_of_row
 from gapgram.estimation.weights.fallback_graph import Weights, mixture
 from gapgram.estimation.weights.sample import FittingSample
 from gapgram.kernels import fitting
@@ -74,9 +74,9 @@ def prior_weights(counts: Counts, discounts: Discounts) -> Floats:
 
     Equation (18) of docs/mathematics.md.
     """
-    patterns = pattern_of_row(counts)
+    logits, patterns = prior_logits(counts), pattern_of_row(counts)
     g = falling_back(counts.tables.rows, discounts, patterns)
-    known = prior_logits(counts)[patterns] + BY_G * g + BY_LOG * np.log(np.maximum(1 - g, 0.02))
+    known = logits[patterns] + BY_G * g + BY_LOG * np.log(np.maximum(1 - g, 0.02))
     weights: Floats = np.exp(np.where(counts.tables.rows[:, 0] > 0, known, 0.0))
     return weights
 
@@ -102,14 +102,16 @@ class Problem:
 
     def __init__(self, counts: Counts, discounts: Discounts, sample: FittingSample, *, threads: int = 1) -> None:
         self.counts, self.discounts, self.sample = counts, discounts, sample
-        self.graph, logits = mixture(counts.lattice), prior_logits(counts)
+        self.row_weights, logits = prior_weights(counts, discounts), prior_logits(counts)
         self.log_prior = sample.each(
             "prior",
             (len(counts.patterns),),
             lambda s: fitting.log_prior_of(s, discounts.values, logits, BY_G, BY_LOG),
             threads=threads,
         )
+        self.n_gate_rows = n_gate_rows(len(counts.patterns), counts.lattice.order)
         self.uniform = 1.0 / (len(counts.vocabulary) - 1)
+        self.graph = mixture(counts.lattice)
         self.down = self.graph.first_edges()
         self.of_classes = np.array([p.classes for p in counts.patterns])
 
@@ -135,13 +137,13 @@ class Problem:
     def zeros(self) -> Parameters:
         """Parameters of the problem's size, all 0."""
         n_patterns = len(self.down)
-        size = (n_gate_rows(n_patterns, self.counts.lattice.order) + BUCKETS + 3) * n_patterns
+        size = (self.n_gate_rows + BUCKETS + 3) * n_patterns
         return Parameters.of(np.zeros(size), n_patterns)
 
     def start(self) -> Parameters:
         """Where fitting starts: no gate, the odds of falling back somewhat lowered, the usual discounts."""
         values = self.zeros()
-        values.shift[:] = shifted_log_odds(len(self.down), START_SHIFT)
+        values.shift[1:] = START_SHIFT  # the empty pattern falls back as it always did
         values.odds[:] = _log_odds(self.discounts)
         return values
 
@@ -190,8 +192,7 @@ class Problem:
             "mean_weights": dict(zip(map(str, self.counts.patterns), self.mean_weights(values), strict=True)),
         }
         usual = self.discounts
-        rows = prior_weights(self.counts, usual)
-        weights = Weights("learned", self.graph, rows, values.table.copy(), values.shift.copy(), report)
+        weights = Weights("learned", self.graph, self.row_weights, values.table.copy(), values.shift.copy(), report)
         return weights, Discounts(values.discounts, usual.fallbacks, fitted=True, estimated=usual.values)
 
 

@@ -205,7 +205,7 @@ class _Lookup:
                 "more. Learn the weights first, then prune the model"
             )
         self.counts, self.threads = counts, threads
-        self._reaches = np.where([p in counts.lattice.patterns for p in counts.patterns], counts.reaches, _NEVER)
+        self._reaches = np.array([p.reach if p in counts.lattice.patterns else _NEVER for p in counts.patterns])
         self._given = self._given_class()
 
     def _given_class(self) -> Floats:
