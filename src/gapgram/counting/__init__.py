@@ -1,8 +1,8 @@
 """Word ids to counts: three engines, one result, bit for bit.
 
+    text_source     what training asks of a text, whichever engine counts it
     in_memory       all at once, in threads
     on_disk         through files, where memory is limited (`train --memory`)
     spark           on a cluster
     band            the windows of a band to grams, counts and continuation counts
-    size_estimates  memory and disk that counting takes
 """
