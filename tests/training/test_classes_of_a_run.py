@@ -9,8 +9,8 @@ from tests.support.corpora import toy_text
 
 import gapgram
 from gapgram import Lattice, TextRules
-from gapgram.training.choose_classes import LEAST_POSITIONS, ClassSource
-from gapgram.training.task import TrainingTask, with_classes
+from gapgram.training.choose_classes import LEAST_POSITIONS, ClassSource, with_classes
+from gapgram.training.run import TrainingTask
 
 FULL = Lattice.full(3)
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
@@ -25,7 +25,7 @@ def task_of(lattice: Lattice, classes: ClassSource | None) -> TrainingTask:
 
 
 def test_classes_are_the_default_where_the_text_is_large_enough() -> None:
-    task = task_of(*with_classes(FULL, None, "learned", named=False))
+    task = task_of(*with_classes(FULL, None, fitted=True, named=False))
     assert (task.lattice.name, task.classes) == ("full+chain", ClassSource(least_positions=LEAST_POSITIONS))
     assert task.for_text_of(LEAST_POSITIONS) is task
     smaller = task.for_text_of(LEAST_POSITIONS - 1)
@@ -35,17 +35,17 @@ def test_classes_are_the_default_where_the_text_is_large_enough() -> None:
 
 def test_classes_that_are_asked_for_are_found_in_any_text() -> None:
     for asked in (5, "5"):
-        task = task_of(*with_classes(FULL, asked, "learned", named=True))
+        task = task_of(*with_classes(FULL, asked, fitted=True, named=True))
         assert (task.lattice.name, task.classes) == ("full+chain", ClassSource(k=5))
         assert task.for_text_of(9) is task
     of_classes = FULL.with_classes("full")
-    assert with_classes(of_classes, "auto", "learned", named=True) == (of_classes, ClassSource())
+    assert with_classes(of_classes, "auto", fitted=True, named=True) == (of_classes, ClassSource())
     trained = gapgram.train(sentences=toy_text(200), order=3, lattice="full+full", classes="auto")
     assert 2 < len(trained.counts.class_names) - 3 < 60
 
 
 def test_nothing_else_has_classes_unless_they_are_asked_for() -> None:
-    assert with_classes(FULL, None, "counts", named=False) == (FULL, None)
-    assert with_classes(FULL, None, "learned", named=True) == (FULL, None)
-    assert with_classes(FULL, "none", "learned", named=False) == (FULL, None)
-    assert with_classes(Lattice.chain(3), None, "none", named=False) == (Lattice.chain(3), None)
+    assert with_classes(FULL, None, fitted=False, named=False) == (FULL, None)
+    assert with_classes(FULL, None, fitted=True, named=True) == (FULL, None)
+    assert with_classes(FULL, "none", fitted=True, named=False) == (FULL, None)
+    assert with_classes(Lattice.chain(3), None, fitted=False, named=False) == (Lattice.chain(3), None)
