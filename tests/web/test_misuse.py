@@ -197,3 +197,35 @@ def test_a_body_that_never_comes_is_given_up(served: list[ServedModel]) -> None:
     asyncio.run(serve())
     assert sent[0]["status"] == 408
     assert json.loads(sent[1]["body"])["error"] == "The request did not arrive within 0.1 seconds."
+
+
+def test_a_field_that_is_no_text_is_named_all_the_same(client: TestClient) -> None:
+    answer = client.post("/api/predict", content=b'{"model":"mkn","\\ud800":1}', headers=JSON)
+    assert (answer.status_code, list(answer.json())) == (422, ["error"])
+
+
+def test_a_request_of_two_lengths_is_refused(client: TestClient) -> None:
+    headers = {**JSON, "transfer-encoding": "chunked", "content-length": "2"}
+    answer = client.post("/api/predict", content=b"{}", headers=headers)
+    assert (answer.status_code, answer.json()["error"].startswith("The request has both")) == (400, True)
+
+
+def test_nothing_is_redirected(client: TestClient) -> None:
+    assert client.get("/api/health/", follow_redirects=False).status_code == 404
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("websocket", ["websocket.close"]), ("odd", [])])
+def test_what_is_none_of_http(served: list[ServedModel], kind: str, expected: list[str]) -> None:
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message["type"])
+
+    async def receive() -> dict[str, Any]:
+        raise AssertionError("nothing is read")
+
+    async def ask() -> None:
+        await make_app(served)({"type": kind, "headers": []}, receive, send)
+
+    asyncio.run(ask())
+    assert sent == expected

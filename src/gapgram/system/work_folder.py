@@ -2,7 +2,8 @@
 
 The folder belongs to one run: to its texts (paths, sizes, times of their last change) and its options. A run that
 should go on from it and has others is refused. Each stage, once done, is noted in a small file; what the stage wrote is
-on disk before that.
+on disk before that. It is private to its user, because it may lie where others can write: a folder of that name which
+somebody else has made, or a link, is refused.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import contextlib
 import json
 import os
 import shutil
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, BinaryIO
@@ -36,7 +38,7 @@ class WorkFolder:
         """A new folder; what an earlier run left there is removed."""
         lock = _locked(path)
         others = [entry for entry in path.iterdir() if entry.name != _LOCK]
-        if others and not (path / _IDENTITY).is_file():
+        if not _is_left_by_a_run(path):
             lock.close()
             raise UsageError(f"{path}: holds other files; name another folder for temporary files (--tmp)")
         for entry in others:
@@ -70,7 +72,7 @@ class WorkFolder:
     @classmethod
     def leftover(cls, path: Path) -> WorkFolder | None:
         """The folder of an interrupted run, whatever it had for input, to be removed; None where there is none."""
-        if not (path / _IDENTITY).is_file():
+        if not path.is_dir() or not _is_left_by_a_run(path):
             return None
         return cls(path, _locked(path))
 
@@ -127,10 +129,32 @@ class WorkFolder:
         self._lock.close()
 
 
+def _is_left_by_a_run(path: Path) -> bool:
+    """Whether a folder holds what a run writes, or as little as one that was killed at once has left."""
+    names = {entry.name for entry in path.iterdir()}
+    return _IDENTITY in names or names <= {_LOCK, f"{_IDENTITY}.unfinished"}
+
+
+def _make_private(path: Path) -> None:
+    """Make a folder that only its user may enter, or see to it that one that is there is so."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        path.mkdir(0o700)
+    found = path.lstat()
+    if stat.S_ISLNK(found.st_mode) or (fcntl is not None and found.st_uid != os.geteuid()):
+        raise UsageError(
+            f"{path}: a link, or another user's: not used for temporary files; name another folder for them (--tmp)"
+        )
+    if stat.S_IMODE(found.st_mode) & 0o077 and stat.S_ISDIR(found.st_mode):
+        path.chmod(0o700)
+
+
 def _locked(path: Path) -> IO[str]:
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        _make_private(path)
         lock = (path / _LOCK).open("a")
+    except UsageError:
+        raise
     except OSError as error:
         raise UsageError(f"{path}: cannot be used for temporary files: {error.strerror}") from None
     if fcntl is not None:

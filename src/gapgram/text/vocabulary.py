@@ -14,6 +14,7 @@ from gapgram.kernels import words as kernels
 from gapgram.kernels.special_words import SPECIAL
 
 _REMEMBERED = 1 << 16  # words that were asked for one by one, as decoders do, and their ids
+_REMEMBERED_CHARACTERS = 100  # of a longer word nothing is remembered: strangers may ask for any number of them
 
 
 class Vocabulary:
@@ -67,9 +68,11 @@ class Vocabulary:
         """The id of a word; 0, the id of `<unk>`, where the vocabulary does not hold it."""
         found = self._asked.get(word)
         if found is None:
-            if len(self._asked) >= _REMEMBERED:
-                self._asked.clear()
-            found = self._asked[word] = max(0, self._find(word))
+            found = max(0, self._find(word))
+            if len(word) <= _REMEMBERED_CHARACTERS:
+                if len(self._asked) >= _REMEMBERED:
+                    self._asked.clear()
+                self._asked[word] = found
         return found
 
     def _find(self, word: str) -> int:

@@ -54,6 +54,7 @@ def make_app(
         openapi_url="/api/openapi.json",
         docs_url=None,  # both would load their scripts from elsewhere
         redoc_url=None,
+        redirect_slashes=False,  # to whatever name the request says
         lifespan=lifespan,
     )
     _add_information(app, served, seconds)
@@ -185,7 +186,7 @@ def _json(content: bytes) -> Response:
 
 
 def _mistake(status: int, sentence: str, headers: dict[str, str] | None = None) -> Response:
-    return JSONResponse({"error": sentence}, status, headers)
+    return JSONResponse({"error": sentence.encode("utf-8", "replace").decode()}, status, headers)
 
 
 def _file(file: PageFile, request: Request) -> Response:

@@ -52,12 +52,18 @@ class Guard:
         self._application, self._hosts, self._seconds = application, hosts, seconds
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        if scope["type"] != "http":
+        """Serve one request; what is none of HTTP is closed or left alone."""
+        if scope["type"] == "lifespan":
             await self._application(scope, receive, send)
-            return
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+        elif scope["type"] == "http":
+            await self._serve(scope, receive, send)
+
+    async def _serve(self, scope: Any, receive: Receive, send: Send) -> None:
         try:
             self._check_host(scope)
+            _check_length(scope)
             body = await self._body(scope, receive)
         except Refused as refused:
             await _refuse(refused, _guarded(send))
@@ -78,6 +84,13 @@ class Guard:
         except asyncio.TimeoutError:
             sentence = f"The request did not arrive within {self._seconds:g} seconds."
             raise Refused(408, sentence) from None
+
+
+def _check_length(scope: Any) -> None:
+    """Refuse a request that says twice how long it is: others on its way may believe the other."""
+    names = [name for name, _ in scope["headers"]]
+    if b"transfer-encoding" in names and b"content-length" in names:
+        raise Refused(400, "The request has both a content-length and a transfer-encoding; send one of the two.")
 
 
 def _header(scope: Any, wanted: bytes) -> bytes:

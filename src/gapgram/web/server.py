@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import signal
 import socket
 import sys
@@ -74,16 +75,24 @@ def _bound(family: int, address: Any) -> socket.socket:
 
 def application(served: Sequence[ServedModel], host: str) -> Application:
     """The application; on a loopback address it answers to loopback names only."""
-    return make_app(served, hosts=LOOPBACK if is_loopback(host) else None)
+    return make_app(served, hosts=LOOPBACK | {_as_named(host)} if is_loopback(host) else None)
 
 
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach an address.
 
-    >>> is_loopback("localhost"), is_loopback("::1"), is_loopback("0.0.0.0")
-    (True, True, False)
+    >>> is_loopback("localhost"), is_loopback("::1"), is_loopback("127.0.0.2"), is_loopback("0.0.0.0")
+    (True, True, True, False)
     """
-    return (f"[{host}]" if ":" in host else host.lower()) in LOOPBACK
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return _as_named(host) in LOOPBACK
+
+
+def _as_named(host: str) -> str:
+    """An address as requests name it."""
+    return f"[{host}]" if ":" in host else host.lower()
 
 
 def run(app: Application, listener: socket.socket) -> None:
