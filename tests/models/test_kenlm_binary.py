@@ -283,6 +283,13 @@ def test_a_wrong_table_of_words_is_said(tmp_path: Path) -> None:
     for ask in (model.score, model.vocabulary.id):
         with pytest.raises(ModelFileError, match="a word without a place"):
             ask("a")
+    data = bytearray((FOLDER / "probing.bin").read_bytes())
+    hashes = 152
+    for entry in range(75):
+        data[hashes + 12 * entry + 8] = 1 + (entry == 3)  # nearly all words have the place of <s>
+    (tmp_path / "same.bin").write_bytes(data)
+    with pytest.raises(ModelFileError, match="damaged: its table of words has"):
+        read_kenlm_binary(tmp_path / "same.bin").score("w1 w2 w3 w4")
 
 
 def test_wrong_words_are_said(tmp_path: Path) -> None:

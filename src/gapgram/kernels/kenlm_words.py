@@ -109,6 +109,8 @@ def find_word(text, begin, end, file):
     found = find_hash(h, file)
     if found <= 0:
         return found - 1
+    if found == file.start or found == file.end:  # of another word than these
+        return np.int64(-2)
     return np.int64(word_id(found, file))
 
 
