@@ -62,7 +62,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Counts:
-    """The counts of the patterns `lattice.stored`, or, where `pruned` says how, what was left of them; immutable."""
+    """The counts of the patterns that a lattice stores, or, where `pruned` says how, what was left; immutable."""
 
     lattice: Lattice
     vocabulary: Vocabulary

@@ -1,6 +1,6 @@
 """Places of a text, sorted into groups of equal grams.
 
-A text is `ids`, here windows laid one after the other (`gapgram.counting.windows`), and `reach`, for each
+A text is `ids`, here windows laid one after the other (`gapgram.counting.band`), and `reach`, for each
 place how far back its grams may reach. A node of the tree of patterns holds the positions at which a pattern
 has a gram, sorted by the oldest word of the gram, then by the keys of the others (`kernels.tables`), then by
 position: `positions`, with group g (one distinct gram) being `positions[starts[g]:starts[g+1]]`. The nodes below

@@ -1,6 +1,6 @@
 """Windows as few bytes, for the way from one machine to another.
 
-The windows of a blob are sorted by their own word (`gapgram.counting.windows`). Each is written as its own word less
+The windows of a blob are sorted by their own word (`gapgram.counting.band`). Each is written as its own word less
 that of the window before it in the blob, the word before it plus one (0 where there is none), and the words after it
 up to and with `</s>`. Numbers have seven bits a byte, lowest first; the high bit of a byte says that more follow.
 Frequent words have small ids, so that most numbers take one or two bytes.

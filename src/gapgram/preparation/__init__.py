@@ -16,6 +16,7 @@ a noun for its name, as all packages here, so that it cannot be taken for a func
     templates       what a reader sees of a template
     template_names  which template is which, in several languages
     links           what a reader sees of a link
+    unpaired        wikitext in which too much markup lacks its partner
     leftovers       markup without its partner
 
     sentences       paragraphs to sentences
