@@ -14,9 +14,10 @@ from pathlib import Path
 
 import gapgram
 from gapgram.experiments.demo import reference_sentences
+from gapgram.queries.language_model import LanguageModel
 
 
-def kept(model: gapgram.Model, text: str | Path, limit: float, least_words: int = 4) -> Iterator[str]:
+def kept(model: LanguageModel, text: str | Path, limit: float, least_words: int = 4) -> Iterator[str]:
     """The lines of at least some words whose perplexity is not above the limit, in order, a few megabytes at a time."""
     for line in gapgram.score_lines(model, text):
         if line.words >= least_words and line.perplexity <= limit:

@@ -10,11 +10,12 @@ import sys
 
 import gapgram
 from gapgram.experiments.demo import reference_sentences
+from gapgram.queries.language_model import LanguageModel
 
 SENTENCE = "The value of the expression is returned"
 
 
-def type_word(model: gapgram.Model, before: list[str], word: str) -> int:
+def type_word(model: LanguageModel, before: list[str], word: str) -> int:
     """Type a word letter by letter until it is suggested; returns the keystrokes, the pick or the space included."""
     for typed in range(len(word)):
         shown = [p.word for p in model.predict(["<s>", *before], k=3, prefix=word[:typed])]
@@ -24,7 +25,7 @@ def type_word(model: gapgram.Model, before: list[str], word: str) -> int:
     return len(word) + 1
 
 
-def main(model: gapgram.Model, sentence: str) -> None:
+def main(model: LanguageModel, sentence: str) -> None:
     """Type a sentence and count the keystrokes."""
     words = sentence.split()
     keys = sum(type_word(model, words[:i], word) for i, word in enumerate(words))

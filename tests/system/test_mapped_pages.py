@@ -16,13 +16,14 @@ from tests.support.corpora import corpus_of, toy_text
 from tests.support.running import HANGING_SECONDS
 
 import gapgram
-from gapgram import GapgramError
+from gapgram import GapgramError, Model
 from gapgram.compression.pruning.prune import prune, store_for
 from gapgram.estimation.weights.sample import threads_within
 from gapgram.estimation.weights.statistics import statistics_of
 from gapgram.kernels.lookup import availability
 from gapgram.kernels.special_words import START_ID
 from gapgram.models import file as model_file
+from gapgram.models.open import load_own
 from gapgram.system import mapped_pages as pages_module
 from gapgram.system.array_store import IN_MEMORY, InFolder
 from gapgram.system.mapped_pages import AROUND, Pages
@@ -43,10 +44,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models")
     for name, options in KINDS.items():
         gapgram.train(sentences=toy_text(200, seed=3), order=4, output=folder / name, **options)
-    gapgram.load(folder / "learned").pruned(keep=0.9, output=folder / "pruned")
+    opened(folder / "learned").pruned(keep=0.9, output=folder / "pruned")
     for name in (*KINDS, "pruned"):
-        gapgram.load(folder / name).with_layout("compact", output=folder / f"{name}.compact")
-        gapgram.load(folder / name).quantised(2).save(folder / f"{name}.quantised")
+        opened(folder / name).with_layout("compact", output=folder / f"{name}.compact")
+        opened(folder / name).quantised(2).save(folder / f"{name}.quantised")
     return folder
 
 
@@ -55,6 +56,10 @@ def little(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few grams, or contexts, at a time."""
     monkeypatch.setattr("gapgram.counts.compact.CHUNK", 128)
     monkeypatch.setattr("gapgram.counts.layouts.CHUNK", 60)
+
+
+def opened(path: Path, memory: int | None = None) -> Model:
+    return load_own(path, wanted_by="the test", memory=memory)
 
 
 def mapping_of(path: Path) -> mmap.mmap:
@@ -103,9 +108,9 @@ def test_as_many_threads_look_up_a_sample_as_memory_allows() -> None:
 @pytest.mark.parametrize("kind", [*KINDS, "pruned"])
 def test_converting_in_little_memory(folder: Path, kind: str, tmp_path: Path, little: None) -> None:
     one, two = folder / kind, folder / f"{kind}.compact"
-    gapgram.load(one, memory=1).with_layout("compact", output=tmp_path / "compact")
-    gapgram.load(two, memory=1).with_layout("fast", output=tmp_path / "fast")
-    gapgram.load(two, memory=1).with_layout("compact", output=tmp_path / "same")
+    opened(one, memory=1).with_layout("compact", output=tmp_path / "compact")
+    opened(two, memory=1).with_layout("fast", output=tmp_path / "fast")
+    opened(two, memory=1).with_layout("compact", output=tmp_path / "same")
     assert (tmp_path / "compact").read_bytes() == two.read_bytes() == (tmp_path / "same").read_bytes()
     assert (tmp_path / "fast").read_bytes() == one.read_bytes()
     assert {path.name for path in tmp_path.iterdir()} == {"compact", "fast", "same"}
@@ -113,7 +118,7 @@ def test_converting_in_little_memory(folder: Path, kind: str, tmp_path: Path, li
 
 @pytest.mark.parametrize("kind", [*KINDS, "pruned"])
 def test_quantising_in_little_memory(folder: Path, kind: str, tmp_path: Path, little: None) -> None:
-    gapgram.load(folder / kind, memory=1).quantised(2, output=tmp_path / "little")
+    opened(folder / kind, memory=1).quantised(2, output=tmp_path / "little")
     assert (tmp_path / "little").read_bytes() == (folder / f"{kind}.quantised").read_bytes()
 
 
@@ -131,8 +136,8 @@ def test_quantising_in_little_memory(folder: Path, kind: str, tmp_path: Path, li
     ids=str,
 )
 def test_pruning_in_little_memory(folder: Path, kind: str, options: dict[str, Any], tmp_path: Path) -> None:
-    gapgram.load(folder / kind).pruned(**options).save(tmp_path / "whole")
-    parts = gapgram.load(folder / kind, memory=1).parts
+    opened(folder / kind).pruned(**options).save(tmp_path / "whole")
+    parts = opened(folder / kind, memory=1).parts
     assert parts.counts.pages is not None
     (tmp_path / "files").mkdir()
     store = InFolder(tmp_path / "files", parts.counts.pages, most_entries=90)
@@ -143,8 +148,8 @@ def test_pruning_in_little_memory(folder: Path, kind: str, options: dict[str, An
 
 
 def test_a_model_is_pruned_in_files_where_memory_would_not_do(folder: Path, tmp_path: Path) -> None:
-    gapgram.load(folder / "mkn").pruned(keep=0.8).save(tmp_path / "whole")
-    limited = gapgram.load(folder / "mkn", memory=1)
+    opened(folder / "mkn").pruned(keep=0.8).save(tmp_path / "whole")
+    limited = opened(folder / "mkn", memory=1)
     assert store_for(limited.counts, tmp_path) is IN_MEMORY  # a small model fits into any limit
     many = replace(limited.counts, tables=limited.counts.tables._replace(places=limited.counts.tables.places << 30))
     assert isinstance(store_for(many, tmp_path), InFolder)
@@ -167,7 +172,7 @@ def test_commands_take_a_limit(folder: Path, cli: Callable[..., Any], tmp_path: 
     assert cli("convert", folder / "mkn", "-o", tmp_path / "c", "--memory", "50M", "-q").code == 0
     assert (tmp_path / "c").read_bytes() == (folder / "mkn.compact").read_bytes()
     assert cli("prune", folder / "mkn", "-o", tmp_path / "p", "--counts", "0,1", "--memory", "50M", "-q").code == 0
-    gapgram.load(folder / "mkn").pruned(counts="0,1").save(tmp_path / "q")
+    opened(folder / "mkn").pruned(counts="0,1").save(tmp_path / "q")
     assert (tmp_path / "p").read_bytes() == (tmp_path / "q").read_bytes()
     assert "expected a size such as 4G" in cli("prune", folder / "mkn", "-o", tmp_path / "p", "--memory", "x").err
 
@@ -180,7 +185,7 @@ def test_a_full_disk_while_converting_leaves_nothing(
 
     monkeypatch.setattr("gapgram.system.array_file.make_room", full)
     with pytest.raises(GapgramError, match="no room left while writing"):
-        gapgram.load(folder / "mkn").with_layout("compact", output=tmp_path / "c")
+        opened(folder / "mkn").with_layout("compact", output=tmp_path / "c")
     assert not list(tmp_path.iterdir())
 
 

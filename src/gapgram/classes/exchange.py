@@ -28,7 +28,7 @@ from gapgram.system.parallel import checked_threads
 from gapgram.system.progress import progress_bar
 
 NOTHING = np.empty(0, np.int32)
-DISTANCES = (1, 2)
+DISTANCES: tuple[int, ...] = (1, 2)
 PRIOR, CLASS_PRIOR = 0.2, 100.0  # pairs that a cell, and at most a whole class, is believed to hold before any is seen
 SWEEPS = 4
 BATCH = 40_000  # neighbours, about, of the words that are judged against the same counts
