@@ -114,7 +114,7 @@ def command(
     model = train(list(texts), held_out_texts=held_out, rules=rules, spark=spark, progress=not quiet, **options)
     summary = {**train_summary(model), "seconds": round(time.perf_counter() - began, 3)}
     if as_json:
-        print_json(summary)
+        print_json({**summary, "signature": str(model.signature)})
         return
     talk(
         f"{summary['words']:,} words in {summary['sentences']:,} sentences, {summary['vocabulary']:,} in the "
