@@ -27,6 +27,7 @@ Asking them
     Perplexity      what model.perplexity gives
     Prediction      a word and its probability, as model.predict gives them
     Explanation     what each pattern contributes, as model.explain gives it
+    Session         a reader that learns what it reads, as model.session gives it
     State           what is known before the next word, for model.extend
     as_svg          an Explanation as a picture
     as_dot          an Explanation for Graphviz
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from gapgram.queries.line_scores import LineScore, score_lines
     from gapgram.queries.perplexity import Perplexity
     from gapgram.queries.predict import Prediction
+    from gapgram.queries.session import Session
     from gapgram.queries.states import State
     from gapgram.reporting.lattice_picture import as_dot, as_svg
     from gapgram.signature import __version__
@@ -107,6 +109,7 @@ _HOMES = {
     "queries.line_scores": ("LineScore", "score_lines"),
     "queries.perplexity": ("Perplexity",),
     "queries.predict": ("Prediction",),
+    "queries.session": ("Session",),
     "queries.states": ("State",),
     "reporting.lattice_picture": ("as_dot", "as_svg"),
     "signature": ("__version__",),
@@ -118,11 +121,44 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "BackoffModel", "Corpus", "Counts", "DiscountWarning", "Explanation", "GapgramError", "KenlmModel", "LanguageModel",
-    "Lattice", "LineScore", "Mixture", "Model", "ModelFileError", "Pattern", "Perplexity", "Prediction", "SparkOptions",
-    "State", "TextError", "TextRules", "UsageError", "Vocabulary", "__version__", "as_dot", "as_svg", "count",
-    "find_classes", "generate", "load", "read_arpa", "read_classes", "read_corpus", "score_lines", "train", "tune",
-    "write_arpa", "write_classes",
+    "BackoffModel",
+    "Corpus",
+    "Counts",
+    "DiscountWarning",
+    "Explanation",
+    "GapgramError",
+    "KenlmModel",
+    "LanguageModel",
+    "Lattice",
+    "LineScore",
+    "Mixture",
+    "Model",
+    "ModelFileError",
+    "Pattern",
+    "Perplexity",
+    "Prediction",
+    "Session",
+    "SparkOptions",
+    "State",
+    "TextError",
+    "TextRules",
+    "UsageError",
+    "Vocabulary",
+    "__version__",
+    "as_dot",
+    "as_svg",
+    "count",
+    "find_classes",
+    "generate",
+    "load",
+    "read_arpa",
+    "read_classes",
+    "read_corpus",
+    "score_lines",
+    "train",
+    "tune",
+    "write_arpa",
+    "write_classes",
 ]  # fmt: skip
 
 

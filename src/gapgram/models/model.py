@@ -231,6 +231,10 @@ class Model(LanguageModel):
     def _beginning(self) -> State:
         return self._stepper.after_start()
 
+    def _classes_of_words(self) -> Ids | None:
+        class_of: Ids = self.counts.tables.class_of
+        return class_of if class_of.size else None
+
     def begin_sentence(self) -> State:
         """The state at the beginning of a sentence, after `<s>`."""
         return self._beginning

@@ -8,4 +8,6 @@
     explain         where a probability comes from
     generate        text drawn from a model
     states          one word after another, for decoders
+    session         a reader that learns what it reads
+    history         what it has read
 """

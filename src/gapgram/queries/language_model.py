@@ -21,8 +21,10 @@ from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.errors import UsageError
 from gapgram.kernels.scoring import sum_sequences
 from gapgram.kernels.special_words import END, START, START_ID, UNKNOWN_ID
+from gapgram.queries.history import MAX_WORDS, HistoryWeights
 from gapgram.queries.perplexity import Perplexity
 from gapgram.queries.predict import Prediction
+from gapgram.queries.session import Session
 from gapgram.queries.states import State
 from gapgram.system.parallel import checked_threads, parallel_map
 from gapgram.text import corpus as text
@@ -166,6 +168,20 @@ class LanguageModel(ABC):
         stream, bounds = np.asarray(ids), np.asarray(begins)
         check_ids(stream, bounds, len(self.vocabulary))
         return self.score_checked_ids(stream.astype(np.int32, copy=False), bounds.astype(np.int64, copy=False), threads)
+
+    def session(self, *, max_words: int = MAX_WORDS) -> Session:
+        """A reader of this model, which learns what it reads; the model itself never changes.
+
+        max_words: that it remembers at most; beyond that it forgets the older half.
+        """
+        classes = self._classes_of_words()
+        weights = HistoryWeights.shipped(classes=classes is not None)
+        class_of = classes if classes is not None else np.zeros(len(self.vocabulary), np.int32)
+        return Session(self, weights, class_of, max_words=max_words)
+
+    def _classes_of_words(self) -> Ids | None:
+        """The class of each word, where the model has classes."""
+        return None
 
     def perplexity(
         self,

@@ -32,8 +32,8 @@ from gapgram.system.atomic_file import Aside, cannot_write, written_aside
 from gapgram.system.mapped_pages import Pages
 
 VERSION = 2
-COUNTS, MODEL, BACKOFF = 1, 2, 3
-KINDS = {COUNTS: "counts", MODEL: "a model", BACKOFF: "a backoff model"}
+COUNTS, MODEL, BACKOFF, SESSION = 1, 2, 3, 4
+KINDS = {COUNTS: "counts", MODEL: "a model", BACKOFF: "a backoff model", SESSION: "a session"}
 
 _MAGIC, _UNFINISHED = b"gapgram\n", b"gapgram?"
 _HEADER = struct.Struct("<8sIIQQQQQ8x")  # magic, version, kind, table at, table bytes, table sum, file bytes, own sum

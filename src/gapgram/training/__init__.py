@@ -5,5 +5,6 @@
     choose_classes  its word classes
     limits          its memory and disk
     work_session    its temporary files, to the end of the run
+    fit_history     how far sessions trust what they have read, from documents
     spark_options   where and how to count with Spark
 """
