@@ -15,10 +15,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.jit import AS_PYTHON, kernel
 from gapgram.kernels.kenlm_memory import read_signed
 from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
 
@@ -57,7 +56,7 @@ class KenlmFile(NamedTuple):
 
 def handle_of(file: KenlmFile) -> Any:
     """What `file_at` makes a file of: one number is handed to a kernel faster than nine. Kept as long as it is used."""
-    return file if numba.config.DISABLE_JIT else np.array(file, np.int64)
+    return file if AS_PYTHON else np.array(file, np.int64)
 
 
 def _itself(handle):
@@ -75,7 +74,7 @@ def _file_at(address):
     )  # fmt: skip
 
 
-file_at = _itself if numba.config.DISABLE_JIT else _file_at
+file_at = _itself if AS_PYTHON else _file_at
 
 
 @kernel

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gapgram.counts.layouts import Parts, bits_of
 from gapgram.kernels.special_words import SPECIAL
-from gapgram.models.backoff import BackoffModel
-from gapgram.models.kenlm_binary import KenlmModel
-from gapgram.models.mixture import Mixture
 from gapgram.models.model import Model
+
+if TYPE_CHECKING:  # of a model of gapgram's own no other kind is needed
+    from gapgram.models.backoff import BackoffModel
+    from gapgram.models.kenlm_binary import KenlmModel
+    from gapgram.models.mixture import Mixture
 
 
 def foreign_info(model: BackoffModel | KenlmModel | Mixture) -> dict[str, Any]:
     """Of a model that gapgram did not train itself: its kind, order and sizes, and what a mixture mixes."""
+    from gapgram.models.kenlm_binary import KenlmModel
+    from gapgram.models.mixture import Mixture
+
     kind: dict[str, Any]
     if isinstance(model, Mixture):
         mixed = zip(model.models, model.weights.tolist(), strict=True)
