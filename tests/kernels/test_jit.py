@@ -292,3 +292,15 @@ def test_numbers_without_a_sign_stay_so() -> None:
     assert halved(np.uint64(4)) == (2, 4)
     with pytest.raises(TypeError, match="other kinds"):
         halved(1 << 64)
+
+
+def test_numba_alone_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    @kernel
+    def doubled(numbers: Any) -> Any:
+        return 2 * numbers.sum()
+
+    by_machine_code = doubled(np.arange(5))
+    monkeypatch.setattr(jit, "AS_MACHINE_CODE", False)
+    again = jit.Kernel(doubled.function)  # type: ignore[attr-defined]
+    assert again(np.arange(5)) == by_machine_code == 20
+    assert again.name in jit.loaded

@@ -7,6 +7,7 @@ processes after that. No fast-math, so that results never vary. Other threads ru
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -19,6 +20,10 @@ from gapgram.errors import CacheWarning
 from gapgram.native import TARGET_NAME
 from gapgram.native.kinds import Kind, Mismatch, kind_of, text_of
 
+# Machine code is kept and called without Numba where that was tried; elsewhere Numba compiles, keeps and calls kernels
+# itself, with the same results, and starts slowly.
+_WAS_TRIED = sys.platform == "linux" and sys.maxsize > 1 << 32
+AS_MACHINE_CODE = os.environ.get("GAPGRAM_NATIVE", str(int(_WAS_TRIED))) == "1"
 AS_PYTHON = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")  # kernels are left as they are written
 
 compiled: list[str] = []  # the kernels that this process compiled
@@ -60,6 +65,11 @@ class Kernel:
             return self._last
 
     def _from_disk(self, kinds: tuple[Kind, ...]) -> Callable[..., Any]:
+        if not AS_MACHINE_CODE:
+            loaded.append(self.name)
+            _prepare_compiling()
+            return self._by_numba_alone
+
         import xxhash
 
         from gapgram.native import store
@@ -96,7 +106,11 @@ class Kernel:
     def _by_numba_alone(self) -> Callable[..., Any]:
         import numba
 
-        made: Callable[..., Any] = numba.njit(nogil=True)(self.function)
+        made: Callable[..., Any]
+        try:
+            made = numba.njit(nogil=True, cache=True)(self.function)
+        except RuntimeError:  # Numba finds no folder to keep machine code in
+            made = numba.njit(nogil=True)(self.function)
         return made
 
     @property
