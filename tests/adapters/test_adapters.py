@@ -95,7 +95,7 @@ class TestFlashlight:
             state, score = lm.score(state, i)
             found.append(score)
         found.append(lm.finish(state)[1])
-        assert found == pytest.approx(made["learned"].score_words("w1 w3 w2").tolist())
+        assert found == pytest.approx(made["learned"].scores("w1 w3 w2").tolist())
         nothing = lm.score(lm.start(True), 1)[1]
         assert nothing == pytest.approx(made["learned"].log10_prob("w2"))
         assert lm.score(lm.start(True), 99)[1] == pytest.approx(made["learned"].log10_prob("<unk>"))

@@ -93,7 +93,7 @@ def test_score_keeps_a_line_for_every_line(cli: Cli, models: dict[str, Model], m
 
 
 def test_score_words(cli: Cli, models: dict[str, Model], mkn: Path) -> None:
-    a, b, c = models["mkn"].score_words("w1 zzz")
+    a, b, c = models["mkn"].scores("w1 zzz")
     ran = cli("score", mkn, "--words", stdin=b"w1 zzz\n\n")
     assert ran.out == f"w1\t{a:.6f}\n<unk>\t{b:.6f}\n</s>\t{c:.6f}\n\n\n"
 

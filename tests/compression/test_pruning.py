@@ -118,7 +118,7 @@ def test_a_pruned_mkn_is_an_arpa_model_still(whole: dict[str, Model], options: d
     model = whole["mkn"].pruned(**options)
     backoff = as_backoff(model)
     for line in toy_text(40, seed=5, vocabulary=900):
-        assert backoff.score_words(line) == pytest.approx(model.score_words(line), abs=1e-9)
+        assert backoff.scores(line) == pytest.approx(model.scores(line), abs=1e-9)
     for context in CONTEXTS:
         assert backoff.distribution(context).sum() == pytest.approx(1, abs=1e-9)
 

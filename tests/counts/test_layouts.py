@@ -150,7 +150,7 @@ def test_every_query_gives_the_same_bits(fast: dict[str, Model], small: dict[str
         for word in texts[0].split():
             score, state = model.extend(state, word)
             found.append(score)
-    assert steps[0] == steps[1] == one.score_words(texts[0], eos=False).tolist()
+    assert steps[0] == steps[1] == one.scores(texts[0], eos=False).tolist()
     assert list(generate(one, 5, seed=4)) == list(generate(two, 5, seed=4))
     for pattern in one.counts.patterns:
         assert one.counts.most_frequent(pattern, 9) == two.counts.most_frequent(pattern, 9)
@@ -304,7 +304,7 @@ np.seterr(all="ignore")
 model, counts = Model.load(sys.argv[1]), Counts.open(sys.argv[2])
 for share in (1, 5, 5, 9) * 3:
     broken = Model(replace(model.parts, counts=replace(model.counts, tables=damaged(model.counts.tables, share))))
-    broken.score_words("w1 w2 w3 w1 w9 w1 w2 w3")
+    broken.scores("w1 w2 w3 w1 w9 w1 w2 w3")
     broken.distribution(["w1", "w2"])
     try:
         broken.predict(["w1"], 3)

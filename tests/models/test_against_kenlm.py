@@ -56,7 +56,7 @@ def test_every_word_scores_as_with_query(arpa: Path, model: Model) -> None:
     for sentence, line in zip(SENTENCES, lines, strict=True):
         # word=id length log10 TAB … Total: log10 OOV: n
         theirs = [float(cell.split(" ")[-1]) for cell in line.partition("Total:")[0].split("\t") if "=" in cell]
-        assert model.score_words(sentence) == pytest.approx(np.array(theirs), abs=2e-6)
+        assert model.scores(sentence) == pytest.approx(np.array(theirs), abs=2e-6)
 
 
 def test_every_word_scores_as_with_the_python_module(arpa: Path, model: Model) -> None:
@@ -65,7 +65,7 @@ def test_every_word_scores_as_with_the_python_module(arpa: Path, model: Model) -
     for sentence in SENTENCES:
         assert model.score(sentence) == pytest.approx(theirs.score(sentence, bos=True, eos=True), abs=1e-5)
         expected = [score for score, _, _ in theirs.full_scores(sentence)]
-        assert model.score_words(sentence) == pytest.approx(np.array(expected), abs=2e-6)
+        assert model.scores(sentence) == pytest.approx(np.array(expected), abs=2e-6)
 
 
 def test_a_model_pruned_by_count_scores_as_lmplz_prunes_it(model: Model, tmp_path: Path) -> None:
@@ -76,4 +76,4 @@ def test_a_model_pruned_by_count_scores_as_lmplz_prunes_it(model: Model, tmp_pat
     (tmp_path / "arpa").write_bytes(made.stdout)
     theirs, ours = read_arpa(tmp_path / "arpa"), model.pruned(counts="0,1,2")
     for sentence in SENTENCES:
-        assert ours.score_words(sentence) == pytest.approx(theirs.score_words(sentence), abs=2e-5)
+        assert ours.scores(sentence) == pytest.approx(theirs.scores(sentence), abs=2e-5)

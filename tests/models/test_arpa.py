@@ -56,8 +56,8 @@ def test_a_file_by_hand(tmp_path: Path) -> None:
     model = read_arpa(written(tmp_path, BY_HAND))
     assert model.log10_prob("b", "a") == -0.1
     assert model.log10_prob("a", "a") == pytest.approx(-0.8)
-    assert model.score_words("a b").tolist() == pytest.approx([-0.25, -0.1, -0.9])
-    assert model.score_words("b", bos=False, eos=False).tolist() == [-0.6]
+    assert model.scores("a b").tolist() == pytest.approx([-0.25, -0.1, -0.9])
+    assert model.scores("b", bos=False, eos=False).tolist() == [-0.6]
     assert model.log10_prob("zzz") == -100
     assert model.order == 2
     assert [p.word for p in model.predict("a", 2)] == ["b", "a"]
@@ -72,7 +72,7 @@ def test_the_backoff_model_of_a_kneser_ney_model_is_the_same(text: Any, order: i
         assert backoff.distribution(seen) == pytest.approx(model.distribution(seen), rel=1e-11)
     for sentence in [*text[:3], [], context]:
         for bos in (True, False):
-            assert backoff.score_words(sentence, bos) == pytest.approx(model.score_words(sentence, bos), abs=1e-11)
+            assert backoff.scores(sentence, bos) == pytest.approx(model.scores(sentence, bos), abs=1e-11)
 
 
 @pytest.mark.parametrize("name", ["m.arpa", "m.arpa.gz"])
@@ -81,7 +81,7 @@ def test_written_and_read_again(made: dict[str, Model], tmp_path: Path, name: st
     again = read_arpa(tmp_path / name)
     assert list(again.vocabulary) == list(made["mkn"].vocabulary)
     for sentence in SENTENCES:
-        assert again.score_words(sentence) == pytest.approx(made["mkn"].score_words(sentence), abs=1e-6)
+        assert again.scores(sentence) == pytest.approx(made["mkn"].scores(sentence), abs=1e-6)
     assert again.score_many(SENTENCES) == pytest.approx(made["mkn"].score_many(SENTENCES), abs=1e-5)
     if name.endswith("gz"):
         assert gzip.decompress((tmp_path / name).read_bytes()).startswith(b"\\data\\")
@@ -104,8 +104,8 @@ def test_kenlm_reads_what_is_written(made: dict[str, Model], tmp_path: Path) -> 
     theirs, again = kenlm.Model(str(tmp_path / "m.arpa")), read_arpa(tmp_path / "m.arpa")
     for sentence in SENTENCES:
         expected = np.array([score for score, _, _ in theirs.full_scores(sentence)])
-        assert made["mkn"].score_words(sentence) == pytest.approx(expected, abs=2e-6)
-        assert again.score_words(sentence) == pytest.approx(expected, abs=2e-6)
+        assert made["mkn"].scores(sentence) == pytest.approx(expected, abs=2e-6)
+        assert again.scores(sentence) == pytest.approx(expected, abs=2e-6)
 
 
 def test_a_file_of_lmplz_scores_as_with_query(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_file_of_lmplz_scores_as_with_query(tmp_path: Path) -> None:
     lines = [line for line in asked.stdout.decode().splitlines() if "Total:" in line]
     for sentence, line in zip(SENTENCES, lines, strict=True):
         theirs = [float(cell.split(" ")[-1]) for cell in line.partition("Total:")[0].split("\t") if "=" in cell]
-        assert model.score_words(sentence) == pytest.approx(np.array(theirs), abs=2e-6)
+        assert model.scores(sentence) == pytest.approx(np.array(theirs), abs=2e-6)
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_scores_and_lengths_are_those_of_kenlm(name: str) -> None:
         scores, lengths = model.located(ids, begins)
         assert scores[1:].tolist() == [row.log10_prob for row in sentence]
         assert lengths[1:].tolist() == [row.length for row in sentence]
-        assert model.score_words(words_of(sentence)).tolist() == scores[1:].tolist()
+        assert model.scores(words_of(sentence)).tolist() == scores[1:].tolist()
         assert (ids[1:-1] == 0).tolist() == [row.unknown for row in sentence[:-1]]
 
 
@@ -124,7 +124,7 @@ def test_many_sentences_score_as_each_alone_on_any_number_of_threads() -> None:
     together = model.score_many(sentences, threads=2)
     assert together.tolist() == model.score_many(sentences, threads=1).tolist()
     assert together[17] == model.score(sentences[17])
-    assert model.score("w1 w2", bos=False, eos=False) == pytest.approx(sum(model.score_words("w1 w2", False, False)))
+    assert model.score("w1 w2", bos=False, eos=False) == pytest.approx(sum(model.scores("w1 w2", False, False)))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -172,7 +172,7 @@ def test_a_score_is_the_sum_of_its_words(case: tuple[Text, Lattice], sentence: l
             expected = [
                 model.log10_prob(word, [*before, *predicted[:i]]) for i, word in enumerate(predicted)
             ]
-            assert model.score_words(sentence, bos, eos).tolist() == expected
+            assert model.scores(sentence, bos, eos).tolist() == expected
             assert math.isclose(model.score(sentence, bos, eos), math.fsum(expected), rel_tol=1e-12, abs_tol=1e-12)
 
 

@@ -47,14 +47,14 @@ def test_batch_equals_single_bit_for_bit(models: dict[str, Model], kind: str) ->
         for eos in (True, False):
             batch = model.score_many(texts(), bos, eos)
             assert batch.tolist() == [model.score(s, bos, eos) for s in texts()]
-    assert model.score_words(texts()[-1]).size == len(texts()[-1].split()) + 1
+    assert model.scores(texts()[-1]).size == len(texts()[-1].split()) + 1
 
 
 @pytest.mark.parametrize("kind", SAVED)
 def test_a_sentence_longer_than_a_block_of_the_kernel(models: dict[str, Model], kind: str) -> None:
     model, words = models[kind], texts()[-1].split()
     assert len(words) > 2000
-    scores = model.score_words(words)
+    scores = model.scores(words)
     for i in [0, 1, 1021, 1022, 1023, 1024, 1025, 1026, 2047, 2048, 2050, len(words) - 1]:
         assert scores[i] == model.log10_prob(words[i], ["<s>", *words[:i]])
 
@@ -94,7 +94,7 @@ def test_id_arrays_are_scored_like_text(models: dict[str, Model]) -> None:
     scores = model.score_ids(ids, np.array([0, 4, 4, 6]))
     assert scores[0] == 0  # <s> is given
     assert scores[:4].sum() == pytest.approx(model.score("w1 w2"), rel=1e-15)
-    assert scores[4:].tolist() == model.score_words("w2 zzz", bos=False, eos=False).tolist()
+    assert scores[4:].tolist() == model.scores("w2 zzz", bos=False, eos=False).tolist()
     as_lists = model.score_ids(ids.astype(np.int64).tolist(), [0, 4, 4, 6])  # type: ignore[arg-type]
     assert np.array_equal(as_lists, scores)
     assert model.score_ids(np.array([], np.int32), np.array([0])).size == 0
@@ -153,12 +153,12 @@ def test_perplexity_by_hand(models: dict[str, Model], tmp_path: Path) -> None:
     model = models["mkn"]
     lines = ["w1 w2 zzz", "", "w3"]
     found = model.perplexity(sentences=lines)
-    scores = [*model.score_words("w1 w2 zzz"), *model.score_words("w3")]
+    scores = [*model.scores("w1 w2 zzz"), *model.scores("w3")]
     assert (found.words, found.unknown_words, found.sentences, found.empty_lines) == (4, 1, 2, 1)
     assert found.log10_prob == pytest.approx(math.fsum(scores), rel=1e-12)
     # Four words and two ends of sentences are predicted; without the unknown word, five predictions.
     assert found.perplexity == pytest.approx(10 ** (-math.fsum(scores) / 6), rel=1e-12)
-    known = math.fsum(scores) - model.score_words("w1 w2 zzz")[2]
+    known = math.fsum(scores) - model.scores("w1 w2 zzz")[2]
     assert found.perplexity_known == pytest.approx(10 ** (-known / 5), rel=1e-12)
     (tmp_path / "t").write_text("\n".join([*lines, ""]))
     assert model.perplexity(tmp_path / "t") == found

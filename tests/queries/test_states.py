@@ -52,8 +52,8 @@ def stepped(model: LanguageModel, state: State, words: list[str]) -> tuple[list[
 def test_steps_give_the_bits_of_whole_sequences(kinds: dict[str, LanguageModel], name: str) -> None:
     model = kinds[name]
     for words in [*SENTENCES, ["zzz"], ["w1", "zzz", "zzz", "w2"], []]:
-        assert stepped(model, model.begin_sentence(), [*words, "</s>"])[0] == model.score_words(words).tolist()
-        assert stepped(model, model.null_context(), words)[0] == model.score_words(words, bos=False, eos=False).tolist()
+        assert stepped(model, model.begin_sentence(), [*words, "</s>"])[0] == model.scores(words).tolist()
+        assert stepped(model, model.null_context(), words)[0] == model.scores(words, bos=False, eos=False).tolist()
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -95,7 +95,7 @@ def test_equal_states_have_equal_futures(options: dict[str, object], order: int)
         for context in same if len(same) < 12 else draw.sample(same, 12):
             bos = context[:1] == ["<s>"]
             for one, scores in zip(further, expected, strict=True):
-                assert model.score_words([*context[bos:], *one], bos=bos)[len(context) - bos :].tolist() == scores
+                assert model.scores([*context[bos:], *one], bos=bos)[len(context) - bos :].tolist() == scores
         # What differs within the words that the order lets a prediction see, and is equal all the same.
         n_merged += len({tuple(c[max(0, len(c) - order + 1) :]) for c in same}) - 1
     assert n_merged > 0 or order <= (1 if model.name == "mkn" else 2) or model._stepper.plan.gated

@@ -82,7 +82,7 @@ def test_scores_are_the_models(ask: Ask, models: Models) -> None:
     assert first["words"] == ["w1", "w2", "what", "</s>"]
     assert first["known"] == [True, True, False, True]
     assert second["words"] == ["w3", "<unk>", "</s>"]
-    assert first["log10_probs"] == models["glm"].score_words("w1 w2 what").tolist()
+    assert first["log10_probs"] == models["glm"].scores("w1 w2 what").tolist()
     perplexity = models["glm"].perplexity(sentences=["w1 w2 what", "w3 <unk>"])
     assert answer["perplexity"] == pytest.approx(perplexity.perplexity)
     assert answer["perplexity_known"] == pytest.approx(perplexity.perplexity_known)

@@ -211,7 +211,7 @@ def test_words_are_shaded_by_surprisal(page: Page, models: dict[str, Model]) -> 
     words = page.locator(".word").evaluate_all(
         "all => all.map(w => [w.textContent, +w.dataset.bits, getComputedStyle(w).backgroundColor, w.className])"
     )
-    scores = [*models["glm"].score_words("w1 w2 w3").tolist(), *models["glm"].score_words("never w1").tolist()]
+    scores = [*models["glm"].scores("w1 w2 w3").tolist(), *models["glm"].scores("never w1").tolist()]
     assert [w[0] for w in words] == ["w1", "w2", "w3", "¶", "never", "w1", "¶"]
     assert [w[1] for w in words] == pytest.approx([-s / 0.30102999566 for s in scores], abs=2e-3)
     shades = [float(re.findall(r"[\d.]+", w[2])[3]) for w in words]

@@ -63,7 +63,7 @@ def _train(text: list[str], folder: Path) -> Model:
 
 def _as_dict(rows: list[Comparison], model: Model) -> dict[str, Any]:
 
-    scores = zip([*SENTENCE.split(), "</s>"], model.score_words(SENTENCE).tolist(), strict=True)
+    scores = zip([*SENTENCE.split(), "</s>"], model.scores(SENTENCE).tolist(), strict=True)
     return {
         "comparison": [row.as_dict() for row in rows],
         "explanation": model.explain(WORD, CONTEXT).as_dict(),
@@ -80,7 +80,7 @@ def _print(rows: list[Comparison], model: Model) -> None:
     print(f"Why the GLM expects '{WORD}' after '{' '.join(CONTEXT)}':\n")
     print(explanation_table(model.explain(WORD, CONTEXT)), end="\n\n")
     print("The log10 probability of each word of a sentence:\n")
-    scores = zip([*SENTENCE.split(), "</s>"], model.score_words(SENTENCE), strict=True)
+    scores = zip([*SENTENCE.split(), "</s>"], model.scores(SENTENCE), strict=True)
     print(table(["word", "log10"], [[word, f"{score:.3f}"] for word, score in scores]))
     print(f"\nin all {model.score(SENTENCE):.3f}   ({model.signature})")
 

@@ -138,7 +138,7 @@ class LanguageModel(ABC):
         """
         return float(self.score_block(text.block_of_sentence(sentence), bos=bos, eos=eos).sums[0])
 
-    def score_words(self, sentence: Sentence, bos: bool = True, eos: bool = True) -> Floats:
+    def scores(self, sentence: Sentence, bos: bool = True, eos: bool = True) -> Floats:
         """log10 of the probability of each word of a sentence, and of its end if `eos`."""
         return self.score_block(text.block_of_sentence(sentence), bos=bos, eos=eos).scores[int(bos) :]
 
