@@ -5,7 +5,7 @@
 trains models of the first lines of a text through the command line (GAPGRAM names the program, by default `gapgram`),
 and runs each command with an empty folder for compiled kernels, then again with what it left there. Printed are the
 CPU seconds of all its processes, how many times as long as importing Numba and compiling one trivial kernel that is, so
-that machines can be compared, and how many kernels were kept. `docs/start.md` says what came of it.
+that machines can be compared, and how many kernels were kept. `docs/measured/start.md` says what came of it.
 """
 
 from __future__ import annotations

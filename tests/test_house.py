@@ -19,7 +19,7 @@ from gapgram.experiments.demo import reference_sentences
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE, TESTS = ROOT / "src" / "gapgram", ROOT / "tests"
-MAPS = ("CONTRIBUTING.md", "docs/architecture.md")
+MAPS = ("CONTRIBUTING.md", "docs/ideas/architecture.md")
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
 MOST_LINES = 60
 

@@ -73,7 +73,7 @@ def test_mistakes(tmp_path: Path, text: str, message: str) -> None:
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"nowhere\.toml: no such file; see docs/results/study\.toml"):
+    with pytest.raises(UsageError, match=r"nowhere\.toml: no such file; see docs/measured/results/study\.toml"):
         read_config(tmp_path / "nowhere.toml")
     with pytest.raises(UsageError, match="cannot be read"):
         read_config(tmp_path)

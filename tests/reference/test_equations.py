@@ -8,7 +8,7 @@ from pathlib import Path
 import gapgram
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "mathematics.md"
+PAGE = ROOT / "docs" / "ideas" / "mathematics.md"
 SOURCE = Path(gapgram.__file__).parent
 
 
@@ -20,7 +20,7 @@ def numbered() -> list[int]:
 def named(text: str) -> set[int]:
     """The numbers that a text names, those between two of them included.
 
-    >>> sorted(named("Equations (2) to (4), (7) and (9) of docs/mathematics.md."))
+    >>> sorted(named("Equations (2) to (4), (7) and (9) of docs/ideas/mathematics.md."))
     [2, 3, 4, 7, 9]
     """
     found: set[int] = set()

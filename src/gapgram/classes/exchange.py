@@ -6,7 +6,7 @@ words stay where they are the first time, when too little is known of their neig
 the classes of its neighbours one and two words away, on both sides. Batches of words are judged against the same
 counts, side by side on all cores; then each moves in turn if its move really raises the objective. So nothing depends
 on the number of threads or the order of lines, nothing is random, and the objective, equation (26) of
-docs/mathematics.md, never falls.
+docs/ideas/mathematics.md, never falls.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Exchange:
 
     @property
     def objective(self) -> float:
-        """What the exchanges raise: equation (26) of docs/mathematics.md."""
+        """What the exchanges raise: equation (26) of docs/ideas/mathematics.md."""
         return float(kernels.objective(self.cells, self.sums, self.tables, self.priors))
 
     def sweep(
@@ -126,7 +126,7 @@ def _cuts(sizes: Integers, most: int) -> list[int]:
 def automatic_k(n_positions: int) -> int:
     """How many classes to allow for a text of so many positions: 300 for a million, never more than 500.
 
-    Equation (28) of docs/mathematics.md.
+    Equation (28) of docs/ideas/mathematics.md.
     """
     return min(500, max(2, round(0.3 * math.sqrt(n_positions))))
 

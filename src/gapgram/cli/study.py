@@ -28,7 +28,7 @@ def command(
     """Run the paper's experiments on the corpora of CONFIG.toml and write a report.
 
     The report folder gets report.md, results.json, tables as CSV and LaTeX and plots. A study that was
-    interrupted goes on where it stopped. docs/results/study.toml is an example.
+    interrupted goes on where it stopped. docs/measured/results/study.toml is an example.
     """
     if published == (config is not None):
         raise click.UsageError("expected CONFIG.toml or --published, one of the two")

@@ -136,7 +136,7 @@ class Band:
         return Piece(words << tables.COUNT_BITS | counts, np.empty(0, np.int64), no_rows)
 
     def continuation_counts(self, node: _Node) -> Integers:
-        """The count that is smoothed, for each gram of a node: equations (2) to (4) of docs/mathematics.md."""
+        """The count that is smoothed, for each gram of a node: equations (2) to (4) of docs/ideas/mathematics.md."""
         pattern = node.pattern
         counts: Integers
         if pattern == Pattern.contiguous(self.order - 1):

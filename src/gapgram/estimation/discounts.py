@@ -1,4 +1,4 @@
-"""Discounts of every pattern, from its own counts of counts: equations (6) and (7) of docs/mathematics.md.
+"""Discounts of every pattern, from its own counts of counts: equations (6) and (7) of docs/ideas/mathematics.md.
 
     Y = n1 / (n1 + 2 n2),  D1 = 1 - 2Y n2/n1,  D2 = 2 - 3Y n3/n2,  D3+ = 3 - 4Y n4/n3
 """

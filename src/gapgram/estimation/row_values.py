@@ -20,7 +20,7 @@ def row_values(counts: Counts, discounts: Discounts, weights: Weights) -> Floats
     backoff probability is g = taken / total; a log-odds shift c makes its odds e^c times as large. The scale gives
     the discounted counts what the backoff leaves; where discounts take everything, g is 1.
 
-    Equations (9), (14), (15) and (29) of docs/mathematics.md.
+    Equations (9), (14), (15) and (29) of docs/ideas/mathematics.md.
     """
     tables = counts.tables
     values = np.empty((len(tables.rows), 4))

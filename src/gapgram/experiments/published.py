@@ -2,7 +2,7 @@
 
 This is no estimator. It departs from the paper's formulas, what it gives out does not sum to one (see
 `sum_over_vocabulary`), and it is here only so that the published table can be recomputed and judged.
-docs/paper.md says where it departs.
+docs/ideas/paper.md says where it departs.
 
 A *shape* is a string over `1` and `_`, a place each: `1` for a word that is kept. A table of a shape maps
 the words at its ones to an entry. Absolute tables have shapes of ones only. A *row* of words to be

@@ -14,7 +14,7 @@ minus the sum over all sides and classes of f_ka(sum). With x ln x in place of f
 bigrams, but for what no exchange changes; large numbers make little difference. `a`, the prior, is what a cell is
 believed to hold before any pair was seen: a class must be worth its k unknown cells, and two words that share one rare
 neighbour are no reason to make one. `priors` holds a and k a, `tables` f of both for small numbers.
-These are equations (26) and (27) of docs/mathematics.md.
+These are equations (26) and (27) of docs/ideas/mathematics.md.
 
 `gain[s, g, c]` is f(x + 1) - f(x) = ln(x + a) of the cell, so that a neighbour met once costs one addition a class.
 """
@@ -174,7 +174,7 @@ def fill_gain(cells, gain, prior):
 
 @kernel
 def objective(cells, sums, tables, priors):
-    """What exchanges increase: equation (26) of docs/mathematics.md."""
+    """What exchanges increase: equation (26) of docs/ideas/mathematics.md."""
     total = 0.0
     for s in range(0, cells.shape[0], 2):
         for g in range(cells.shape[1]):

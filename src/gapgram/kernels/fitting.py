@@ -1,6 +1,6 @@
 """Weights from text: what a model would say of each position if it had not seen it, and the gradient.
 
-Equations (14) to (25) of docs/mathematics.md.
+Equations (14) to (25) of docs/ideas/mathematics.md.
 
 Statistics of a position under a pattern are five numbers: the count of its gram, and total, N1, N2, N3+
 of its context. The model that is fitted is `kernels.model_arrays`'s with a gate table: all patterns p that a
@@ -117,7 +117,7 @@ def leave_out(statistics, first, last, available, unique, reaches, contiguous, o
 
     A position counts for a pattern with gaps of reach m if its gram {1 … m} occurs nowhere else, for the
     contiguous pattern {1 … k} below the top if its gram {1 … k+1} does or the sentence starts there, and
-    for the top always. `unique` is what `unique_from` says. Equation (23) of docs/mathematics.md.
+    for the top always. `unique` is what `unique_from` says. Equation (23) of docs/ideas/mathematics.md.
     """
     for t in range(statistics.shape[0]):
         for p in range(first, last):
@@ -156,7 +156,7 @@ def hide(statistics, ids, available, hidden, masks, of_classes):
 def log_prior_of(statistics, discounts, base, by_g, by_log):
     """[position, pattern]: base + by_g g + by_log ln(1 - g) for a context that was seen, 0 for one that was not.
 
-    Equation (18) of docs/mathematics.md.
+    Equation (18) of docs/ideas/mathematics.md.
     """
     out = np.zeros(statistics.shape[:2])
     for t in range(statistics.shape[0]):
@@ -173,7 +173,7 @@ def log_prior_of(statistics, discounts, base, by_g, by_log):
 def _weigh(features, log_prior, table, logit, weight):
     """Fill `weight` with the weights of the patterns in the mixture at one position; 0 where it has none.
 
-    Equation (17) of docs/mathematics.md.
+    Equation (17) of docs/ideas/mathematics.md.
     """
     n_patterns = weight.size
     logit[:] = log_prior
@@ -217,7 +217,7 @@ def adam_step(values, start, hold, first, second, n, means, squares, rate, step)
     """One step of Adam (Kingma and Ba, 2015) on flat arrays, in place; zeroes the gradients.
 
     The gradient is the mean over n positions, of whose sum the two halves are given, and a pull to the start: equation
-    (21) of docs/mathematics.md.
+    (21) of docs/ideas/mathematics.md.
     """
     fast = rate / (1.0 - 0.9**step)
     slow = 1.0 / (1.0 - 0.99**step)
@@ -239,7 +239,7 @@ def gradient(
 ):  # fmt: skip
     """Sum of -ln P over the positions; adds its gradient to the `d_` arrays.
 
-    The first sum of equation (21) of docs/mathematics.md, P by (16), (17) and (24).
+    The first sum of equation (21) of docs/ideas/mathematics.md, P by (16), (17) and (24).
     """
     n_patterns = down.size
     lifted_by = np.exp(lift)

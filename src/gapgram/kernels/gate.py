@@ -1,6 +1,6 @@
 """What a learned gate looks at: for each pattern how well its context is known, and the nearest words.
 
-Equations (17), (19) and (20) of docs/mathematics.md.
+Equations (17), (19) and (20) of docs/ideas/mathematics.md.
 Everything is a row of one table of logits, [row, pattern]; the rows of a position's features add up:
 
     pattern p, bucket b                    p * BUCKETS + b
@@ -28,7 +28,7 @@ WORD_BUCKETS = FREQUENT_WORDS + 40
 def context_bucket(total, n1, n2, n3):
     """The bucket of a context: 0 never seen, else by its total (steps of about 1.6) and how varied it is.
 
-    Equation (19) of docs/mathematics.md.
+    Equation (19) of docs/ideas/mathematics.md.
     """
     if total <= 0:
         return 0
@@ -51,7 +51,7 @@ def context_buckets(rows):
 def word_bucket(word):
     """The bucket of a word: its own for the most frequent, else by the order of magnitude of its id.
 
-    Equation (20) of docs/mathematics.md.
+    Equation (20) of docs/ideas/mathematics.md.
     """
     if word < FREQUENT_WORDS:
         return np.int64(word)
@@ -74,7 +74,7 @@ def word_row(n_patterns, order, offset, bucket):
 def add_logits(table, features, n_features, logits):
     """Add to the logits of all patterns the rows of one position's features, in their order.
 
-    The sum of equation (17) of docs/mathematics.md.
+    The sum of equation (17) of docs/ideas/mathematics.md.
     table: the gate table, flat. features: each the row of the table times the number of patterns.
     """
     whole = logits.size - logits.size % 4

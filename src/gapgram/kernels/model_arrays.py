@@ -16,7 +16,7 @@ gate, the exponential of their logits (`kernels.exponentials`). A pattern keeps 
 counts use and passes g of it on to the patterns below it, in the ratio of edge_weight × their weights; what the
 empty pattern passes on is spread evenly over the vocabulary. A pattern of classes predicts the class of a word, and
 the word with its probability given its class. All of this depends on the context alone, and SCALE and BACKOFF
-belong together, so every distribution sums to one. Equations (8) to (20), (24) and (25) of docs/mathematics.md.
+belong together, so every distribution sums to one. Equations (8) to (20), (24) and (25) of docs/ideas/mathematics.md.
 """
 
 from __future__ import annotations

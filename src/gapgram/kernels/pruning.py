@@ -114,7 +114,7 @@ def add_occurrences(numbers, occurrences, out):
 def gram_probabilities(counts, contexts, context_rows, row_values, discounts, below):
     """P(w | h) under one pattern of grams with these contexts, `below` being that of the patterns below it.
 
-    Equation (15) of docs/mathematics.md.
+    Equation (15) of docs/ideas/mathematics.md.
     """
     out = np.empty(counts.size)
     for g in range(counts.size):
@@ -128,7 +128,7 @@ def gram_probabilities(counts, contexts, context_rows, row_values, discounts, be
 def losses(counts, begins, context_rows, row_values, odds, discounts, below, expected, say):
     """What text of the same length is expected to lose with each gram if it alone goes, in nats.
 
-    Equations (31) and (32) of docs/mathematics.md.
+    Equations (31) and (32) of docs/ideas/mathematics.md.
 
     That is the relative entropy of the context's distribution with and without the gram, for each time that
     the gram is expected. The pattern decides `say` of a prediction. Words that never follow the context gain

@@ -25,7 +25,7 @@ def only_chains(edge_base):
 def _chain_values(positions, found, model):
     """[pattern, position]: the probability of the word under each pattern that falls back along its chain.
 
-    Equations (8), (15) and (24) of docs/mathematics.md from the bottom up.
+    Equations (8), (15) and (24) of docs/ideas/mathematics.md from the bottom up.
     """
     row_values, given_class, places = model.row_values, model.given_class, model.tables.places
     n, column, uniform = positions.available.size, positions.column, uniform_of(model)
@@ -53,7 +53,7 @@ def _chain_values(positions, found, model):
 def _mix(positions, found, values, model, out):
     """out[i]: the values of the patterns that a prediction starts from, mixed as `weigh_starts` says.
 
-    Equation (16) of docs/mathematics.md.
+    Equation (16) of docs/ideas/mathematics.md.
     """
     row_values, start_base, starts, available = model.row_values, model.start_base, model.starts, positions.available
     n_patterns, n = values.shape

@@ -15,7 +15,7 @@ from gapgram.kernels.tables import OF_CLASSES
 def weigh_starts(positions, i, rows, gate, model, shares):
     """Fill `shares[p]` with the weight of each pattern that the prediction at position i starts from, 0 for the others.
 
-    Equations (11), (16) and (17) of docs/mathematics.md.
+    Equations (11), (16) and (17) of docs/ideas/mathematics.md.
     rows: [pattern, column]. gate: what `gate_weights` gives for the positions.
     """
     available, column = positions.available[i], positions.column + i
@@ -38,9 +38,9 @@ def weigh_starts(positions, i, rows, gate, model, shares):
 def share(positions, i, rows, gate, model, shares):
     """Fill `shares[p]` with the share of the prediction at position i that each pattern decides.
 
-    Equation (15) of docs/mathematics.md from the top down, with (12) or (13) for the weights of the patterns below.
-    The share of pattern p multiplies its discounted counts. Returns the rest, which goes evenly to the vocabulary.
-    Arguments are those of `weigh_starts`.
+    Equation (15) of docs/ideas/mathematics.md from the top down, with (12) or (13) for the weights of the patterns
+    below. The share of pattern p multiplies its discounted counts. Returns the rest, which goes evenly to the
+    vocabulary. Arguments are those of `weigh_starts`.
     """
     row_values, edge_base, edge_to, edge_weight = model.row_values, model.edge_base, model.edge_to, model.edge_weight
     column = positions.column + i

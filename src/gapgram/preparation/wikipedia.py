@@ -23,7 +23,7 @@ def prepare_wikipedia(
 ) -> Prepared:
     """Write the articles of MediaWiki `pages-articles` dumps as one sentence a line.
 
-    Articles are the pages of the main namespace that are no redirects. `docs/prepare.md` says what of
+    Articles are the pages of the main namespace that are no redirects. `docs/reference/prepare.md` says what of
     their markup is text.
     """
     _need_mwparserfromhell()

@@ -1,4 +1,4 @@
-"""The equations of docs/mathematics.md, literally, in slow plain Python: what the kernels must equal.
+"""The equations of docs/ideas/mathematics.md, literally, in slow plain Python: what the kernels must equal.
 
     counts      counts and continuation counts of a text
     discounts   what is taken from a count

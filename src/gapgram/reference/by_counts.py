@@ -1,4 +1,4 @@
-"""Weights by counts: docs/mathematics.md, equations (13) and (14).
+"""Weights by counts: docs/ideas/mathematics.md, equations (13) and (14).
 
     >>> from gapgram.lattice import Lattice
     >>> from gapgram.reference.counts import ReferenceCounts

@@ -1,4 +1,4 @@
-"""Counts and continuation counts of every pattern: docs/mathematics.md, equations (1) to (6).
+"""Counts and continuation counts of every pattern: docs/ideas/mathematics.md, equations (1) to (6).
 
     >>> counts = ReferenceCounts([["a", "b"], ["c", "b"]], Lattice.full(3))
     >>> counts.counts[Pattern.of(1)][("a",), "b"]          # one word, <s>, stands before "a b"

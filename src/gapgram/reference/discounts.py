@@ -1,4 +1,4 @@
-"""Discounts of modified Kneser-Ney smoothing (Chen and Goodman, 1999): docs/mathematics.md, equation (7)."""
+"""Discounts of modified Kneser-Ney smoothing (Chen and Goodman, 1999): docs/ideas/mathematics.md, equation (7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What learned weights look at, and what is fitted: docs/mathematics.md, equations (17), (19) and (20).
+"""What learned weights look at, and what is fitted: docs/ideas/mathematics.md, equations (17), (19) and (20).
 
 How well a context is known is told by its bucket:
 

@@ -1,4 +1,4 @@
-"""Learned weights, with or without word classes: docs/mathematics.md, equations (15) to (20), (24) and (25).
+"""Learned weights, with or without word classes: docs/ideas/mathematics.md, equations (15) to (20), (24) and (25).
 
 All patterns are mixed; each falls back along its own chain. What was fitted is given, everything else is worked out.
 

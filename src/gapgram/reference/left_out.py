@@ -1,4 +1,4 @@
-"""What learned weights are fitted to: docs/mathematics.md, equations (21), (23) and (25).
+"""What learned weights are fitted to: docs/ideas/mathematics.md, equations (21), (23) and (25).
 
 Each position of a sample of the training text is predicted from the counts of the text without that prediction.
 

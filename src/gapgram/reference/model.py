@@ -1,4 +1,4 @@
-"""P_S(w | context), literally: docs/mathematics.md, equations (8) to (12).
+"""P_S(w | context), literally: docs/ideas/mathematics.md, equations (8) to (12).
 
     >>> counts = ReferenceCounts([["a", "b"], ["a", "c"], ["b", "a"]], Lattice.full(3))
     >>> model = ReferenceModel(counts)

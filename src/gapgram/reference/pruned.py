@@ -1,4 +1,4 @@
-"""Pruned counts, literally: grams that went leave their counts to what is below. docs/mathematics.md, (29).
+"""Pruned counts, literally: grams that went leave their counts to what is below. docs/ideas/mathematics.md, (29).
 
     >>> from gapgram.lattice import Lattice
     >>> from gapgram.reference.model import ReferenceModel

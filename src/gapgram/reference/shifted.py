@@ -1,4 +1,4 @@
-"""Odds of falling back that are not quite the usual ones: docs/mathematics.md, equations (14), (15) and (24)."""
+"""Odds of falling back that are not quite the usual ones: docs/ideas/mathematics.md, equations (14), (15) and (24)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model loses with each of its grams: equations (31) to (33) of docs/mathematics.md."""
+"""What a model loses with each of its grams: equations (31) to (33) of docs/ideas/mathematics.md."""
 
 from __future__ import annotations
 

@@ -243,7 +243,7 @@ class SpilledCount:
     def _gram(self, job: Job) -> int:
         """The gram of the words that all windows of a job share, and its count.
 
-        Equations (2) to (4) of docs/mathematics.md, for one gram.
+        Equations (2) to (4) of docs/ideas/mathematics.md, for one gram.
         """
         reach = job.places[-1] if job.places else 0
         gaps = [1 + place for place in range(1, reach) if place not in job.places]

@@ -3,7 +3,7 @@
 Down the lattice as in the paper, but pattern S passes to S without offset j in the ratio of j² exp(3.4 (1 - g)), g
 being the probability that the smaller context falls back (1 where it was never seen): far words go first, contexts
 that know their continuation are preferred. The odds of falling back are 0.6 times the usual. The constants were found
-once on several corpora (docs/weights.md). Equations (13) and (14) of docs/mathematics.md.
+once on several corpora (docs/measured/weights.md). Equations (13) and (14) of docs/ideas/mathematics.md.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def falling_back(
 ) -> Floats:
     """g of contexts with statistics [..., (total, N1, N2, N3+, missing)] under patterns; 1 where never seen.
 
-    Equations (9) and (30) of docs/mathematics.md.
+    Equations (9) and (30) of docs/ideas/mathematics.md.
 
     What is missing counts as grams seen once: pruning is to change the weight of a context as little as it can.
     """

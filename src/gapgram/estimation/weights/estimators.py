@@ -56,7 +56,7 @@ def ones(counts: Counts, discounts: Discounts) -> Floats:
 def uniform(counts: Counts) -> Weights:
     """1/|S| for each pattern below S. On a chain there is one, and the model is modified Kneser-Ney.
 
-    Equation (12) of docs/mathematics.md.
+    Equation (12) of docs/ideas/mathematics.md.
     """
     return Weights("uniform", recursive(counts.lattice), np.ones(len(counts.tables.rows)), NO_GATE, NO_SHIFT, {})
 

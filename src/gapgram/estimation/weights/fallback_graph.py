@@ -57,14 +57,14 @@ NO_SHIFT = np.zeros((0, 0))
 
 
 def recursive(lattice: Lattice) -> FallbackGraph:
-    """From {1 … n-1} down the whole lattice: the paper's. Equations (8) and (11) of docs/mathematics.md."""
+    """From {1 … n-1} down the whole lattice: the paper's. Equations (8) and (11) of docs/ideas/mathematics.md."""
     return _graph(lattice, {p: lattice.below(p) for p in lattice.patterns}, lattice.starts)
 
 
 def mixture(lattice: Lattice) -> FallbackGraph:
     """All patterns at once, each falling back along its own chain, the farthest word first.
 
-    Equation (16) of docs/mathematics.md.
+    Equation (16) of docs/ideas/mathematics.md.
     """
     below = {p: lattice.below(p)[:1] for p in lattice.patterns}
     return _graph(lattice, below, lambda available: [p for p in lattice.patterns if p.reach <= available])

@@ -5,7 +5,7 @@ All patterns are mixed; a gate (`kernels.gate`) weighs them by how well each con
 nearest words. Discounts and, per bucket of contexts, the odds of falling back are fitted with it. The
 mean of -ln P over a sample is minimised by Adam in small batches. All parameters are held to where they
 start, a formula of the contexts' counts, as by a few observations, so that a small text changes it little.
-Nothing depends on the number of threads or the order of lines. Equations (16) to (25) of docs/mathematics.md.
+Nothing depends on the number of threads or the order of lines. Equations (16) to (25) of docs/ideas/mathematics.md.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def learned(
 def prior_weights(counts: Counts, discounts: Discounts) -> Floats:
     """The weight, before the gate, of contexts like each row of context statistics; 1 where never seen.
 
-    Equation (18) of docs/mathematics.md.
+    Equation (18) of docs/ideas/mathematics.md.
     """
     logits, patterns = prior_logits(counts), pattern_of_row(counts)
     g = falling_back(counts.tables.rows, discounts, patterns)
@@ -98,7 +98,7 @@ def _log_odds(discounts: Discounts) -> Floats:
 
 
 class Problem:
-    """The mean of -ln P over a sample, and its gradient: equation (21) of docs/mathematics.md."""
+    """The mean of -ln P over a sample, and its gradient: equation (21) of docs/ideas/mathematics.md."""
 
     def __init__(self, counts: Counts, discounts: Discounts, sample: FittingSample, *, threads: int = 1) -> None:
         self.counts, self.discounts, self.sample = counts, discounts, sample

@@ -1,6 +1,6 @@
 """Positions to fit weights on, with the statistics that a model has of them without having seen them.
 
-Equations (23) and (25) of docs/mathematics.md.
+Equations (23) and (25) of docs/ideas/mathematics.md.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CHUNK_POSITIONS = 1 << 12
 _NEVER = 99  # a reach that no position allows
 
 # All words that would be unknown make the model good at unknown words and worse at known ones, none the
-# reverse; with a third of them both perplexities gain about as much (docs/weights.md).
+# reverse; with a third of them both perplexities gain about as much (docs/measured/weights.md).
 LOST_EVERY = 3
 
 

@@ -88,7 +88,7 @@ def read_config(path: str | Path) -> StudyConfig:
     try:
         data = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        raise UsageError(f"{path}: no such file; see docs/results/study.toml for an example") from None
+        raise UsageError(f"{path}: no such file; see docs/measured/results/study.toml for an example") from None
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: cannot be read: {error}") from None
     except tomllib.TOMLDecodeError as error:

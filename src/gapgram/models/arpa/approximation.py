@@ -6,7 +6,7 @@ shorter contexts it is the one with the least relative entropy (Kullback-Leibler
 context. A shorter context is asked as where it is needed, after words of which nothing is known.
 
 Shorter contexts are not fitted together with longer ones. What is lost are the contexts with gaps, and with
-them, on the text measured in `docs/arpa.md`, about all that the model gains over modified Kneser-Ney.
+them, on the text measured in `docs/reference/arpa.md`, about all that the model gains over modified Kneser-Ney.
 """
 
 from __future__ import annotations
