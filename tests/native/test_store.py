@@ -167,6 +167,16 @@ def test_what_was_not_used_for_long_goes(place: Path) -> None:
     assert {path.name for path in place.iterdir()} == {"kernels-new", "other", _folder().name}
 
 
+def test_what_was_made_long_ago_of_other_sources_goes(place: Path) -> None:
+    for name in ("k.kinds.old", "k.kinds.older", "k.others.old"):
+        store.write(name, b"code")
+        if name != "k.kinds.old":
+            time = (_folder() / name).stat().st_mtime - 40 * 24 * 3600
+            os.utime(_folder() / name, (time, time))
+    store.write("k.kinds.new", b"code")
+    assert {path.name for path in _folder().iterdir()} == {"k.kinds.new", "k.kinds.old", "k.others.old"}
+
+
 def _obey_permissions() -> None:
     """Let a process of root's be refused what the permissions of files refuse."""
     ctypes.CDLL(None).prctl(_DROP_CAPABILITY, _OVERRIDE_PERMISSIONS)

@@ -12,6 +12,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from functools import cached_property, update_wrapper
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -70,12 +71,10 @@ class Kernel:
             _prepare_compiling()
             return self._by_numba_alone
 
-        import xxhash
-
         from gapgram.native import store
         from gapgram.native.loading import load
 
-        name = f"{self.name}.{xxhash.xxh3_64_hexdigest(','.join(map(text_of, kinds)).encode())}"
+        name = self._file_name(kinds)
         loaded.append(self.name)
         code = store.read(name)
         if code is None:
@@ -88,6 +87,15 @@ class Kernel:
                 return self._by_numba_alone
             store.write(name, code)
         return load(code, name)
+
+    def _file_name(self, kinds: tuple[Kind, ...]) -> str:
+        """The name that the machine code is kept under: another one for other kinds and other sources."""
+        import xxhash
+
+        from gapgram.native.sources import digest_of
+
+        of_kinds = xxhash.xxh3_64_hexdigest(",".join(map(text_of, kinds)).encode())
+        return f"{self.name}.{of_kinds}.{digest_of(Path(self.function.__globals__['__file__']))}"
 
     def _compiled(self, name: str, kinds: tuple[Kind, ...]) -> bytes:
         from gapgram.native import compiling

@@ -9,9 +9,10 @@
     helpers     the other functions that it calls
     compiling   the machine code of a kernel
     loading     machine code made into a function of Python
-    store       where machine code is kept
+    sources     which sources it depends on
+    store       where it is kept
 
-Only `kinds`, `loading` and `store` are needed, and no Numba, where all that is called was compiled before.
+Only `kinds`, `loading`, `sources` and `store` are needed, and no Numba, where all that is called was compiled before.
 """
 
 TARGET_NAME = "gapgram"  # of what Numba compiles for, when it compiles kernels

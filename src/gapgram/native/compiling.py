@@ -82,7 +82,7 @@ def _write_function(code: Code, kernel: Any, kinds: Sequence[Kind]) -> None:
 
 def _raise(code: Code, error: str, message: str) -> None:
     """Return with an error."""
-    text = cgutils.make_bytearray(f"{code.name.rpartition('.')[0]}: {message}\0".encode())
+    text = cgutils.make_bytearray(f"{code.name.rsplit('.', 2)[0]}: {message}\0".encode())
     constant = cgutils.global_constant(code.module, f"{code.name}.{error}", text)
     code.call("PyErr_SetString", VOID, code.object(error), code.builder.bitcast(constant, OBJECT))
     code.builder.ret(OBJECT(None))

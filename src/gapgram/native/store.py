@@ -1,8 +1,9 @@
 """Where machine code is kept: beside the sources, else in the user's cache folder, else nowhere.
 
-`NUMBA_CACHE_DIR` names a folder to be used instead. The code lies in a folder of its own for everything that it depends
-on (`_key`), so that nothing old is ever found. Since it is executed, a file is read only if it belongs to this user, to
-the owner of the sources or to root, and nobody else can write it.
+`NUMBA_CACHE_DIR` names a folder to be used instead. The code lies in a folder of its own for all but the sources of its
+kernel that it depends on (`_key`), and its name ends in their digest (`sources`), so that nothing old is ever found.
+Since it is executed, a file is read only if it belongs to this user, to the owner of the sources or to root, and nobody
+else can write it.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ def write(name: str, code: bytes) -> None:
             file.write(_checksum(name, code) + code)
         aside.chmod(0o644)
         aside.replace(folder / name)
+        _forget_older(folder, name)
     except OSError as error:
         with contextlib.suppress(OSError):
             aside.unlink(missing_ok=True)
@@ -133,14 +135,26 @@ def _made(folder: Path) -> Path:
 def _forget_unused(place: Path) -> None:
     """Remove the code of other versions that has not grown for long."""
     for folder in place.glob("kernels-*"):
-        if folder.stat().st_mtime < time.time() - _UNUSED_SECONDS:
+        if _is_old(folder):
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _forget_older(folder: Path, name: str) -> None:
+    """Remove code that was made long ago of other sources of the same kernel, for arguments of the same kinds."""
+    for other in folder.glob(f"{name.rpartition('.')[0]}.*"):
+        with contextlib.suppress(OSError):  # another process may have done it
+            if _is_old(other):
+                other.unlink()
+
+
+def _is_old(path: Path) -> bool:
+    return path.stat().st_mtime < time.time() - _UNUSED_SECONDS
 
 
 @cache
 def _key() -> str:
-    """A name that is another one for another gapgram, NumPy, Numba, LLVM, Python or processor, or other settings."""
-    sources = sorted((*_PACKAGE.glob("kernels/*.py"), *_PACKAGE.glob("native/*.py")))
+    """A name that is another one for another `native`, NumPy, Numba, LLVM, Python or processor, or other settings."""
+    sources = sorted(_PACKAGE.glob("native/*.py"))
     settings = sorted(f"{name}={value}" for name, value in os.environ.items() if _is_setting(name))
     parts = (
         *(path.read_bytes() for path in sources), _version_of_numba(),
