@@ -29,7 +29,8 @@ from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.weights import uniform
 from gapgram.kernels import exchange as kernels
 from gapgram.reporting.tables import table
-from gapgram.text.corpus import blocks_of_files, encode, read_corpus, sentence_begins
+from gapgram.text.corpus import encode, read_corpus, sentence_begins
+from gapgram.text.files import blocks_of_files
 
 FEATURES, DIMENSIONS, ROUNDS = 2000, 64, 15
 

@@ -13,6 +13,7 @@ import numpy as np
 import gapgram
 from gapgram.text import corpus as text
 from gapgram.text.corpus import sentence_begins
+from gapgram.text.files import blocks_of_files
 
 ROUNDS = 5
 
@@ -27,7 +28,7 @@ def main() -> None:
             began = time.process_time()
             model = gapgram.load(path)
             opening[path] = min(opening[path], time.process_time() - began)
-            parts = text.encode(text.blocks_of_files(source), model.vocabulary)
+            parts = text.encode(blocks_of_files(source), model.vocabulary)
             ids = np.concatenate([part.ids for part in parts])
             begins = sentence_begins(ids)
             model.score_checked_ids(ids[: begins[1]], begins[:2])  # compiled and mapped

@@ -42,7 +42,7 @@ from typing import Any
 
 from gapgram import __version__
 from gapgram.reporting.tables import table
-from gapgram.text.corpus import blocks_of_files
+from gapgram.text.files import blocks_of_files
 
 MODELS = {
     "mkn": ["--model", "mkn"],

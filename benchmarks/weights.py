@@ -27,7 +27,8 @@ from gapgram.estimation.weights.learned import Parameters, Problem
 from gapgram.estimation.weights.sample import FittingSample
 from gapgram.kernels.gate import BUCKETS
 from gapgram.reporting.tables import change, table
-from gapgram.text.corpus import Corpus, blocks_of_files, blocks_of_sentences, encode, read_corpus
+from gapgram.text.corpus import Corpus, blocks_of_sentences, encode, read_corpus
+from gapgram.text.files import blocks_of_files
 
 
 class PartlyFixed(Problem):

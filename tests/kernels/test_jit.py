@@ -276,8 +276,7 @@ def test_one_is_told_when_something_is_compiled() -> None:
         return array[0]
 
     told = []
-    on_first_compilation(lambda: told.append("before"))
-    on_first_compilation(lambda: told.append("compiling"))
+    on_first_compilation[:] = [lambda: told.append("compiling")]
     assert first(np.zeros(1)) == 0.0 and first(np.zeros(1)) == 0.0 and first(np.zeros(1, np.int8)) == 0
     assert told == ["compiling"]
 

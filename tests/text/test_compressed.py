@@ -16,8 +16,8 @@ import pytest
 import zstandard
 
 from gapgram.errors import TextError
-from gapgram.text.compressed import DECODE_ERRORS, WINDOW_BYTES, WindowError, decompressed
-from gapgram.text.files import read_blocks, read_chunks
+from gapgram.text.compressed import DECODE_ERRORS, WINDOW_BYTES, WindowError
+from gapgram.text.files import decompressed, read_blocks, read_chunks
 
 LINES = "".join(f"the cat {i} sat on the mät\n" for i in range(300)).encode()
 COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.support.corpora import corpus_of, sentences
 
 from gapgram import Corpus, GapgramError, Vocabulary
-from gapgram.text.corpus import blocks_of_files, blocks_of_sentences, encode, encode_block, read_corpus
-from gapgram.text.files import BLOCK_BYTES
+from gapgram.text.corpus import blocks_of_sentences, encode, encode_block, read_corpus
+from gapgram.text.files import BLOCK_BYTES, blocks_of_files
 
 UNK, START, END = 0, 1, 2
 

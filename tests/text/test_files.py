@@ -15,8 +15,8 @@ import pytest
 import zstandard
 
 from gapgram import Corpus, GapgramError, TextRules
-from gapgram.text.corpus import blocks_of_files, read_corpus
-from gapgram.text.files import BLOCK_BYTES, read_blocks
+from gapgram.text.corpus import read_corpus
+from gapgram.text.files import BLOCK_BYTES, blocks_of_files, read_blocks
 
 TEXT = "".join(f"the cat {i} sat on the mät\n" for i in range(3000)).encode()
 COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {

@@ -27,8 +27,8 @@ from gapgram.counting.on_disk.stored_text import StoredText, store_text
 from gapgram.counts.streaming import table_streams
 from gapgram.system.work_folder import WorkFolder
 from gapgram.text.corpus import Reader, blocks_of_sentences
+from gapgram.text.files import guessed_positions
 from gapgram.text.sentences import sample_sentences
-from gapgram.training.limits import guessed_positions
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 

@@ -41,7 +41,8 @@ def command(
     from gapgram.classes.classes import write_classes
     from gapgram.classes.exchange import find_classes
     from gapgram.system.atomic_file import check_place
-    from gapgram.text.corpus import TextRules, blocks_of_files, read_corpus
+    from gapgram.text.corpus import TextRules, read_corpus
+    from gapgram.text.files import blocks_of_files
 
     began = time.perf_counter()
     check_place(output, texts)

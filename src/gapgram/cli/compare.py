@@ -49,7 +49,8 @@ def command(
     announce_compilation(quiet)
     from gapgram import TextRules
     from gapgram.experiments.compare import compare, comparison_table, split_lines, usual_models
-    from gapgram.text.corpus import blocks_of_files, checked
+    from gapgram.text.corpus import checked
+    from gapgram.text.files import blocks_of_files
 
     chosen = parse_orders(orders)
     rules = TextRules(special=special, invalid=invalid)

@@ -60,4 +60,4 @@ def announce_compilation(quiet: bool) -> None:
     """Say so if kernels have to be compiled first."""
     from gapgram.kernels.jit import on_first_compilation
 
-    on_first_compilation(lambda: talk(COMPILING, quiet))
+    on_first_compilation[:] = [lambda: talk(COMPILING, quiet)]

@@ -27,10 +27,6 @@ class ModelParts:
     weights: Weights
     arrays: ModelArrays
 
-    def __post_init__(self) -> None:
-        """Let the tables be those of the counts, also where the counts were replaced."""
-        object.__setattr__(self, "arrays", self.arrays._replace(tables=self.counts.tables))
-
     @classmethod
     def of(cls, name: str, counts: Counts, discounts: Discounts, weights: Weights) -> ModelParts:
         """Derive what queries need from counts, discounts and weights."""
@@ -55,7 +51,8 @@ class ModelParts:
 
     def in_layout(self, layout: str, store: ArrayStore = IN_MEMORY) -> ModelParts:
         """The same model with its tables in a layout; new ones are kept in `store`."""
-        return replace(self, counts=replace(self.counts, tables=in_layout(self.counts, layout, store)))
+        tables = in_layout(self.counts, layout, store)
+        return replace(self, counts=replace(self.counts, tables=tables), arrays=self.arrays._replace(tables=tables))
 
     def sections(self) -> dict[str, npt.NDArray[Any]]:
         """All arrays by name, as they go into a file."""

@@ -29,11 +29,11 @@ AS_PYTHON = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")  # kernels
 
 compiled: list[str] = []  # the kernels that this process compiled
 loaded: list[str] = []  # those and the ones it found compiled
+on_first_compilation: list[Callable[[], None]] = []  # called once, when a kernel is compiled rather than found on disk
 
 _OTHER_INSIDES = "this version of Numba is not one that gapgram knows: kernels start slowly, and are compiled each time"
 
 _lock = threading.RLock()
-_to_tell: list[Callable[[], None]] = []
 _to_teach: list[Callable[[], None]] = []
 
 
@@ -42,10 +42,10 @@ class Kernel:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         update_wrapper(self, function)
-        self.function = np.errstate(over="ignore")(function) if AS_PYTHON else function  # hashes overflow on purpose
+        self.function = function
         self.name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
         self._by_kinds: dict[tuple[Kind, ...], Callable[..., Any]] = {}
-        self._last: Callable[..., Any] = self.function if AS_PYTHON else _nothing_yet
+        self._last: Callable[..., Any] = _nothing_yet
 
     def __call__(self, *arguments: Any) -> Any:
         try:
@@ -56,8 +56,6 @@ class Kernel:
 
     def for_arguments(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         """The machine code for arguments of the kinds of these, from disk or compiled now."""
-        if AS_PYTHON:
-            return self.function
         kinds = tuple(kind_of(argument) for argument in arguments)
         with _lock:
             if kinds not in self._by_kinds:
@@ -131,8 +129,8 @@ class Kernel:
 
 
 def _prepare_compiling() -> None:
-    while _to_tell:
-        _to_tell.pop()()
+    while on_first_compilation:
+        on_first_compilation.pop()()
     while _to_teach:
         _to_teach.pop()()
 
@@ -143,17 +141,20 @@ def _nothing_yet(*_: Any) -> Any:
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let a function run as machine code."""
+    if AS_PYTHON:
+        return np.errstate(over="ignore")(function)  # hashes overflow on purpose
     return Kernel(function)
 
 
 def entry(wanted: Callable[..., Any], *arguments: object) -> Callable[..., Any]:
     """A kernel for arguments of the kinds of these alone, which spares each call a little."""
-    assert isinstance(wanted, Kernel)
-    return wanted.for_arguments(arguments)
+    return wanted.for_arguments(arguments) if isinstance(wanted, Kernel) else wanted
 
 
 def bound_kernel(wanted: Callable[..., Any], examples: Callable[[Any], tuple[object, ...]]) -> Any:
     """An attribute of a class: the `entry` of a kernel for arguments like the examples that each object gives."""
+    if AS_PYTHON:
+        return staticmethod(wanted)
     return cached_property(lambda owner: entry(wanted, *examples(owner)))
 
 
@@ -161,8 +162,3 @@ def before_compiling(teach: Callable[[], None]) -> Callable[[], None]:
     """Let `teach` be called before anything is compiled: it tells Numba of functions that are not kernels."""
     _to_teach.append(teach)
     return teach
-
-
-def on_first_compilation(tell: Callable[[], None]) -> None:
-    """Call `tell` once, when a kernel is really compiled rather than found on disk."""
-    _to_tell[:] = [tell]

@@ -24,6 +24,7 @@ from gapgram.queries.by_ids import ByIds
 from gapgram.queries.language_model import LanguageModel, Sentence
 from gapgram.system.atomic_file import check_place, written_aside
 from gapgram.text import corpus as text
+from gapgram.text.files import Paths, blocks_of_files
 from gapgram.text.vocabulary import Vocabulary
 
 FORMAT = "gapgram mixture 1"
@@ -144,7 +145,7 @@ def _checked(models: Sequence[LanguageModel], weights: Sequence[float]) -> Float
 
 def tune(
     models: Sequence[LanguageModel],
-    texts: text.Paths,
+    texts: Paths,
     *,
     rules: text.TextRules | None = None,
     threads: int | None = None,
@@ -152,7 +153,7 @@ def tune(
     """The mixture that gives a text the highest probability, found by expectation maximisation."""
     even = Mixture(models, [1 / max(1, len(models))] * len(models))
     scores = [np.empty((len(models), 0))]
-    for encoded in text.encode(text.blocks_of_files(texts), even.vocabulary, rules or text.QUERY_RULES):
+    for encoded in text.encode(blocks_of_files(texts), even.vocabulary, rules or text.QUERY_RULES):
         ids = encoded.ids
         scores.append(even.scores_of_models(ids, text.sentence_begins(ids), threads)[:, ids != START_ID])
     log10_probs = np.concatenate(scores, axis=1)

@@ -23,7 +23,8 @@ from gapgram.kernels.scoring import score_last, score_positions
 from gapgram.kernels.successors import distribution
 from gapgram.kernels.words import ALLOW_UNKNOWN, SPECIAL_FOUND
 from gapgram.models import file as model_file
-from gapgram.queries.language_model import LanguageModel, ScoredLines, Sentence
+from gapgram.queries.language_model import LanguageModel, Sentence
+from gapgram.queries.line_scores import ScoredLines
 from gapgram.queries.predict import Prediction, Predictor
 from gapgram.queries.states import State, Stepper
 from gapgram.signature import Signature

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gapgram.errors import TextError, UsageError
 from gapgram.preparation.output import check_outputs, text_outputs
-from gapgram.text.corpus import blocks_of_files
+from gapgram.text.files import blocks_of_files
 
 _COMPRESSIONS = ("", "gz", "bz2", "xz", "zst")
 _TEXT_SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".txt")

@@ -9,7 +9,8 @@ import numpy as np
 from gapgram.arrays import Floats, Ids
 from gapgram.kernels.scoring import sum_sequences
 from gapgram.kernels.special_words import END_ID, START_ID
-from gapgram.queries.language_model import LanguageModel, ScoredLines, Sentence
+from gapgram.queries.language_model import LanguageModel, Sentence
+from gapgram.queries.line_scores import ScoredLines
 from gapgram.queries.predict import Prediction, predict_by_sorting
 from gapgram.queries.states import State
 from gapgram.text.corpus import QUERY_RULES, TextRules, encode_block, sentence_begins

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,33 +22,19 @@ from gapgram.errors import UsageError
 from gapgram.kernels.scoring import sum_sequences
 from gapgram.kernels.special_words import END, START, START_ID, UNKNOWN_ID
 from gapgram.queries.history import MAX_WORDS, HistoryWeights
+from gapgram.queries.line_scores import PIECE_BYTES, ScoredLines, score_pieces
 from gapgram.queries.perplexity import Perplexity
 from gapgram.queries.predict import Prediction
 from gapgram.queries.session import Session
 from gapgram.queries.states import State
 from gapgram.system.parallel import checked_threads, parallel_map
 from gapgram.text import corpus as text
-from gapgram.text.files import Block
+from gapgram.text.files import Block, Paths, blocks_of_files
 from gapgram.text.vocabulary import Vocabulary
 
 Sentence = str | Sequence[str]
 
-PIECE_BYTES = 1 << 17  # of text, for one thread at a time; encoding and scoring share a cache
 _ONE_WORD = re.compile(r"[^ \t\n\v\f\r]+")  # as text is split: by the white space of ASCII
-
-
-class ScoredLines(NamedTuple):
-    """Lines of text, scored; lines without words too.
-
-    ids: of all positions, `<s>` first in every line and `</s>` last, unless they are left out.
-    scores: log10 of the probability of each position; 0 for `<s>`.
-    begins: where lines begin, and where the last one ends. sums: of the scores of each line.
-    """
-
-    ids: Ids
-    scores: Floats
-    begins: Begins
-    sums: Floats
 
 
 class LanguageModel(ABC):
@@ -185,7 +171,7 @@ class LanguageModel(ABC):
 
     def perplexity(
         self,
-        texts: text.Paths | None = None,
+        texts: Paths | None = None,
         *,
         sentences: Iterable[Sentence] | None = None,
         rules: text.TextRules | None = None,
@@ -198,7 +184,7 @@ class LanguageModel(ABC):
         if sentences is not None:
             blocks = text.blocks_of_sentences(sentences)
         else:
-            blocks = text.blocks_of_files(texts or [], title="scoring", progress=progress)
+            blocks = blocks_of_files(texts or [], title="scoring", progress=progress)
         n_words = n_unknown = n_lines = 0
         sums: list[float] = []
         known_sums: list[float] = []
@@ -249,19 +235,6 @@ class LanguageModel(ABC):
         if (words == START_ID).any():
             raise UsageError(f"the word {START} starts a sentence and is never predicted")
         return words.astype(np.int32, copy=False)
-
-
-def score_pieces(
-    model: LanguageModel, blocks: Iterable[Block], rules: text.TextRules, threads: int | None
-) -> Iterator[tuple[Block, ScoredLines]]:
-    """The lines of a text in pieces of about `PIECE_BYTES`, each scored by one thread, in order.
-
-    A block is scored when it was read, and does not wait for the next: who writes into a pipe may wait for an answer.
-    """
-    for block in blocks:
-        pieces = block.cut(PIECE_BYTES)
-        scored = parallel_map(lambda piece: model.score_block(piece, rules), pieces, checked_threads(threads))
-        yield from zip(pieces, scored, strict=True)
 
 
 def check_ids(ids: npt.NDArray[Any], begins: npt.NDArray[Any], n_words: int) -> None:

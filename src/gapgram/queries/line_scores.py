@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gapgram.arrays import Floats, Ids
+from gapgram.arrays import Begins, Floats, Ids
 from gapgram.kernels.scoring import sum_sequences
 from gapgram.kernels.special_words import UNKNOWN_ID
-from gapgram.queries.language_model import LanguageModel, ScoredLines, score_pieces
 from gapgram.queries.perplexity import perplexity_of
-from gapgram.text.corpus import QUERY_RULES, TextRules, blocks_of_files
-from gapgram.text.files import Block
+from gapgram.system.parallel import checked_threads, parallel_map
+from gapgram.text.corpus import QUERY_RULES, TextRules
+from gapgram.text.files import Block, blocks_of_files
 from gapgram.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from gapgram.queries.language_model import LanguageModel
+
+PIECE_BYTES = 1 << 17  # of text, for one thread at a time; encoding and scoring share a cache
+
+
+class ScoredLines(NamedTuple):
+    """Lines of text, scored; lines without words too.
+
+    ids: of all positions, `<s>` first in every line and `</s>` last, unless they are left out.
+    scores: log10 of the probability of each position; 0 for `<s>`.
+    begins: where lines begin, and where the last one ends. sums: of the scores of each line.
+    """
+
+    ids: Ids
+    scores: Floats
+    begins: Begins
+    sums: Floats
 
 
 class LineScore(NamedTuple):
@@ -81,6 +100,19 @@ def score_line_blocks(
     """As `score_lines`, the lines that were scored at once together: what a pipe had to give, or some kilobytes."""
     for block, lines in score_pieces(model, blocks_of_files(text), rules or QUERY_RULES, threads):
         yield _line_scores(block, lines, model.vocabulary if words else None)
+
+
+def score_pieces(
+    model: LanguageModel, blocks: Iterable[Block], rules: TextRules, threads: int | None
+) -> Iterator[tuple[Block, ScoredLines]]:
+    """The lines of a text in pieces of about `PIECE_BYTES`, each scored by one thread, in order.
+
+    A block is scored when it was read, and does not wait for the next: who writes into a pipe may wait for an answer.
+    """
+    for block in blocks:
+        pieces = block.cut(PIECE_BYTES)
+        scored = parallel_map(lambda piece: model.score_block(piece, rules), pieces, checked_threads(threads))
+        yield from zip(pieces, scored, strict=True)
 
 
 def _line_scores(block: Block, scored: ScoredLines, vocabulary: Vocabulary | None) -> list[LineScore]:

@@ -26,7 +26,7 @@ from gapgram.queries.perplexity import Perplexity
 from gapgram.queries.predict import Prediction, allowed, indices_of_top_k
 from gapgram.system import array_file
 from gapgram.text import corpus as text
-from gapgram.text.files import Block
+from gapgram.text.files import Block, Paths, blocks_of_files
 from gapgram.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -285,7 +285,7 @@ class Session:
 
     def perplexity(
         self,
-        texts: text.Paths | None = None,
+        texts: Paths | None = None,
         *,
         sentences: Iterable[Sentence] | None = None,
         learn: bool = True,
@@ -303,7 +303,7 @@ class Session:
         if sentences is not None:
             blocks = text.blocks_of_sentences(sentences)
         else:
-            blocks = text.blocks_of_files(texts or [], title="scoring", progress=progress)
+            blocks = blocks_of_files(texts or [], title="scoring", progress=progress)
         n_words = n_unknown = n_lines = 0
         sums: list[float] = []
         known_sums: list[float] = []

@@ -28,6 +28,7 @@ from gapgram.system.parallel import checked_threads
 from gapgram.system.progress import progress_bar
 from gapgram.text import corpus as text
 from gapgram.text.corpus import sentence_begins
+from gapgram.text.files import Paths, blocks_of_files
 
 SUGGESTIONS = 3
 RANKS = (1, 3, 5, 10)
@@ -117,7 +118,7 @@ class _Judge:
 
 def judge(
     model: Model,
-    texts: text.Paths,
+    texts: Paths,
     *,
     limit: int | None = None,
     rules: text.TextRules | None = None,
@@ -154,12 +155,12 @@ def _quality(total: RankTally, signature: str) -> PredictionQuality:
 
 
 def _sentences(
-    model: Model, texts: text.Paths, limit: int | None, rules: text.TextRules
+    model: Model, texts: Paths, limit: int | None, rules: text.TextRules
 ) -> list[tuple[Ids, list[bytes]]]:
     """The ids and the words of each sentence; special words that the rules leave out are in neither."""
     skipped = {word.encode() for word in SPECIAL} if rules.special == "skip" else set()
     out: list[tuple[Ids, list[bytes]]] = []
-    for block in text.checked(text.blocks_of_files(texts), rules):
+    for block in text.checked(blocks_of_files(texts), rules):
         lines = [[w for w in line.split() if w not in skipped] for line in block.data.split(b"\n")]
         words = [line for line in lines if line]
         for part in text.encode([block], model.vocabulary, rules):

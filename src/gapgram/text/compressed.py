@@ -33,16 +33,6 @@ class WindowError(Exception):
         super().__init__(f"needs more than {most} of memory to be unpacked: unpack it first ({program})")
 
 
-def decompressed(raw: IO[bytes]) -> tuple[str, IO[bytes]]:
-    """The kind of compression, by the first bytes, and a stream of what is inside."""
-    buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(cast("io.RawIOBase", raw))
-    head = buffered.peek(6)[:6]
-    for magic, (kind, opener) in _OPENERS.items():
-        if head.startswith(magic):
-            return kind, opener(buffered)
-    return "plain", buffered
-
-
 class _Decompressor(Protocol):
     """What the decompressors of bz2 and lzma have in common."""
 
@@ -206,7 +196,8 @@ def _buffered(raw: _Raw) -> IO[bytes]:
     return cast("IO[bytes]", io.BufferedReader(raw, _BLOCK_BYTES))
 
 
-_OPENERS: dict[bytes, tuple[str, Callable[[IO[bytes]], IO[bytes]]]] = {
+# By the first bytes of the data: what it is called, and a function that makes a stream of what is inside.
+KINDS: dict[bytes, tuple[str, Callable[[IO[bytes]], IO[bytes]]]] = {
     b"\x1f\x8b": ("gzip", lambda source: cast("IO[bytes]", gzip.GzipFile(fileobj=source))),
     b"BZh": ("bzip2", lambda source: _buffered(_Streams(source, bz2.BZ2Decompressor))),
     b"\xfd7zXZ\x00": ("xz", lambda source: _buffered(_Streams(source, _xz, _XZ_PADDING))),

@@ -7,10 +7,8 @@ model. What may be wrong with text, and the choices there are, is the same for b
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -19,13 +17,9 @@ from gapgram.arrays import Begins, Bytes, Ids, Integers
 from gapgram.errors import TextError, UsageError
 from gapgram.kernels import words as kernels
 from gapgram.kernels.special_words import END_ID, SPECIAL, START_ID
-from gapgram.system.parallel import read_ahead
-from gapgram.system.progress import progress_bar
-from gapgram.text.files import BLOCK_BYTES, Block, read_blocks
+from gapgram.text.files import BLOCK_BYTES, Block
 from gapgram.text.vocabulary import Vocabulary
 from gapgram.text.word_table import WordTable
-
-Paths = str | Path | Sequence[str | Path]
 
 SPECIAL_RULES = {
     "error": kernels.REFUSE_SPECIAL,
@@ -145,26 +139,6 @@ def sentence_begins(ids: Ids) -> Begins:
     [0, 3, 7]
     """
     return np.append(np.flatnonzero(ids == START_ID), ids.size)
-
-
-def as_paths(texts: Paths) -> list[str | Path]:
-    """One path or several, as a list."""
-    paths: list[str | Path] = [texts] if isinstance(texts, str | Path) else list(texts)
-    if not paths:
-        raise UsageError("no text: name at least one file, or - for standard input")
-    return paths
-
-
-def blocks_of_files(
-    texts: Paths, *, title: str = "reading", progress: bool = False, block_bytes: int = BLOCK_BYTES
-) -> Iterator[Block]:
-    """The lines of all files, one after the other, with a progress bar by bytes on disk."""
-    paths = as_paths(texts)
-    sizes = [os.path.getsize(p) for p in paths if os.path.isfile(p)]
-    with progress_bar(title, total=sum(sizes) or None, unit="B", progress=progress) as advance:
-        for path in paths:
-            blocks = read_blocks(path, advance, block_bytes=block_bytes)
-            yield from read_ahead(blocks) if os.path.isfile(path) else blocks
 
 
 def blocks_of_sentences(

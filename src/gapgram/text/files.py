@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
-from gapgram.errors import TextError, TextFileError, TextNotFoundError
-from gapgram.text.compressed import DECODE_ERRORS, WindowError, decompressed
+from gapgram.errors import TextError, TextFileError, TextNotFoundError, UsageError
+from gapgram.system.parallel import read_ahead
+from gapgram.system.progress import progress_bar
+from gapgram.text.compressed import DECODE_ERRORS, KINDS, WindowError
+
+Paths = str | Path | Sequence[str | Path]
 
 BLOCK_BYTES = 1 << 22
+_WORD_BYTES = 5  # in plain text, with its space
+_COMPRESSION = 4  # how much larger a compressed text is inside
 LONGEST_LINE_BYTES = 1 << 24  # more is no sentence, and may be no text
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -43,6 +51,27 @@ class Block:
         return pieces
 
 
+def as_paths(texts: Paths) -> list[str | Path]:
+    """One path or several, as a list."""
+    paths: list[str | Path] = [texts] if isinstance(texts, str | Path) else list(texts)
+    if not paths:
+        raise UsageError("no text: name at least one file, or - for standard input")
+    return paths
+
+
+def blocks_of_files(
+    texts: Paths, *, title: str = "reading", progress: bool = False, block_bytes: int = BLOCK_BYTES
+) -> Iterator[Block]:
+    """The lines of all files, one after the other; `progress` shows a bar by bytes on disk."""
+    paths = as_paths(texts)
+    n_bytes = sum(os.path.getsize(path) for path in paths if os.path.isfile(path)) or None
+    bar = progress_bar(title, total=n_bytes, unit="B", progress=True) if progress else nullcontext(lambda n: None)
+    with bar as advance:
+        for path in paths:
+            blocks = read_blocks(path, advance, block_bytes=block_bytes)
+            yield from read_ahead(blocks) if os.path.isfile(path) else blocks
+
+
 def open_raw(path: str | Path) -> IO[bytes]:
     """Open a file, or standard input for `-`, with an error that says what is wrong with it."""
     if str(path) == "-":
@@ -55,6 +84,27 @@ def open_raw(path: str | Path) -> IO[bytes]:
         raise TextFileError(f"{path}: a folder, not a file; name the text files in it") from None
     except OSError as error:
         raise TextFileError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def decompressed(raw: IO[bytes]) -> tuple[str, IO[bytes]]:
+    """The kind of compression, by the first bytes, and a stream of what is inside; `plain` is the file itself."""
+    buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(cast("io.RawIOBase", raw))
+    head = buffered.peek(6)[:6]
+    for first_bytes, (kind, stream_of) in KINDS.items():
+        if head.startswith(first_bytes):
+            return kind, stream_of(buffered)
+    return "plain", buffered
+
+
+def guessed_positions(texts: Paths) -> int:
+    """About how many ids text files will have, by their sizes; standard input counts as nothing."""
+    total = 0
+    for path in as_paths(texts):
+        if os.path.isfile(path):
+            with open_raw(path) as raw:
+                kind, _ = decompressed(raw)
+            total += os.path.getsize(path) * (1 if kind == "plain" else _COMPRESSION)
+    return total // _WORD_BYTES
 
 
 def read_head(path: str | Path, size: int) -> bytes:

@@ -19,14 +19,9 @@ from gapgram.estimation.weights.sample import sample_bytes, sample_positions
 from gapgram.lattice import Lattice
 from gapgram.system.atomic_file import short_name
 from gapgram.system.memory import MemoryLimit, check_room
-from gapgram.text.compressed import decompressed
-from gapgram.text.corpus import Paths, as_paths
-from gapgram.text.files import open_raw
 
 _SHARES = {1: 0.1, 2: 0.5, 3: 0.9}
 _COUNTED_GRAM_BYTES, _FILE_GRAM_BYTES = 16, 12  # with its context, while counting and in the model file
-_WORD_BYTES = 5  # in plain text, with its space
-_COMPRESSION = 4  # how much larger a compressed text is inside
 
 
 @dataclass(frozen=True)
@@ -93,14 +88,3 @@ class TrainingLimits:
 def grams_per_position(lattice: Lattice) -> float:
     """Different grams of all patterns, for each position of a text, at most."""
     return sum(_SHARES.get(len(p) + 1, 1.0) for p in lattice.stored)
-
-
-def guessed_positions(texts: Paths) -> int:
-    """About how many ids text files will have, by their sizes; standard input counts as nothing."""
-    total = 0
-    for path in as_paths(texts):
-        if os.path.isfile(path):
-            with open_raw(path) as raw:
-                kind, _ = decompressed(raw)
-            total += os.path.getsize(path) * (1 if kind == "plain" else _COMPRESSION)
-    return total // _WORD_BYTES

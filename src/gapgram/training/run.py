@@ -43,20 +43,11 @@ from gapgram.signature import __version__
 from gapgram.system.array_store import IN_MEMORY
 from gapgram.system.memory import parse_size
 from gapgram.system.work_folder import WorkFolder
-from gapgram.text.corpus import (
-    Paths,
-    Reader,
-    TextRules,
-    as_paths,
-    blocks_of_files,
-    blocks_of_sentences,
-    encode,
-    read_corpus,
-)
-from gapgram.text.files import Block, open_raw
+from gapgram.text.corpus import Reader, TextRules, blocks_of_sentences, encode, read_corpus
+from gapgram.text.files import Block, Paths, as_paths, blocks_of_files, guessed_positions, open_raw
 from gapgram.text.vocabulary import Vocabulary
 from gapgram.training.choose_classes import ChosenClasses, ClassSource, choose_classes
-from gapgram.training.limits import TrainingLimits, guessed_positions
+from gapgram.training.limits import TrainingLimits
 from gapgram.training.spark_options import SparkOptions
 from gapgram.training.work_session import WorkSession
 

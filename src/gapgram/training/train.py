@@ -12,7 +12,8 @@ from gapgram.models.model import Model
 from gapgram.queries.language_model import Sentence
 from gapgram.system.atomic_file import check_place
 from gapgram.system.parallel import checked_threads
-from gapgram.text.corpus import Paths, TextRules
+from gapgram.text.corpus import TextRules
+from gapgram.text.files import Paths
 from gapgram.training.choose_classes import with_classes
 from gapgram.training.limits import TrainingLimits
 from gapgram.training.run import TrainingTask, train_in_memory, train_to_file, train_with_spark

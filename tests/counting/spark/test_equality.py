@@ -14,7 +14,8 @@ from tests.support.corpora import golden_text, toy_text
 from gapgram import Lattice, TextRules
 from gapgram.counting.in_memory import TextInMemory, count
 from gapgram.counts.assemble import assemble
-from gapgram.text.corpus import blocks_of_files, read_corpus
+from gapgram.text.corpus import read_corpus
+from gapgram.text.files import blocks_of_files
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,9 +14,8 @@ from gapgram.counting.spark.batches import batch_of, bytes_of, runs
 from gapgram.counting.spark.session import shown_path
 from gapgram.counting.spark.text import read_lines
 from gapgram.errors import TextError
-from gapgram.text.compressed import decompressed
 from gapgram.text.corpus import TextRules, encode
-from gapgram.text.files import Block
+from gapgram.text.files import Block, decompressed
 from gapgram.text.vocabulary import Vocabulary
 
 _NONE = 1 << 62  # the line of nothing, past all others
