@@ -54,10 +54,10 @@ _KERNELS = {
     "perplexity MODEL TEXT": {"score_text.score_lines", "scoring.sum_sequences"},
     "predict MODEL w1": {"topk.most_probable", "topk.most_words", "topk.n_blocks", "words.find_word"},
     "predict MODEL w1 --prefix w": {"topk.n_blocks", "topk.of_range", "topk.prefix_range", "words.find_word"},
-    "explain MODEL w1 w2": {"model_arrays.uniform_of", "shares.shares_of_last", "words.find_word"},
+    "explain MODEL w1 w2": {"shares.shares_of_last", "words.find_word"},
     "info MODEL": {"tables.counts_of_counts"},
     "verify MODEL": {"successors.distribution", "words.find_word"},
-    "arpa MODEL -o NEW": {"backoff.suffixes_of", "model_arrays.uniform_of", "read_tables.unpack_grams"},
+    "arpa MODEL -o NEW": {"backoff.suffixes_of", "read_tables.unpack_grams"},
 }
 
 _WITHOUT_NUMBA = ("score", "perplexity", "predict", "explain", "info", "verify")

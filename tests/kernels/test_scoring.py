@@ -9,7 +9,7 @@ import pytest
 
 import gapgram
 from gapgram.kernels import lookup, tables
-from gapgram.kernels.exponentials import LIMIT, exponentials
+from gapgram.kernels.gate import LIMIT, exponentials
 from gapgram.kernels.words import DONE, encode_lines
 from gapgram.models.model import Model
 from gapgram.text.vocabulary import Vocabulary

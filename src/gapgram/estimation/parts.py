@@ -13,7 +13,8 @@ from gapgram.counts.layouts import in_layout
 from gapgram.estimation.discounts import Discounts
 from gapgram.estimation.row_values import discount_table, row_values
 from gapgram.estimation.weights import Weights
-from gapgram.kernels.model_arrays import ModelArrays
+from gapgram.kernels.model_arrays import SECTIONS, ModelArrays
+from gapgram.kernels.tables import N_GRAMS
 from gapgram.system.array_store import IN_MEMORY, ArrayStore
 
 
@@ -33,6 +34,8 @@ class ModelParts:
         graph, (members, member_base) = weights.graph, members_of(counts.tables)
         arrays = ModelArrays(
             tables=counts.tables,
+            order=counts.lattice.order,
+            uniform=1.0 / (int(counts.tables.places[0, N_GRAMS]) - 1),
             discounts=discount_table(discounts),
             row_values=row_values(counts, discounts, weights),
             given_class=given_class(counts.tables),
@@ -45,7 +48,7 @@ class ModelParts:
             starts=graph.starts,
             gate_table=weights.gate_table,
         )
-        for array in (*arrays[1:], weights.log_odds_shift):
+        for array in (*(getattr(arrays, name) for name in SECTIONS), weights.log_odds_shift):
             array.flags.writeable = False
         return cls(name, counts, discounts, weights, arrays)
 
@@ -56,8 +59,7 @@ class ModelParts:
 
     def sections(self) -> dict[str, npt.NDArray[Any]]:
         """All arrays by name, as they go into a file."""
-        derived = self.arrays._asdict()
-        del derived["tables"]
+        derived = {name: getattr(self.arrays, name) for name in SECTIONS}
         return {**self.counts.sections(), **derived, "lift": self.weights.log_odds_shift}
 
     @cached_property

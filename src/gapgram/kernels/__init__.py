@@ -12,7 +12,6 @@
     lookup          grams of a text found in the tables
     model_arrays    a model as kernels take it
     gate            what learned weights look at, and what they make of it
-    exponentials    many at once
     shares          what each pattern decides of a prediction
     scoring         the probability of every word of a text
     score_text      lines of text to scores in one go

@@ -1,6 +1,9 @@
-"""A model as kernels take it: one plain tuple of arrays.
+"""A model as kernels take it: one plain tuple of arrays and two numbers.
 
     tables                      `kernels.tables`
+    order                       a prediction sees at most order - 1 earlier words
+    uniform                     the probability of a word when nothing is known: one in the vocabulary, where `<s>` is
+                                never predicted
     discounts                   [pattern, 4]: what is taken from a count of 0, 1, 2, 3 or more
     row_values                  [row, 4]: of a context with these statistics the SCALE that turns a
                                 discounted count into a probability, the BACKOFF probability g, the
@@ -12,7 +15,7 @@
     gate_table                  [feature, pattern]: logits that add up (`kernels.gate`); may be empty
 
 A prediction gives its starting patterns shares in the ratio of their weights, times, where there is a
-gate, the exponential of their logits (`kernels.exponentials`). A pattern keeps of its share what its discounted
+gate, the exponential of their logits. A pattern keeps of its share what its discounted
 counts use and passes g of it on to the patterns below it, in the ratio of edge_weight × their weights; what the
 empty pattern passes on is spread evenly over the vocabulary. A pattern of classes predicts the class of a word, and
 the word with its probability given its class. All of this depends on the context alone, and SCALE and BACKOFF
@@ -21,20 +24,21 @@ belong together, so every distribution sums to one. Equations (8) to (20), (24) 
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel
-from gapgram.kernels.tables import N_GRAMS, Tables
+from gapgram.kernels.tables import Tables
 
 SCALE, BACKOFF, WEIGHT, BUCKET = 0, 1, 2, 3  # columns of `row_values`
 
 
 class ModelArrays(NamedTuple):
-    """The arrays of the module's head; a model file has them in this order."""
+    """What the module's head names; a model file has the arrays in this order."""
 
     tables: Tables
+    order: int
+    uniform: float
     discounts: np.ndarray
     row_values: np.ndarray
     given_class: np.ndarray
@@ -48,16 +52,7 @@ class ModelArrays(NamedTuple):
     gate_table: np.ndarray
 
 
-@kernel
-def order_of(model):
-    """The order of a model: a prediction sees at most order - 1 earlier words."""
-    return model.start_base.size - 1
-
-
-@kernel
-def uniform_of(model):
-    """The probability of a word when nothing is known: one in the vocabulary, where `<s>` is never predicted."""
-    return 1.0 / (model.tables.places[0, N_GRAMS] - 1)
+SECTIONS = ModelArrays._fields[3:]  # the arrays of a model file beside those of its tables
 
 
 class Positions(NamedTuple):
@@ -73,12 +68,3 @@ class Positions(NamedTuple):
     step: int
     available: np.ndarray
     column: int
-
-
-class HasArrays(Protocol):
-    """What kernels need of a model."""
-
-    @property
-    def order(self) -> int: ...
-    @property
-    def arrays(self) -> ModelArrays: ...

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.lookup import availability
-from gapgram.kernels.model_arrays import order_of
 from gapgram.kernels.scoring import score_positions, sum_sequences
 from gapgram.kernels.special_words import END_ID, START_ID
 from gapgram.kernels.words import encode_lines
@@ -24,13 +22,14 @@ def score_lines(text, special, bos, eos, slots, pool, offsets, model):
         newlines += text[i] == 10
     ids = np.empty(text.size // 2 + 2 * newlines + 2, np.int32)  # a word and what follows it are two bytes or more
     status, stopped, used, lines, _ = encode_lines(text, special, True, slots, pool, offsets, ids)
-    begins = np.zeros(lines + 1, np.int64)
+    begins, available = np.zeros(lines + 1, np.int64), np.empty(used, np.int16)
     line = 0
     kept = 0
     for t in range(used):
         word = ids[t]
         if (bos or word != START_ID) and (eos or word != END_ID):
             ids[kept] = word
+            available[kept] = min(kept - begins[min(line, lines)], model.order - 1)
             kept += 1
         if word == END_ID:
             line += 1
@@ -38,5 +37,5 @@ def score_lines(text, special, bos, eos, slots, pool, offsets, model):
     kept = begins[lines]
     scores = np.empty(kept)
     if kept > 0:
-        score_positions(ids[:kept], availability(ids[:kept], begins, order_of(model)), model, scores)
+        score_positions(ids[:kept], available[:kept], model, scores)
     return status, stopped, ids[:kept], scores, begins, sum_sequences(scores, begins)

@@ -9,7 +9,7 @@ import numpy as np
 from gapgram.kernels.gate import gate_weights
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.lookup import BLOCK, locate, locate_all, new_found
-from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT, Positions, order_of, uniform_of
+from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT, Positions
 from gapgram.kernels.shares import probability, share
 from gapgram.kernels.special_words import START_ID
 from gapgram.kernels.tables import OF_CLASSES
@@ -28,7 +28,7 @@ def _chain_values(positions, found, model):
     Equations (8), (15) and (24) of docs/ideas/mathematics.md from the bottom up.
     """
     row_values, given_class, places = model.row_values, model.given_class, model.tables.places
-    n, column, uniform = positions.available.size, positions.column, uniform_of(model)
+    n, column, uniform = positions.available.size, positions.column, model.uniform
     # Of each word the probability given its class.
     given = np.ones(n)
     for i in range(n if given_class.size > 0 else 0):
@@ -91,7 +91,7 @@ def probabilities(positions, found, model, out):
         else:
             _mix(positions, found, values, model, out)
         return
-    uniform, shares = uniform_of(model), np.empty(model.discounts.shape[0])
+    uniform, shares = model.uniform, np.empty(model.discounts.shape[0])
     gate = gate_weights(positions, found.rows, model)
     for i in range(n):
         rest = share(positions, i, found.rows, gate, model, shares)
@@ -102,7 +102,7 @@ def probabilities(positions, found, model, out):
 @kernel
 def score_positions(ids, available, model, out):
     """log10 of the probability of every word; 0 where the word is `<s>`, which is never predicted."""
-    halo = order_of(model)  # columns before those of a block, so that every offset lies in the columns
+    halo = model.order  # columns before those of a block, so that every offset lies in the columns
     block = min(BLOCK, ids.size)
     found = new_found(model.discounts.shape[0], halo + block)
     for begin in range(0, ids.size, block):
@@ -120,8 +120,8 @@ def score_positions(ids, available, model, out):
 def score_last(ids, model):
     """log10 of the probability of the last of some words; the number `score_positions` has for it."""
     last, out = ids.size - 1, np.empty(1)
-    found = locate_all(ids, order_of(model), model.tables)
-    available = np.full(1, min(last, order_of(model) - 1), np.int16)
+    found = locate_all(ids, model.order, model.tables)
+    available = np.full(1, min(last, model.order - 1), np.int16)
     probabilities(Positions(ids, last, 1, available, last), found, model, out)
     return math.log10(out[0])
 

@@ -7,7 +7,7 @@ import numpy as np
 from gapgram.kernels.gate import gate_weights
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.lookup import locate_all
-from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT, Positions, order_of
+from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT, Positions
 from gapgram.kernels.tables import OF_CLASSES
 
 
@@ -87,8 +87,8 @@ def probability(word, found, column, model, shares, rest):
 def shares_of_last(ids, model):
     """(found, shares, rest): what was found of each of a few words, and who decides of the last after the others."""
     last = ids.size - 1
-    found = locate_all(ids, order_of(model), model.tables)
-    positions = Positions(ids, last, 1, np.full(1, min(last, order_of(model) - 1), np.int16), last)
+    found = locate_all(ids, model.order, model.tables)
+    positions = Positions(ids, last, 1, np.full(1, min(last, model.order - 1), np.int16), last)
     shares = np.empty(model.discounts.shape[0])
     rest = share(positions, 0, found.rows, gate_weights(positions, found.rows, model), model, shares)
     return found, shares, rest

@@ -21,7 +21,7 @@ import numpy as np
 from gapgram.kernels.gate import FREQUENT_WORDS
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.lookup import locate, new_found
-from gapgram.kernels.model_arrays import Positions, order_of
+from gapgram.kernels.model_arrays import Positions
 from gapgram.kernels.scoring import probabilities
 from gapgram.kernels.tables import N_CONTEXTS, REACH, context_at
 
@@ -99,7 +99,7 @@ def extend(keys, words, stride, plan, model, out, scores, lengths):
     The tables of `model` are those of the model with every distance multiplied by `stride`: so `locate`, which
     looks d columns back for what was d words ago, finds that of all states side by side.
     """
-    n, n_patterns, order = words.size, model.discounts.shape[0], order_of(model)
+    n, n_patterns, order = words.size, model.discounts.shape[0], model.order
     slots, spans, base = plan.slots, plan.spans, order if plan.gated else 1
     at = (order - 1) * stride
     found = new_found(n_patterns, at + n)

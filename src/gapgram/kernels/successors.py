@@ -9,7 +9,7 @@ import numpy as np
 from gapgram.kernels.gate import gate_weights
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.lookup import locate_all
-from gapgram.kernels.model_arrays import SCALE, Positions, order_of, uniform_of
+from gapgram.kernels.model_arrays import SCALE, Positions
 from gapgram.kernels.shares import share
 from gapgram.kernels.special_words import START_ID
 from gapgram.kernels.tables import (
@@ -51,7 +51,7 @@ def _context_spans(context, model):
     `rows` are [pattern, 1], as `kernels.lookup.Found` has them.
     """
     tables, n = model.tables, context.size
-    entries, n_patterns = locate_all(context, order_of(model), tables).entries, tables.places.shape[0]
+    entries, n_patterns = locate_all(context, model.order, tables).entries, tables.places.shape[0]
     begin = np.zeros(n_patterns, np.int64)
     end = np.zeros(n_patterns, np.int64)
     rows = np.full((n_patterns, 1), -1, np.int64)
@@ -70,7 +70,7 @@ def _context_spans(context, model):
 @kernel
 def successors(context, model):
     """The `Successors` of a context, its oldest word first; it may be empty."""
-    n_patterns, known = model.discounts.shape[0], min(context.size, order_of(model) - 1)
+    n_patterns, known = model.discounts.shape[0], min(context.size, model.order - 1)
     begin, end, rows = _context_spans(context, model)
     positions = Positions(context, context.size, 1, np.full(1, known, np.int16), 0)
     shares = np.empty(n_patterns)
@@ -85,7 +85,7 @@ def successors(context, model):
     for p in range(n_patterns):
         if model.tables.places[p, OF_CLASSES]:
             end[p] = begin[p]
-    return Successors(begin, end, scale, rest * uniform_of(model), masses)
+    return Successors(begin, end, scale, rest * model.uniform, masses)
 
 
 @kernel

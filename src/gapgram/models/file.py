@@ -14,7 +14,8 @@ from gapgram.counts.layouts import COMPACT, check_layout, layout_of
 from gapgram.estimation.discounts import Discounts
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.weights import FallbackGraph, Weights
-from gapgram.kernels.model_arrays import WEIGHT, ModelArrays
+from gapgram.kernels.model_arrays import SECTIONS, WEIGHT, ModelArrays
+from gapgram.kernels.tables import N_GRAMS
 from gapgram.pattern import Pattern
 from gapgram.system import array_file as container
 from gapgram.system.array_file import Unfinished
@@ -58,7 +59,8 @@ def read(path: str | Path, *, verify: bool | None = None, most_resident: int | N
         metadata, arrays = file.metadata, file.arrays
         pages = Pages(most_resident, file.mapped.map) if most_resident is not None else None
         counts = Counts.from_sections(metadata, arrays, pages)
-        derived = ModelArrays(counts.tables, *(arrays[name] for name in ModelArrays._fields[1:]))
+        uniform = 1.0 / (int(counts.tables.places[0, N_GRAMS]) - 1)
+        derived = ModelArrays(counts.tables, counts.lattice.order, uniform, *(arrays[name] for name in SECTIONS))
         graph = FallbackGraph(*(getattr(derived, name) for name in FallbackGraph.__dataclass_fields__))
         weights = Weights(
             metadata["weights"]["name"], graph, derived.row_values[:, WEIGHT], derived.gate_table, arrays["lift"],

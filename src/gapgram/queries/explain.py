@@ -11,7 +11,7 @@ from typing import Any
 
 from gapgram.arrays import Ids
 from gapgram.counts.counts import Counts, class_text
-from gapgram.kernels.model_arrays import BACKOFF, SCALE, ModelArrays, uniform_of
+from gapgram.kernels.model_arrays import BACKOFF, SCALE, ModelArrays
 from gapgram.kernels.shares import given_class, shares_of_last
 from gapgram.pattern import Pattern
 
@@ -83,7 +83,7 @@ def explain(counts: Counts, arrays: ModelArrays, ids: Ids, word: str, signature:
         for i, pattern in enumerate(counts.patterns)
         if pattern.reach <= available
     )
-    uniform = float(rest) * float(uniform_of(arrays))
+    uniform = float(rest) * arrays.uniform
     return Explanation(
         word=word,
         context=tuple(counts.vocabulary[int(i)] for i in ids[:-1]),

@@ -16,7 +16,7 @@ from gapgram.arrays import Floats, Ids
 from gapgram.errors import UsageError
 from gapgram.kernels import stepping as kernels
 from gapgram.kernels.jit import bound_kernel
-from gapgram.kernels.model_arrays import BACKOFF, ModelArrays, order_of
+from gapgram.kernels.model_arrays import BACKOFF, ModelArrays
 from gapgram.kernels.scoring import only_chains
 from gapgram.kernels.special_words import START_ID
 from gapgram.kernels.tables import FIRST_ROW, N_GRAMS, NEAREST, OF_CLASSES, REACH, TAIL
@@ -45,7 +45,7 @@ class Stepper:
     """
 
     def __init__(self, arrays: ModelArrays, step_id: Callable[[str | int], int]) -> None:
-        order = int(order_of(arrays))
+        order = arrays.order
         self.arrays, self.plan = arrays, plan_of(arrays, order)
         most = int(self.arrays.tables.places[:, N_GRAMS].max())
         self.kind = np.dtype(np.int32 if most < 1 << 31 else np.int64)

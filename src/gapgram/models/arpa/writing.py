@@ -18,7 +18,7 @@ import numpy as np
 from gapgram.arrays import Floats, Integers
 from gapgram.errors import UsageError
 from gapgram.kernels import backoff as kernels
-from gapgram.kernels.model_arrays import BACKOFF, SCALE, uniform_of
+from gapgram.kernels.model_arrays import BACKOFF, SCALE
 from gapgram.kernels.special_words import START_ID
 from gapgram.kernels.tables import FIRST_ROW, ROW_MASK
 from gapgram.models.arpa.tree import Tree, contiguous_tree, word_ids
@@ -61,7 +61,7 @@ def _probabilities(model: Model, tree: Tree) -> Floats:
         left = np.where(counts[first:last] > 0, left, 0.0)
         if p == 0:
             row = _rows(model, 0, np.arange(1))[0]
-            probs[first:last] = left * row[SCALE] + row[BACKOFF] * uniform_of(model._arrays)
+            probs[first:last] = left * row[SCALE] + row[BACKOFF] * model._arrays.uniform
         else:
             contexts = np.repeat(places[p - 1], np.diff(children[base[p - 1] : first + 1]))
             rows = _rows(model, p, contexts)
