@@ -42,6 +42,13 @@ From text to counts
     write_classes   classes of words to a file
     Corpus, Counts, Lattice, Pattern, Vocabulary    what the theory speaks of
 
+Using them
+
+    surprisal       what each word of a text costs a reader: a SurprisalTable
+    Measures        what surprisal is to measure beside it
+    StimulusColumns which columns of a table of stimuli mean what
+    SurprisalTable  what surprisal gives
+
 What may go wrong, each also the built-in error that a program would catch
 
     GapgramError    all of these
@@ -61,6 +68,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gapgram.applications.surprisal.measures import Measures
+    from gapgram.applications.surprisal.stimuli import StimulusColumns
+    from gapgram.applications.surprisal.table import SurprisalTable, surprisal
     from gapgram.classes.classes import read_classes, write_classes
     from gapgram.classes.exchange import find_classes
     from gapgram.counting.in_memory import count
@@ -90,6 +100,9 @@ if TYPE_CHECKING:
     from gapgram.training.train import train
 
 _HOMES = {
+    "applications.surprisal.measures": ("Measures",),
+    "applications.surprisal.stimuli": ("StimulusColumns",),
+    "applications.surprisal.table": ("SurprisalTable", "surprisal"),
     "classes.classes": ("read_classes", "write_classes"),
     "classes.exchange": ("find_classes",),
     "counting.in_memory": ("count",),
@@ -131,6 +144,7 @@ __all__ = [
     "LanguageModel",
     "Lattice",
     "LineScore",
+    "Measures",
     "Mixture",
     "Model",
     "ModelFileError",
@@ -140,6 +154,8 @@ __all__ = [
     "Session",
     "SparkOptions",
     "State",
+    "StimulusColumns",
+    "SurprisalTable",
     "TextError",
     "TextRules",
     "UsageError",
@@ -155,6 +171,7 @@ __all__ = [
     "read_classes",
     "read_corpus",
     "score_lines",
+    "surprisal",
     "train",
     "tune",
     "write_arpa",

@@ -16,8 +16,8 @@ from gapgram.errors import GapgramError
 from gapgram.signature import __version__
 
 COMMANDS = (
-    "demo", "train", "score", "perplexity", "compare", "predict", "explain", "generate", "serve", "info", "verify",
-    "convert", "arpa", "prune", "mix", "classes", "prepare", "split", "sample", "study",
+    "demo", "train", "score", "perplexity", "compare", "predict", "explain", "generate", "surprisal", "serve", "info",
+    "verify", "convert", "arpa", "prune", "mix", "classes", "prepare", "split", "sample", "study",
 )  # fmt: skip
 
 

@@ -6,6 +6,7 @@
     line_scores     scores of the lines of a text
     predict         the most probable next words
     explain         where a probability comes from
+    pattern_scores  what each pattern would say by itself
     generate        text drawn from a model
     states          one word after another, for decoders
     session         a reader that learns what it reads

@@ -1,0 +1,4 @@
+"""What people do with a model: each a command, and a function that `gapgram` exports.
+
+surprisal       tables of what each word of a text costs a reader
+"""

@@ -1,0 +1,203 @@
+"""Texts and tables of stimuli, read as sentences of regions.
+
+A text has one sentence a line; an empty line begins a new item. A table has a line of column names; its rows are
+sentences, or regions in their order. Columns that nothing is said of are carried over.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from gapgram.applications.surprisal.punctuation import AS_IS, regions_of
+from gapgram.errors import TextError, UsageError
+from gapgram.kernels.special_words import SPECIAL, UNKNOWN
+from gapgram.text.corpus import QUERY_RULES, blocks_of_files, text_of
+from gapgram.text.files import display_name
+
+_SEPARATORS = "\t;,"
+_REFUSED = tuple(word for word in SPECIAL if word != UNKNOWN)
+_WHITE_SPACE = " \t\n\v\f\r"
+
+
+class Region(NamedTuple):
+    """What one row of the table is about: as it is shown, as the model reads it, and what is carried over with it."""
+
+    text: str
+    words: tuple[str, ...]
+    carried: tuple[str, ...] = ()
+
+
+class Stimulus(NamedTuple):
+    """A sentence and what it is called."""
+
+    item: str
+    sentence: str
+    regions: list[Region]
+
+
+@dataclass(frozen=True)
+class StimulusColumns:
+    """Which columns of a table mean what.
+
+    text: whole sentences, a sentence a row; or region: words or regions, one a row, in order.
+    item, sentence: what tells items apart, and sentences of an item; without them every row of `text` is an item, and
+        rows of `region` must have at least one of the two.
+    separator: what stands between the regions of a `text`; without it, every word is a region.
+    """
+
+    text: str | None = None
+    region: str | None = None
+    item: str | None = None
+    sentence: str | None = None
+    separator: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.text is None) == (self.region is None):
+            raise UsageError("stimuli: name the column of sentences or the column of regions, one of the two")
+        if self.region is not None and self.item is None and self.sentence is None:
+            raise UsageError("stimuli: regions need the column of items or of sentences, which tells where one ends")
+        if self.separator is not None and (self.region is not None or not self.separator.strip(_WHITE_SPACE)):
+            raise UsageError(f"stimuli: separator {self.separator!r}: expected a mark between the regions of sentences")
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The columns that must be there, by what they are."""
+        names = {"text": self.text, "region": self.region, "item": self.item, "sentence": self.sentence}
+        return {role: name for role, name in names.items() if name is not None}
+
+
+@dataclass
+class StimulusReader:
+    """Reads stimuli; `carried` are the names of the columns that are carried over, known once reading has begun."""
+
+    columns: StimulusColumns | None = None
+    punctuation: str = AS_IS
+    carried: tuple[str, ...] = field(default=(), init=False)
+
+    def read(self, path: str | Path, *, progress: bool = False) -> Iterator[Stimulus]:
+        """The stimuli of a file."""
+        lines = _lines(path, progress)
+        if self.columns is None:
+            return self._from_lines(lines, display_name(path))
+        return self._from_table(self.columns, lines, display_name(path))
+
+    def of_sentences(self, sentences: Iterable[str | Sequence[str]]) -> Iterator[Stimulus]:
+        """Sentences in memory, an item each."""
+        for number, sentence in enumerate(sentences, 1):
+            words = _words(sentence) if isinstance(sentence, str) else list(sentence)
+            if any(_words(word) != [word] for word in words):
+                raise UsageError(f"sentence {number}: a word of a list may not be empty or hold white space")
+            if words:
+                yield Stimulus(str(number), "1", self._regions(words, f"sentence {number}"))
+
+    def _from_lines(self, lines: Iterator[str], name: str) -> Iterator[Stimulus]:
+        item, sentence, after_gap = 0, 0, True
+        for number, line in enumerate(lines, 1):
+            words = _words(line)
+            if not words:
+                after_gap = True
+                continue
+            item, sentence = (item + 1, 1) if after_gap else (item, sentence + 1)
+            after_gap = False
+            yield Stimulus(str(item), str(sentence), self._regions(words, f"{name}:{number}"))
+
+    def _regions(self, words: Sequence[str], where: str, carried: tuple[str, ...] = ()) -> list[Region]:
+        regions = [Region(text, read, carried) for text, read in regions_of(words, self.punctuation)]
+        return [_checked(region, where) for region in regions]
+
+    def _from_table(self, columns: StimulusColumns, lines: Iterator[str], name: str) -> Iterator[Stimulus]:
+        rows = _table(lines, name)
+        header = next(rows, (0, []))[1]
+        places = _places(columns, header, name)
+        others = [i for i in range(len(header)) if i not in places.values()]
+        self.carried = tuple(header[i] for i in others)
+        return self._of_rows(columns, rows, places, others, name)
+
+    def _of_rows(
+        self, columns: StimulusColumns, rows: Iterator[tuple[int, list[str]]], places: dict[str, int],
+        others: list[int], name: str,
+    ) -> Iterator[Stimulus]:  # fmt: skip
+        def key(row: tuple[int, list[str]]) -> tuple[str, str]:
+            item = row[1][places["item"]] if "item" in places else ""
+            return item, row[1][places["sentence"]] if "sentence" in places else ""
+
+        if columns.text is not None:
+            for number, (line, cells) in enumerate(rows, 1):
+                item, sentence = key((line, cells))
+                regions = self._of_text(cells[places["text"]], columns.separator, f"{name}:{line}")
+                carried = tuple(cells[i] for i in others)
+                yield Stimulus(item or str(number), sentence or "1", [r._replace(carried=carried) for r in regions])
+            return
+        for (item, sentence), group in groupby(rows, key):
+            regions = []
+            for line, cells in group:
+                text, carried = cells[places["region"]], tuple(cells[i] for i in others)
+                regions.append(self._whole(_words(text), f"{name}:{line}")._replace(carried=carried))
+            yield Stimulus(item, sentence or "1", regions)
+
+    def _of_text(self, text: str, separator: str | None, where: str) -> list[Region]:
+        if separator is None:
+            return self._regions(_words(text), where)
+        return [self._whole(_words(part), where) for part in text.split(separator) if _words(part)]
+
+    def _whole(self, words: list[str], where: str) -> Region:
+        """One region of all the words; with their marks apart or not, as punctuation is to be read."""
+        read = [word for region in regions_of(words, self.punctuation) for word in region[1]]
+        return _checked(Region(" ".join(words), tuple(read)), where)
+
+
+def _checked(region: Region, where: str) -> Region:
+    for word in region.words:
+        if word in _REFUSED:
+            raise TextError(f"{where}: the word {word} is the model's own: leave it out")
+    return region
+
+
+def _words(text: str) -> list[str]:
+    """As all text is split: by the white space of ASCII."""
+    return [word.decode("utf-8", "surrogatepass") for word in text.encode("utf-8", "surrogatepass").split()]
+
+
+def _lines(path: str | Path, progress: bool) -> Iterator[str]:
+    for block in blocks_of_files(path, title="reading", progress=progress):
+        text = text_of(block, QUERY_RULES).tobytes().decode()
+        yield from text[:-1].split("\n")
+
+
+def _table(lines: Iterator[str], name: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a table and their lines, the names of its columns first; all have as many cells."""
+    first = next(lines, "")
+    separator = max(_SEPARATORS, key=first.count)
+    reader = csv.reader((f"{line}\n" for line in _again(first, lines)), delimiter=separator, strict=True)
+    n_columns = 0
+    while True:
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            raise TextError(f"{name}:{reader.line_num}: not a row of a table: {error}") from None
+        if cells is None:
+            return
+        n_columns = n_columns or len(cells)
+        if cells and len(cells) != n_columns:
+            raise TextError(f"{name}:{reader.line_num}: {len(cells)} cells, the first line names {n_columns} columns")
+        if cells:
+            yield reader.line_num, cells
+
+
+def _again(first: str, others: Iterator[str]) -> Iterator[str]:
+    yield first
+    yield from others
+
+
+def _places(columns: StimulusColumns, header: list[str], name: str) -> dict[str, int]:
+    """Where the columns are that mean something."""
+    for column in columns.named.values():
+        if header.count(column) != 1:
+            found = "is there more than once" if column in header else "is not there"
+            raise TextError(f"{name}:1: the column {column!r} {found}: there are {', '.join(header) or 'none'}")
+    return {role: header.index(column) for role, column in columns.named.items()}

@@ -1,0 +1,176 @@
+"""One row for each word or region of a text: what it costs a reader who predicts as a model does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gapgram.applications.surprisal.formats import Writer
+from gapgram.applications.surprisal.frequency import word_frequencies
+from gapgram.applications.surprisal.measures import Measured, Measures, Reader
+from gapgram.applications.surprisal.punctuation import AS_IS, check_way
+from gapgram.applications.surprisal.stimuli import Region, Stimulus, StimulusColumns, StimulusReader
+from gapgram.errors import UsageError
+from gapgram.kernels.special_words import END, START
+from gapgram.models.model import Model
+from gapgram.queries.language_model import LanguageModel, Sentence
+from gapgram.system.atomic_file import written_aside
+from gapgram.system.parallel import checked_threads, parallel_map
+
+COLUMNS = ("item", "sentence", "position", "word", "surprisal", "known", "frequency")
+SCORE, EMPTY = "score", "empty"
+_BATCH = 64  # sentences that one thread measures at a time
+
+
+@dataclass(frozen=True)
+class SurprisalTable:
+    """Rows of named columns; `about` says what the figures mean, the signature of the model first."""
+
+    columns: tuple[str, ...]
+    rows: list[tuple[Any, ...]]
+    about: dict[str, str]
+
+    def frame(self) -> Any:
+        """The table as a frame of pandas, `about` among its attributes."""
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError("a frame needs pandas: pip install 'gapgram[pandas]'") from None
+        frame = pandas.DataFrame(self.rows, columns=list(self.columns))
+        frame.attrs.update(self.about)
+        return frame
+
+    def write(self, path: str | Path, *, format: str = "tsv") -> None:
+        """Write the table to a file, aside and renamed."""
+        writer = Writer(format, self.columns, self.about)
+        with written_aside(path) as file:
+            file.write((writer.header() + writer.rows(self.rows)).encode("utf-8", "surrogatepass"))
+
+
+class Surprisal:
+    """Tables of one model: which columns they have, what these mean, and rows in pieces, for texts of any size."""
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        measures: Measures = Measures(),  # noqa: B008 - frozen
+        *,
+        unknown: str = SCORE,
+    ) -> None:
+        if unknown not in (SCORE, EMPTY):
+            raise UsageError(f"unknown words {unknown!r}: expected {SCORE} or {EMPTY}")
+        self._model, self._measures, self._unknown = model, measures, unknown
+        self._reader, self._frequencies = Reader(model, measures), word_frequencies(model)
+
+    def columns(self, carried: Sequence[str] = ()) -> tuple[str, ...]:
+        """The names of all columns, those that are carried over last."""
+        own = (*COLUMNS, *self._reader.columns)
+        taken = [name for name in carried if name in own]
+        if taken:
+            raise UsageError(
+                f"the column {taken[0]!r} of the stimuli has the name of a column of the result: rename it"
+            )
+        return (*own, *carried)
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What the figures mean, by name."""
+        model, measures = self._model, self._measures
+        trained = f" of {model.counts.text.words:,} words" if isinstance(model, Model) else ""
+        said = {
+            "model": str(model.signature),
+            "surprisal": "-log2 P(word | words before it in the sentence), in bits; of a region the sum over its words",
+            "first word": f"predicted after {START}" if measures.start else "predicted without context",
+            "end": f"a row of its own, the word {END}" if measures.end else "not in the table",
+            "unknown words": f"known is 0; surprisal is {'that of <unk>' if self._unknown == SCORE else 'left empty'}",
+            "frequency": f"of the word in the training text{trained}; of a region that of its rarest word"
+            if self._frequencies is not None
+            else "empty: this model does not tell",
+        }
+        if measures.entropy:
+            said["entropy"] = "of the distribution of the next word, in bits, before a region's first word"
+        if measures.lengths:
+            said["last_K"] = "surprisal if only the last K words were known"
+        if measures.patterns:
+            said["pattern_P"] = "surprisal if only the words were known that P keeps (1; class 2), as the model has it"
+        return said
+
+    def pieces(self, stimuli: Iterable[Stimulus], *, threads: int | None = None) -> Iterator[list[tuple[Any, ...]]]:
+        """The rows of stimuli, some sentences at a time, in order."""
+        return parallel_map(self._rows_of, _batches(iter(stimuli)), checked_threads(threads))
+
+    def _rows_of(self, batch: list[Stimulus]) -> list[tuple[Any, ...]]:
+        sentences = [[word for region in one.regions for word in region.words] for one in batch]
+        measured = self._reader.measure(sentences)
+        return [row for one, found in zip(batch, measured, strict=True) for row in self._rows(one, found)]
+
+    def _rows(self, stimulus: Stimulus, found: Measured) -> Iterator[tuple[Any, ...]]:
+        regions, begin = stimulus.regions, 0
+        if self._measures.end:
+            regions = [*regions, Region(END, (END,), regions[-1].carried if regions else ())]
+        known = found.known
+        for position, region in enumerate(regions, 1):
+            end = begin + len(region.words)
+            whole = all(known[begin:end])
+            told = begin < end and (whole or self._unknown == SCORE)
+            surprisal = float(found.surprisal[begin:end].sum()) if told else None
+            others = self._others(found, begin, end) if told else [None] * found.others.shape[0]
+            names = (stimulus.item, stimulus.sentence, position, region.text)
+            yield (*names, surprisal, whole, self._rarest(found.ids[begin:end]), *others, *region.carried)
+            begin = end
+
+    def _others(self, found: Measured, begin: int, end: int) -> list[float]:
+        sums = found.others[:, begin:end].sum(axis=1)
+        if self._measures.entropy:
+            sums[0] = found.others[0, begin]
+        values: list[float] = sums.tolist()
+        return values
+
+    def _rarest(self, ids: list[int]) -> int | None:
+        if self._frequencies is None or not ids:
+            return None
+        return int(np.min(self._frequencies[ids]))
+
+
+def surprisal(
+    model: LanguageModel,
+    text: str | Path | None = None,
+    *,
+    sentences: Iterable[Sentence] | None = None,
+    columns: StimulusColumns | None = None,
+    measures: Measures | None = None,
+    punctuation: str = AS_IS,
+    unknown: str = SCORE,
+    threads: int | None = None,
+) -> SurprisalTable:
+    """What each word of a text, a table of stimuli, or sentences in memory costs: a row each, in bits.
+
+    columns: which columns of the file mean what, where it is a table of stimuli.
+    measures: what is asked beside surprisal.
+    punctuation: `as-is`; `split`, marks are words of their own; or `join`, and belong to the word that they touch.
+    unknown: `score` unknown words as `<unk>`, or leave their surprisal `empty`.
+
+    >>> import gapgram
+    >>> model = gapgram.train(sentences=["the cat sat", "the dog sat", "a cat ran"] * 9, order=3, model="mkn")
+    >>> table = surprisal(model, sentences=["the cat ran"])
+    >>> [(row[3], round(row[4], 2), row[6]) for row in table.rows]
+    [('the', 0.59, 18), ('cat', 1.0, 18), ('ran', 5.52, 9)]
+    """
+    if (text is None) == (sentences is None):
+        raise UsageError("surprisal: give a text file or sentences, one of the two")
+    check_way(punctuation)
+    asked, reader = Surprisal(model, measures or Measures(), unknown=unknown), StimulusReader(columns, punctuation)
+    stimuli = reader.of_sentences(sentences) if sentences is not None else reader.read(text or "")
+    names = asked.columns(reader.carried)
+    rows = [row for piece in asked.pieces(stimuli, threads=threads) for row in piece]
+    return SurprisalTable(names, rows, asked.about)
+
+
+def _batches(stimuli: Iterator[Stimulus]) -> Iterator[list[Stimulus]]:
+    while batch := list(islice(stimuli, _BATCH)):
+        yield batch

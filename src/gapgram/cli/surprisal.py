@@ -1,0 +1,104 @@
+"""gapgram surprisal: what each word costs a reader."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+from typing import IO, Any
+
+import click
+
+from gapgram.cli.options import announce_compilation, model_argument, quiet_option, talk, threads_option
+
+
+@click.command()
+@model_argument
+@click.argument("text", default="-")
+@click.option("-o", "--output", metavar="FILE", help="Where to write the table.  [default: standard output]")
+@click.option("--format", "kind", type=click.Choice(["tsv", "csv", "jsonl"]),
+              help="Of the table.  [default: by the name of the output, or tsv]")  # fmt: skip
+@click.option("--entropy", is_flag=True, help="Also the entropy of the next-word distribution before each word.")
+@click.option("--lengths", is_flag=True, help="Also the surprisal if only the last 0, 1, 2 … words were known.")
+@click.option("--patterns", is_flag=True, help="Also the surprisal under each pattern of kept and skipped words alone.")
+@click.option("--punctuation", type=click.Choice(["as-is", "split", "join"]), default="as-is", show_default=True,
+              help="Marks: as they are, words of their own, or counted with the word that they touch.")  # fmt: skip
+@click.option("--unknown", type=click.Choice(["score", "empty"]), default="score", show_default=True,
+              help="Unknown words: scored as <unk>, or without figures.")  # fmt: skip
+@click.option("--no-start", is_flag=True, help="Predict the first word of a sentence without context, not after <s>.")
+@click.option("--end", is_flag=True, help="A row for the end of each sentence.")
+@click.option("--text-column", metavar="NAME", help="TEXT is a table: sentences are in this column.")
+@click.option("--region-column", metavar="NAME", help="TEXT is a table: words or regions are in this column.")
+@click.option("--item-column", metavar="NAME", help="Items of the table.")
+@click.option("--sentence-column", metavar="NAME", help="Sentences of an item.")
+@click.option("--separator", metavar="MARK", help="What stands between the regions of a sentence, such as '|'.")
+@click.option("--no-about", is_flag=True, help="Leave out the lines that say what the figures mean.")
+@threads_option
+@quiet_option
+def command(
+    model: str, text: str, output: str | None, kind: str | None, punctuation: str, unknown: str, no_about: bool,
+    threads: int | None, quiet: bool, **options: Any,
+) -> None:  # fmt: skip
+    """Print what each word of TEXT costs a reader who predicts as the model does, in bits.
+
+    TEXT has one sentence a line, an empty line between items (standard input by default); or it is a table of stimuli
+    with named columns, separated by commas, semicolons or tabs. A row of the result has item, sentence, position, word,
+    surprisal, whether the word is known, its frequency in the training text, and what else is asked for.
+
+    \b
+        gapgram surprisal MODEL TEXT --entropy -o table.tsv
+        gapgram surprisal MODEL stimuli.csv --text-column sentence --item-column item --separator '|'
+    """
+    announce_compilation(quiet)
+    from gapgram.applications.surprisal.formats import Writer
+    from gapgram.applications.surprisal.stimuli import StimulusReader
+    from gapgram.applications.surprisal.table import Surprisal
+    from gapgram.models.open import load
+    from gapgram.system.atomic_file import check_place, written_aside
+
+    if output is not None:
+        check_place(output, [model, text])
+    columns, measures = _columns(options), _measures(options)
+    asked = Surprisal(load(model, progress=not quiet), measures, unknown=unknown)
+    reader = StimulusReader(columns, punctuation)
+    stimuli = reader.read(text, progress=not quiet)
+    writer = Writer(kind or _kind_of(output), asked.columns(reader.carried), {} if no_about else asked.about)
+    n = 0
+    with nullcontext(sys.stdout.buffer) if output is None else written_aside(output) as file:
+        _put(file, writer.header())
+        for rows in asked.pieces(stimuli, threads=threads):
+            n += len(rows)
+            _put(file, writer.rows(rows))
+    if output is not None:
+        talk(f"{output} written: {n:,} rows", quiet)
+
+
+def _put(file: IO[bytes], text: str) -> None:
+    file.write(text.encode("utf-8", "surrogatepass"))
+
+
+def _kind_of(output: str | None) -> str:
+    suffix = (output or "").rpartition(".")[2].lower()
+    return suffix if suffix in ("csv", "jsonl") else "tsv"
+
+
+def _columns(options: dict[str, Any]) -> Any:
+    """Which columns mean what; None where the text is no table."""
+    from gapgram.applications.surprisal.stimuli import StimulusColumns
+    from gapgram.errors import UsageError
+
+    names = {role: options[f"{role}_column"] for role in ("text", "region", "item", "sentence")}
+    if names["text"] is None and names["region"] is None:
+        if any(names.values()) or options["separator"] is not None:
+            wanted = "its column of sentences (--text-column) or regions (--region-column)"
+            raise UsageError(f"a table of stimuli: name {wanted}")
+        return None
+    return StimulusColumns(**names, separator=options["separator"])
+
+
+def _measures(options: dict[str, Any]) -> Any:
+    from gapgram.applications.surprisal.measures import Measures
+
+    return Measures(
+        start=not options["no_start"], end=options["end"], entropy=options["entropy"], lengths=options["lengths"],
+        patterns=options["patterns"],
+    )  # fmt: skip

@@ -1,0 +1,235 @@
+"""Surprisal: figures equal the model's own, patterns are distributions, tables of stimuli, mistakes in a sentence."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.support.corpora import corpus_of, toy_text
+from tests.support.made_models import ESTIMATORS
+from tests.support.running import Cli, assert_refused
+
+import gapgram
+from gapgram import Model
+from gapgram.applications.surprisal.frequency import word_frequencies
+from gapgram.applications.surprisal.measures import BITS, Measures
+from gapgram.applications.surprisal.punctuation import joined, split_marks
+from gapgram.applications.surprisal.stimuli import StimulusColumns
+from gapgram.queries.pattern_scores import pattern_scores
+
+TEXT = toy_text(1200, seed=5, vocabulary=800)  # of the fixture `made`
+
+
+@pytest.mark.parametrize("kind", [*ESTIMATORS, "custom"])
+def test_the_surprisal_of_a_word_is_the_models(made: dict[str, Model], kind: str) -> None:
+    model, sentence = made[kind], "w1 w2 nowhere w3"
+    table = gapgram.surprisal(model, sentences=[sentence], measures=Measures(end=True))
+    assert [row[4] for row in table.rows] == pytest.approx((-BITS * model.scores(sentence)).tolist())
+    assert [row[3] for row in table.rows] == ["w1", "w2", "nowhere", "w3", "</s>"]
+    assert [row[5] for row in table.rows] == [True, True, False, True, True]
+    assert table.about["model"] == str(model.signature)
+
+
+@pytest.mark.parametrize("kind", [*ESTIMATORS, "custom"])
+def test_frequencies_are_those_of_the_text(made: dict[str, Model], kind: str) -> None:
+    found, corpus = word_frequencies(made[kind]), corpus_of(TEXT)
+    assert found is not None
+    assert found[3:].tolist() == corpus.word_counts[3:].tolist()
+
+
+def test_models_that_do_not_tell_frequencies(made: dict[str, Model], tmp_path: Path) -> None:
+    pruned = made["mkn"].pruned(counts="0,0,1")
+    gapgram.write_arpa(made["mkn"], tmp_path / "arpa")
+    for model in (pruned, gapgram.load(tmp_path / "arpa")):
+        table = gapgram.surprisal(model, sentences=["w1 w2"])
+        assert [row[6] for row in table.rows] == [None, None]
+        assert table.about["frequency"] == "empty: this model does not tell"
+
+
+@pytest.mark.parametrize("kind", [*ESTIMATORS, "custom"])
+def test_each_pattern_is_a_distribution(made: dict[str, Model], kind: str) -> None:
+    model = made[kind]
+    context = model.vocabulary.ids(["<s>", "w1", "w2", "w7"])
+    words = [i for i in range(len(model.vocabulary)) if i != 1]
+    sums = sum(
+        10 ** pattern_scores(model.parts.arrays, np.append(context, np.int32(i)).astype(np.int32))[:, -1] for i in words
+    )
+    of_lattice = [model.counts.index(pattern) for pattern in model.counts.lattice.patterns]
+    assert np.asarray(sums)[of_lattice].tolist() == pytest.approx([1.0] * len(of_lattice))
+
+
+def test_the_longest_pattern_of_a_chain_is_the_model(made: dict[str, Model]) -> None:
+    model = made["mkn"]
+    table = gapgram.surprisal(model, sentences=["w1 w2 w3 w4 w5"], measures=Measures(patterns=True, lengths=True))
+    places = {name: i for i, name in enumerate(table.columns)}
+    last = table.rows[-1]
+    assert last[places["pattern_1111"]] == pytest.approx(last[places["surprisal"]])
+    assert last[places["last_3"]] == pytest.approx(last[places["surprisal"]])
+    assert last[places["last_1"]] == pytest.approx(last[places["pattern_11"]])
+    assert math.isnan(table.rows[0][places["pattern_111"]])
+
+
+def test_lengths_are_shorter_contexts(made: dict[str, Model]) -> None:
+    model = made["learned"]
+    table = gapgram.surprisal(model, sentences=["w1 w2 w3 w4"], measures=Measures(lengths=True))
+    found = dict(zip(table.columns, table.rows[-1], strict=True))
+    for length in range(model.order):
+        context = ["w1", "w2", "w3"][3 - length :]
+        assert found[f"last_{length}"] == pytest.approx(-BITS * model.log10_prob("w4", context))
+
+
+def test_entropy_is_that_of_the_distribution(made: dict[str, Model]) -> None:
+    model = made["learned"]
+    table = gapgram.surprisal(model, sentences=["w1 w2"], measures=Measures(entropy=True))
+    for row, context in zip(table.rows, (["<s>"], ["<s>", "w1"]), strict=True):
+        chances = model.distribution(context)
+        assert row[7] == pytest.approx(-sum(p * math.log2(p) for p in chances.tolist() if p))
+
+
+def test_a_first_word_without_context(made: dict[str, Model]) -> None:
+    table = gapgram.surprisal(made["mkn"], sentences=["w1 w2"], measures=Measures(start=False, entropy=True))
+    assert table.rows[0][4] == pytest.approx(-BITS * made["mkn"].log10_prob("w1"))
+    assert table.about["first word"] == "predicted without context"
+
+
+def test_unknown_words_left_empty(made: dict[str, Model]) -> None:
+    rows = gapgram.surprisal(made["mkn"], sentences=["w1 nowhere"], unknown="empty").rows
+    assert (rows[0][4] is None, rows[1][4], rows[1][5]) == (False, None, False)
+
+
+# Punctuation and regions
+
+
+def test_marks_and_words() -> None:
+    assert split_marks('"so-called"') == ['"', "so-called", '"']
+    assert joined(["He", ",", "(", "too", ")", "!"]) == [["He", ","], ["(", "too", ")", "!"]]
+    assert joined(["("]) == [["("]]
+
+
+def test_marks_count_with_the_word_that_they_touch(made: dict[str, Model]) -> None:
+    model = made["mkn"]
+    apart = gapgram.surprisal(model, sentences=["w1, w2"], punctuation="split").rows
+    together = gapgram.surprisal(model, sentences=["w1, w2"], punctuation="join").rows
+    assert [row[3] for row in apart] == ["w1", ",", "w2"]
+    assert [row[3] for row in together] == ["w1,", "w2"]
+    assert together[0][4] == pytest.approx(apart[0][4] + apart[1][4])
+
+
+def test_a_table_with_a_sentence_a_row(made: dict[str, Model], tmp_path: Path) -> None:
+    path = tmp_path / "stimuli.csv"
+    path.write_text('item,sentence,condition\n7,w1 w2|w3,"a, b"\n8,w4|w5,c\n')
+    columns = StimulusColumns(text="sentence", item="item", separator="|")
+    table = gapgram.surprisal(made["mkn"], path, columns=columns)
+    scores = -BITS * made["mkn"].scores("w1 w2 w3")
+    assert table.columns == (*gapgram.surprisal(made["mkn"], sentences=["w1"]).columns, "condition")
+    assert [(row[0], row[2], row[3], row[-1]) for row in table.rows] == [
+        ("7", 1, "w1 w2", "a, b"), ("7", 2, "w3", "a, b"), ("8", 1, "w4", "c"), ("8", 2, "w5", "c"),
+    ]  # fmt: skip
+    assert table.rows[0][4] == pytest.approx(scores[:2].sum())
+    assert table.rows[1][4] == pytest.approx(scores[2])
+
+
+def test_a_table_with_a_region_a_row(made: dict[str, Model], tmp_path: Path) -> None:
+    path = tmp_path / "stimuli.tsv"
+    path.write_text("item\tword\ttime\n1\tw1\t300\n1\tw2 w3\t410\n2\tw4\t290\n")
+    table = gapgram.surprisal(made["mkn"], path, columns=StimulusColumns(region="word", item="item"))
+    scores = -BITS * made["mkn"].scores("w1 w2 w3")
+    assert [(row[0], row[2], row[-1]) for row in table.rows] == [("1", 1, "300"), ("1", 2, "410"), ("2", 1, "290")]
+    assert table.rows[1][4] == pytest.approx(scores[1:3].sum())
+
+
+# The command
+
+
+def test_the_command_writes_tables(cli: Cli, made: dict[str, Model], tmp_path: Path) -> None:
+    path = made["learned"].path
+    ran = cli("surprisal", path, stdin=b"w1 w2\nw3\n\nw4\n")
+    assert (ran.code, ran.err) == (0, "")
+    lines = ran.out.splitlines()
+    about = [line for line in lines if line.startswith("# ")]
+    rows = list(csv.DictReader(lines[len(about) :], delimiter="\t"))
+    assert about[0] == f"# model: {made['learned'].signature}"
+    assert "# first word: predicted after <s>" in about
+    assert [(row["item"], row["sentence"], row["word"]) for row in rows] == [
+        ("1", "1", "w1"), ("1", "1", "w2"), ("1", "2", "w3"), ("2", "1", "w4"),
+    ]  # fmt: skip
+    for name, read in (("t.csv", csv_rows), ("t.jsonl", json_rows)):
+        ran = cli("surprisal", path, "-o", tmp_path / name, "--entropy", stdin=b"w1 w2\nw3\n\nw4\n")
+        assert (ran.code, ran.out, ran.err) == (0, "", f"{tmp_path / name} written: 4 rows\n")
+        found = read(tmp_path / name)
+        assert [float(row["surprisal"]) for row in found] == [float(row["surprisal"]) for row in rows]
+        assert all(float(row["entropy"]) > 0 for row in found)
+
+
+def csv_rows(path: Path) -> list[dict[str, str]]:
+    lines = [line for line in path.read_text().splitlines() if not line.startswith("# ")]
+    return list(csv.DictReader(lines))
+
+
+def json_rows(path: Path) -> list[dict[str, str]]:
+    about, *rows = map(json.loads, path.read_text().splitlines())
+    assert about["about"]["end"] == "not in the table"
+    return rows
+
+
+def test_a_frame_has_the_same_rows(made: dict[str, Model]) -> None:
+    pytest.importorskip("pandas")
+    table = gapgram.surprisal(made["mkn"], sentences=["w1 w2"])
+    frame = table.frame()
+    assert list(frame.columns) == list(table.columns)
+    assert frame["surprisal"].tolist() == [row[4] for row in table.rows]
+    assert frame.attrs["model"] == str(made["mkn"].signature)
+
+
+def test_a_table_of_ones_own(made: dict[str, Model], tmp_path: Path) -> None:
+    table = gapgram.surprisal(made["mkn"], sentences=["w1 w2"])
+    table.write(tmp_path / "t.tsv")
+    assert (tmp_path / "t.tsv").read_text().splitlines()[-1].startswith("1\t1\t2\tw2\t")
+
+
+@pytest.mark.parametrize(("data", "options", "expected"), [
+    (b"w1 <s>\n", [], "text:1: the word <s> is the model's own: leave it out"),
+    (b"w1\nw\xff\n", [], "text:2: byte 2 of the line (0xff) is not valid UTF-8"),
+    (b"a,b\n1,w1\n", ["--text-column", "c"], "text:1: the column 'c' is not there: there are a, b"),
+    (b"b,b\n1,w1\n", ["--text-column", "b"], "text:1: the column 'b' is there more than once"),
+    (b"", ["--text-column", "b"], "text:1: the column 'b' is not there: there are none"),
+    (b"a,b\n1\n", ["--text-column", "b"], "text:2: 1 cells, the first line names 2 columns"),
+    (b'a,b\n1,"w1\n', ["--text-column", "b"], "text:2: not a row of a table: unexpected end of data"),
+    (b"a,word\nw1,2\n", ["--text-column", "a"], "the column 'word' of the stimuli has the name of a column of the"),
+    (b"a,b\n1,w1\n", ["--region-column", "b"], "regions need the column of items or of sentences"),
+    (b"a,b\n", ["--text-column", "a", "--region-column", "b"], "or the column of regions, one of the two"),
+    (b"a,b\n", ["--item-column", "a"], "name its column of sentences (--text-column) or regions (--region-column)"),
+    (b"a,b\n", ["--text-column", "a", "--separator", " "], "separator ' ': expected a mark between"),
+    (b"w1\n", ["-o", "none/t"], "none does not exist; make it first"),
+    (b"w1\n", ["-o", "text"], "text: is read and would be replaced"),
+])  # fmt: skip
+def test_mistakes(
+    cli: Cli, made: dict[str, Model], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes, options: list[str],
+    expected: str,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    Path("text").write_bytes(data)
+    ran = cli("surprisal", made["mkn"].path, "text", "-o", "t", *options)
+    assert_refused(ran, expected)
+    assert [path.name for path in tmp_path.iterdir()] == ["text"]
+
+
+def test_mistakes_in_python(made: dict[str, Model], tmp_path: Path) -> None:
+    model = made["mkn"]
+    with pytest.raises(gapgram.UsageError, match="give a text file or sentences, one of the two"):
+        gapgram.surprisal(model)
+    with pytest.raises(gapgram.UsageError, match="punctuation 'off': expected as-is, split, join"):
+        gapgram.surprisal(model, sentences=["w1"], punctuation="off")
+    with pytest.raises(gapgram.UsageError, match="unknown words 'drop': expected score or empty"):
+        gapgram.surprisal(model, sentences=["w1"], unknown="drop")
+    with pytest.raises(gapgram.UsageError, match="sentence 1: a word of a list may not be empty or hold white space"):
+        gapgram.surprisal(model, sentences=[["w1 w2"]])
+    with pytest.raises(gapgram.UsageError, match="format 'xls': expected tsv, csv, jsonl"):
+        gapgram.surprisal(model, sentences=["w1"]).write(tmp_path / "t", format="xls")
+    gapgram.write_arpa(model, tmp_path / "arpa")
+    with pytest.raises(gapgram.UsageError, match="patterns are those of a model that gapgram has trained"):
+        gapgram.surprisal(gapgram.load(tmp_path / "arpa"), sentences=["w1"], measures=Measures(patterns=True))
