@@ -4,8 +4,8 @@
 
 WORDS.tsv is `processed_wordinfo.tsv` of the Natural Stories corpus (one row a word: word, zone, item, meanItemRT). Each
 word's mean reading time, as a logarithm, is fitted by its length, its frequency, whether a mark touches it, its place,
-and the same of the word before it; surprisal of both words is then added. Reported: what that adds to the log-likelihood of words left out (10 folds),
-in thousandths of a nat a word, with the error of that mean over folds.
+and the same of the word before it; surprisal of both words is then added. Reported: what that adds to the
+log-likelihood of words left out (10 folds), in thousandths of a nat a word, with the error of that mean over folds.
 """
 
 from __future__ import annotations

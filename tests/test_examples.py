@@ -40,6 +40,13 @@ def test_the_filter_keeps_sentences(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     assert noise < 0.1 * shuffled
 
 
+def test_memory_is_worth_more_to_the_glm(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    mkn, glm = run("surprisal.py", monkeypatch, capsys).splitlines()
+    shorter, longer = (float(re.findall(r"\d+\.\d+", line)[i]) for line, i in ((glm, 1), (glm, 3)))
+    assert longer < shorter
+    assert longer < float(re.findall(r"\d+\.\d+", mkn)[3])
+
+
 def test_with_models_of_ones_own(
     made: dict[str, Model], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,9 +6,8 @@ import numpy as np
 
 from gapgram.arrays import Floats, Ids
 from gapgram.kernels.lookup import Found, locate_all
-from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT, ModelArrays, order_of, uniform_of
-from gapgram.kernels.shares import given_class
-from gapgram.kernels.tables import OF_CLASSES
+from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT, ModelArrays
+from gapgram.kernels.tables import N_GRAMS, OF_CLASSES
 
 
 def pattern_scores(arrays: ModelArrays, ids: Ids) -> Floats:
@@ -18,8 +17,8 @@ def pattern_scores(arrays: ModelArrays, ids: Ids) -> Floats:
     docs/mathematics.md, so that each is a distribution that sums to one. Not a number where the sequence has no word at
     one of the pattern's places yet, and for patterns that are only stored for others' sake.
     """
-    found = locate_all(ids, int(order_of(arrays)), arrays.tables)
-    given = np.array([given_class(arrays, int(i)) for i in ids]) if arrays.given_class.size else np.ones(ids.size)
+    found = locate_all(ids, arrays.start_base.size - 1, arrays.tables)
+    given = np.append(arrays.given_class, 0.0)[np.minimum(ids, arrays.given_class.size)]
     values = np.empty((arrays.discounts.shape[0], ids.size))
     for p in range(values.shape[0]):
         of_words = np.ones(ids.size) if not arrays.tables.places[p, OF_CLASSES] else given
@@ -39,7 +38,7 @@ def _passed(arrays: ModelArrays, found: Found, values: Floats, p: int) -> Floats
     """What a pattern adds from those that it falls back on, or, where it keeps no word, from the even distribution."""
     backoff: Floats = arrays.row_values[np.maximum(found.rows[p], 0), BACKOFF]
     if p == 0:
-        return backoff * float(uniform_of(arrays))
+        return backoff / (int(arrays.tables.places[0, N_GRAMS]) - 1)  # `<s>` is never predicted
     edges = slice(int(arrays.edge_base[p]), int(arrays.edge_base[p + 1]))
     below = arrays.edge_to[edges]
     if not below.size:

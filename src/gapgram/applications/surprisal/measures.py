@@ -53,7 +53,7 @@ class Measured(NamedTuple):
         return [i != UNKNOWN_ID for i in self.ids]
 
 
-class Reader:
+class Measurer:
     """Measures sentences with one model; safe to share between threads."""
 
     def __init__(self, model: LanguageModel, measures: Measures) -> None:

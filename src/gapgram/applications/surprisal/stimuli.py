@@ -16,8 +16,8 @@ from typing import NamedTuple
 from gapgram.applications.surprisal.punctuation import AS_IS, regions_of
 from gapgram.errors import TextError, UsageError
 from gapgram.kernels.special_words import SPECIAL, UNKNOWN
-from gapgram.text.corpus import QUERY_RULES, blocks_of_files, text_of
-from gapgram.text.files import display_name
+from gapgram.text.corpus import QUERY_RULES, text_of
+from gapgram.text.files import blocks_of_files, display_name
 
 _SEPARATORS = "\t;,"
 _REFUSED = tuple(word for word in SPECIAL if word != UNKNOWN)

@@ -12,7 +12,7 @@ import numpy as np
 
 from gapgram.applications.surprisal.formats import Writer
 from gapgram.applications.surprisal.frequency import word_frequencies
-from gapgram.applications.surprisal.measures import Measured, Measures, Reader
+from gapgram.applications.surprisal.measures import Measured, Measurer, Measures
 from gapgram.applications.surprisal.punctuation import AS_IS, check_way
 from gapgram.applications.surprisal.stimuli import Region, Stimulus, StimulusColumns, StimulusReader
 from gapgram.errors import UsageError
@@ -65,7 +65,7 @@ class Surprisal:
         if unknown not in (SCORE, EMPTY):
             raise UsageError(f"unknown words {unknown!r}: expected {SCORE} or {EMPTY}")
         self._model, self._measures, self._unknown = model, measures, unknown
-        self._reader, self._frequencies = Reader(model, measures), word_frequencies(model)
+        self._reader, self._frequencies = Measurer(model, measures), word_frequencies(model)
 
     def columns(self, carried: Sequence[str] = ()) -> tuple[str, ...]:
         """The names of all columns, those that are carried over last."""
@@ -159,7 +159,7 @@ def surprisal(
     >>> model = gapgram.train(sentences=["the cat sat", "the dog sat", "a cat ran"] * 9, order=3, model="mkn")
     >>> table = surprisal(model, sentences=["the cat ran"])
     >>> [(row[3], round(row[4], 2), row[6]) for row in table.rows]
-    [('the', 0.59, 18), ('cat', 1.0, 18), ('ran', 5.52, 9)]
+    [('the', 0.68, 18), ('cat', 1.08, 18), ('ran', 4.29, 9)]
     """
     if (text is None) == (sentences is None):
         raise UsageError("surprisal: give a text file or sentences, one of the two")
