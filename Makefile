@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test lint types contract pytest java spark-ready spark-test clean
+.PHONY: help demo serve docs test lint types contract pytest java spark-ready spark-test clean
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,6 +22,11 @@ $(VENV)/.core: pyproject.toml | $(BIN)/python
 $(VENV)/.test: pyproject.toml | $(BIN)/python
 	@echo "installing gapgram and its test tools into $(VENV)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@ $(VENV)/.core $(VENV)/.docs
+
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	@echo "installing gapgram and what its documentation is built with into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@ $(VENV)/.core
 
 $(VENV)/.spark: pyproject.toml | $(VENV)/.test
@@ -35,6 +40,9 @@ demo: $(VENV)/.core  ## the main job on text that ships with Python
 serve: $(VENV)/.core  ## a page on which the demo's models think, at http://127.0.0.1:8000
 	@test -f .demo/glm.model || $(BIN)/gapgram demo -o .demo
 	@$(BIN)/gapgram serve .demo/mkn.model .demo/glm.model
+
+docs: $(VENV)/.docs  ## the documentation as a site, strictly: build/docs/site/index.html
+	@$(BIN)/python -m docs.site.build build/docs
 
 test: $(VENV)/.test lint types contract pytest  ## everything that must pass: style, types, layers, tests
 
@@ -60,4 +68,4 @@ spark-test: spark-ready  ## the tests of the Spark engine; installs Java 17 (as 
 	@GAPGRAM_NEEDS_SPARK=1 $(BIN)/python -m pytest tests/counting/spark
 
 clean:  ## remove the virtual environment and what tools left
-	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .demo
+	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .demo build
