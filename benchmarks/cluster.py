@@ -121,7 +121,7 @@ def measure(text: Path, words: float, master: str, order: int, compare: bool, fo
     counts = Model.load(model).counts
     row = {
         "words": counts.text.words, "sentences": counts.text.sentences, "vocabulary": len(counts.vocabulary),
-        "master": master, "order": order, "patterns": len(counts.patterns), **taken, **moved(events),
+        "master": master, "order": order, "patterns": len(counts.lattice.stored), **taken, **moved(events),
         "text_bytes": part.stat().st_size, "model_bytes": model.stat().st_size,
     }  # fmt: skip
     if compare:

@@ -93,7 +93,7 @@ def test_printing_and_parsing_are_inverse(lattice: Lattice) -> None:
 
 @pytest.mark.parametrize("text", ["1,11,101", "1 11 101", " 11 , 101 ", "101\t11", "custom 1 11 101"])
 def test_patterns_may_be_separated_by_spaces_or_commas(text: str) -> None:
-    assert Lattice.parse(text, order=3) == Lattice.of(3, [Pattern.of(1), Pattern.of(2)])
+    assert Lattice.parse(text, order=3) == Lattice(3, [Pattern.of(1), Pattern.of(2)])
 
 
 @pytest.mark.parametrize("order", [0, -1, MAX_ORDER + 1, 2.5])

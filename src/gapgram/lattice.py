@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import SupportsIndex
 
@@ -34,32 +34,53 @@ MAX_PATTERNS = 1024
 FAMILIES = ("chain", "full")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Lattice:
-    """A family of patterns, the empty one among them, in the order of their masks."""
+    """A family of patterns, in the order of their masks; the empty one is added where it is missing.
+
+    of_words: the patterns of words alone.
+    of_classes: the patterns of classes alone, as if classes were words; None where there are none.
+    stored: the patterns whose grams are kept: the family, all that its contexts are grams of, and the chain.
+
+    >>> [str(p) for p in Lattice.parse("1101", order=4).stored]
+    ['1', '11', '111', '1101', '1111']
+    """
 
     order: int
     patterns: tuple[Pattern, ...]
+    of_words: Lattice = field(repr=False, compare=False)
+    of_classes: Lattice | None = field(repr=False, compare=False)
+    stored: tuple[Pattern, ...] = field(repr=False, compare=False)
 
-    @classmethod
-    def of(cls, order: int, patterns: Iterable[Pattern]) -> Lattice:
-        """The lattice of a family; the empty pattern is added where it is missing."""
-        order = check_order(order)
-        family = {Pattern(0), *patterns}
+    def __init__(self, order: int, patterns: Iterable[Pattern]) -> None:
+        order, family = check_order(order), {Pattern(0), *patterns}
         if any(p.classes for p in family):
-            family.add(Pattern(0).of_classes)
+            family.add(Pattern(0, classes=True))
         too_far = [p for p in family if p.reach >= order]
         if too_far:
             raise UsageError(
                 f"pattern {max(too_far, key=lambda p: p.mask)} spans {max(p.reach for p in too_far) + 1} words, "
                 f"the model's order is {order}: raise the order or leave the pattern out"
             )
-        return cls(order, tuple(sorted(family, key=lambda p: p.place)))
+        words, classes = (tuple(p for p in family if p.classes == kind) for kind in (False, True))
+        needed = {Pattern.contiguous(k, classes=kind) for k in range(order) for kind in {p.classes for p in family}}
+        for pattern in family:
+            needed.add(pattern)
+            while pattern.mask:
+                pattern = pattern.tail
+                needed.add(pattern)
+        self.__dict__.update(  # frozen
+            order=order,
+            patterns=tuple(sorted(family, key=lambda p: p.place)),
+            of_words=Lattice(order, words) if classes else self,
+            of_classes=Lattice(order, (Pattern(p.mask) for p in classes)) if classes else None,
+            stored=tuple(sorted(needed, key=lambda p: p.place)),
+        )
 
     @classmethod
     def chain(cls, order: int) -> Lattice:
         """The contiguous patterns: modified Kneser-Ney."""
-        return cls.of(order, (Pattern.contiguous(k) for k in range(check_order(order))))
+        return cls(order, (Pattern.contiguous(k) for k in range(check_order(order))))
 
     @classmethod
     def full(cls, order: int) -> Lattice:
@@ -69,7 +90,7 @@ class Lattice:
                 f"order {order}: the full lattice has {1 << (order - 1):,} patterns, at most {MAX_PATTERNS:,} are "
                 "kept: lower the order, or name a lattice of your own"
             )
-        return cls.of(order, (Pattern(mask) for mask in range(1 << (check_order(order) - 1))))
+        return cls(order, (Pattern(mask) for mask in range(1 << (check_order(order) - 1))))
 
     @classmethod
     def named(cls, name: str, order: int) -> Lattice:
@@ -93,7 +114,7 @@ class Lattice:
             shorts = shorts[1:]
         if not shorts:
             raise UsageError("lattice: expected chain, full, or patterns such as '1,11,101,111'")
-        return cls.of(order, map(Pattern.parse, shorts))
+        return cls(order, map(Pattern.parse, shorts))
 
     @classmethod
     def from_text(cls, text: str, order: int) -> Lattice:
@@ -102,7 +123,7 @@ class Lattice:
         >>> Lattice.from_text("full+chain 1 11 101 111 2 22 222", 3) == Lattice.full(3).with_classes("chain")
         True
         """
-        return cls.of(order, map(Pattern.parse, text.split()[1:]))
+        return cls(order, map(Pattern.parse, text.split()[1:]))
 
     @cached_property
     def name(self) -> str:
@@ -116,40 +137,12 @@ class Lattice:
 
     def with_classes(self, family: str) -> Lattice:
         """The patterns of words of this lattice beside a family, ``chain`` or ``full``, of patterns of classes."""
-        of_classes = (p.of_classes for p in Lattice.named(family, self.order).patterns)
-        of_words = (p for p in self.patterns if not p.classes)
-        return Lattice.of(self.order, [*of_words, *of_classes])
-
-    @cached_property
-    def of_words(self) -> Lattice:
-        """The patterns of words alone."""
-        return Lattice.of(self.order, (p for p in self.patterns if not p.classes))
-
-    @cached_property
-    def of_classes(self) -> Lattice | None:
-        """The patterns of classes alone, as if classes were words; None where there are none."""
-        family = [p.of_words for p in self.patterns if p.classes]
-        return Lattice.of(self.order, family) if family else None
+        of_classes = (Pattern(p.mask, classes=True) for p in Lattice.named(family, self.order).patterns)
+        return Lattice(self.order, [*self.of_words.patterns, *of_classes])
 
     @cached_property
     def _members(self) -> frozenset[Pattern]:
         return frozenset(self.patterns)
-
-    @cached_property
-    def stored(self) -> tuple[Pattern, ...]:
-        """The patterns whose grams are kept: the family, all that its contexts are grams of, and the chain.
-
-        >>> [str(p) for p in Lattice.parse("1101", order=4).stored]
-        ['1', '11', '111', '1101', '1111']
-        """
-        if self.of_classes is not None:
-            return (*self.of_words.stored, *(p.of_classes for p in self.of_classes.stored))
-        needed = {*self.patterns, *(Pattern.contiguous(k) for k in range(self.order))}
-        for pattern in self.patterns:
-            while pattern.mask:
-                pattern = pattern.tail
-                needed.add(pattern)
-        return tuple(sorted(needed, key=lambda p: p.place))
 
     def below(self, pattern: Pattern) -> tuple[Pattern, ...]:
         """The patterns that this one is interpolated with, those without the farthest word first.

@@ -20,10 +20,8 @@ from gapgram.classes.classes import Classes, read_classes, write_classes
 from gapgram.classes.exchange import (
     BATCH,
     CLASS_PRIOR,
-    DISTANCES,
     PRIOR,
     Exchange,
-    Neighbours,
     automatic_k,
     find_classes,
 )
@@ -56,8 +54,7 @@ def brute_force(ids: list[int], class_of: Ids, k: int) -> float:
 
 
 def exchange_of(corpus: Corpus, class_of: list[int] | Ids, k: int) -> Exchange:
-    neighbours = Neighbours.of(corpus.ids, len(corpus.vocabulary), (1, 2))
-    return Exchange(neighbours, np.array(class_of, np.int32), k)
+    return Exchange(corpus.ids, np.array(class_of, np.int32), k)
 
 
 def hidden_classes(seed: int = 3) -> tuple[list[str], dict[str, str]]:
@@ -114,10 +111,9 @@ def test_moving_a_word_there_and_back_leaves_the_counts_as_counting_gives_them(
     labels = data.draw(st.lists(st.integers(3, k + 2), min_size=n, max_size=n))
     proposed = data.draw(st.lists(st.integers(3, k + 2), min_size=n, max_size=n))
     exchange = exchange_of(corpus, [0, 1, 2, *labels], k)
-    around = exchange.neighbours
     kernels.exchange(
         np.arange(3, n + 3, dtype=np.int32), np.array([0, 1, 2, *proposed], np.int32), exchange.class_of,
-        around.starts, around.others, around.times, around.itself,
+        exchange.starts, exchange.others, exchange.times, exchange.itself,
         exchange.cells, exchange.gain, exchange.sums, exchange.tables, exchange.priors,
     )  # fmt: skip
     again = exchange_of(corpus, exchange.class_of, k)
@@ -150,8 +146,7 @@ def test_the_logarithms_of_the_proposals_are_close() -> None:
 def test_nothing_depends_on_threads_or_the_order_of_lines() -> None:
     lines = toy_text(4000, vocabulary=2000)
     corpus = corpus_of(lines)
-    neighbours = Neighbours.of(corpus.ids, len(corpus.vocabulary), DISTANCES)
-    assert neighbours.sizes().sum() > 2 * BATCH
+    assert exchange_of(corpus, np.zeros(len(corpus.vocabulary), np.int32), 6).costs.sum() > 2 * BATCH
     shuffled = random.Random(5).sample(lines, len(lines))
     other = corpus_of(shuffled)
     one = find_classes(corpus.ids, len(corpus.vocabulary), 6, threads=1)

@@ -135,7 +135,7 @@ def test_info_json_is_the_contract(cli: Cli, models: dict[str, Model]) -> None:
     assert contract <= set(info)
     assert (info["order"], info["model"], info["weights"]) == (4, "glm", "uniform")
     assert info["bytes"] == model.path.stat().st_size
-    assert info["grams"] == sum(model.counts.size(p) for p in model.counts.patterns)
+    assert info["grams"] == sum(model.counts.size(p) for p in model.counts.lattice.stored)
     assert info["bytes_per_gram"] == pytest.approx(info["bytes"] / info["grams"])
     assert info["vocabulary"] == len(model.vocabulary)
     assert info["signature"] == str(model.signature)

@@ -26,8 +26,9 @@ def counts_of(text: Text | list[str], lattice: Lattice) -> Counts:
 
 
 def assert_equal_tables(one: Counts, other: Counts) -> None:
-    for name, array in one.sections().items():
-        assert np.array_equal(array, other.sections()[name]), name
+    arrays, other_arrays = one.contents()[0], other.contents()[0]
+    for name, array in arrays.items():
+        assert np.array_equal(array, other_arrays[name]), name
 
 
 def written(pattern: Pattern, context: tuple[str, ...], word: str) -> tuple[str | None, ...]:
@@ -38,7 +39,7 @@ def written(pattern: Pattern, context: tuple[str, ...], word: str) -> tuple[str 
 
 def assert_equals_reference(counts: Counts, reference: ReferenceCounts) -> None:
     # The patterns that are stored only as contexts of others are counted by the same rule.
-    for pattern in counts.patterns:
+    for pattern in counts.lattice.stored:
         assert dict(counts.all_grams(pattern)) == {
             written(pattern, *gram): n for gram, n in reference.counts[pattern].items()
         }
@@ -61,7 +62,7 @@ def assert_equal_contexts(counts: Counts, reference: ReferenceCounts, pattern: P
 
 
 def stored_lattice(lattice: Lattice) -> Lattice:
-    return Lattice.of(lattice.order, lattice.stored)
+    return Lattice(lattice.order, lattice.stored)
 
 
 @settings(max_examples=120)
@@ -143,7 +144,7 @@ def test_most_frequent_grams() -> None:
 
 def test_the_most_frequent_are_those_that_sorting_gives() -> None:
     counts = counts_of(toy_text(200), Lattice.full(4))
-    for pattern in counts.patterns:
+    for pattern in counts.lattice.stored:
         best = sorted((-n for _, n in counts.all_grams(pattern)))[:15]
         assert [-n for _, n in counts.most_frequent(pattern, 15)] == best
 

@@ -89,7 +89,7 @@ def counts_of(lengths: list[int], draw: Callable[[], int], seed: int = 1) -> Cou
 
 
 def same_tables(one: Counts, two: Counts) -> None:
-    for pattern in one.patterns:
+    for pattern in one.lattice.stored:
         assert np.array_equal(one.grams(pattern), two.grams(pattern))
         assert np.array_equal(one.contexts(pattern), two.contexts(pattern))
         assert np.array_equal(one.rows(pattern), two.rows(pattern))
@@ -152,7 +152,7 @@ def test_every_query_gives_the_same_bits(fast: dict[str, Model], small: dict[str
             found.append(score)
     assert steps[0] == steps[1] == one.scores(texts[0], eos=False).tolist()
     assert list(generate(one, 5, seed=4)) == list(generate(two, 5, seed=4))
-    for pattern in one.counts.patterns:
+    for pattern in one.counts.lattice.stored:
         assert one.counts.most_frequent(pattern, 9) == two.counts.most_frequent(pattern, 9)
         assert one.counts.counts_of_counts(pattern) == two.counts.counts_of_counts(pattern)
 
@@ -251,7 +251,7 @@ def test_quantised_models_sum_to_one(fast: dict[str, Model], kind: str, n_bits: 
     model = fast[kind].quantised(n_bits)
     for context in contexts():
         assert model.distribution(context).sum() == pytest.approx(1, abs=1e-12)
-    for pattern in model.counts.patterns[1:]:
+    for pattern in model.counts.lattice.stored[1:]:
         if pattern.mask:
             assert np.unique(model.counts.gram_counts(pattern)).size <= 1 << n_bits
     assert f"|counts:quantised={n_bits}|" in str(model.signature)
@@ -265,7 +265,7 @@ def test_quantised_models_sum_to_one(fast: dict[str, Model], kind: str, n_bits: 
 def test_many_bits_change_nothing(fast: dict[str, Model]) -> None:
     for kind in KINDS:
         exact, model = fast[kind], fast[kind].quantised(8)
-        assert all(np.unique(exact.counts.gram_counts(p)).size <= 256 for p in exact.counts.patterns[1:])
+        assert all(np.unique(exact.counts.gram_counts(p)).size <= 256 for p in exact.counts.lattice.stored[1:])
         texts = toy_text(60, seed=8)
         assert np.array_equal(model.score_many(texts), exact.score_many(texts))
 

@@ -94,7 +94,7 @@ def test_leaving_a_position_out_equals_counting_without_it() -> None:
             if sum(line.split().count(word) for line in sentences) == 1:
                 continue
             expected = statistics_without(sentences, s, i, counts.lattice, before[-2:], word)
-            for p, pattern in enumerate(counts.patterns):
+            for p, pattern in enumerate(counts.lattice.stored):
                 if pattern.reach <= len(before[-2:]):
                     assert sample.statistics[:][row, p].tolist() == expected[pattern], (s, i, str(pattern))
             row += 1

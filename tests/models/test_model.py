@@ -35,8 +35,10 @@ def test_mapped_equals_built_bit_for_bit(models: dict[str, Model], kind: str) ->
     assert np.array_equal(built.score_many(texts()), mapped.score_many(texts()))
     assert np.array_equal(built.distribution(["<s>", "w1"]), mapped.distribution(["<s>", "w1"]))
     assert built.signature == mapped.signature
-    for name, array in built.parts.sections().items():
-        assert np.array_equal(array, mapped.parts.sections()[name]), name
+    (arrays, plain), (mapped_arrays, mapped_plain) = built.parts.contents(), mapped.parts.contents()
+    assert plain == mapped_plain
+    for name, array in arrays.items():
+        assert np.array_equal(array, mapped_arrays[name]), name
         assert not array.flags.writeable
 
 

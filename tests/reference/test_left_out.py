@@ -54,7 +54,7 @@ def losses(model: gapgram.Model, sample: FittingSample) -> tuple[list[float], Fi
     values = problem.zeros()
     values.flat[:] = np.random.default_rng(0).normal(0, 0.7, values.flat.size)
     found = [problem.add_gradient(values, problem.zeros(), i, i + 1) for i in range(len(sample))]
-    return found, named(model.counts.patterns, values.table, values.shift, values.discounts)
+    return found, named(model.counts.lattice.stored, values.table, values.shift, values.discounts)
 
 
 def sampled(ids: Ids) -> list[int]:

@@ -29,7 +29,7 @@ def longest(text: Sequence[Sequence[str]]) -> int:
 def lattices(order: int) -> st.SearchStrategy[Lattice]:
     """The chain, the full lattice, or any family of an order."""
     patterns = st.integers(0, (1 << (order - 1)) - 1).map(Pattern)
-    families = st.sets(patterns, max_size=6).map(lambda family: Lattice.of(order, family))
+    families = st.sets(patterns, max_size=6).map(lambda family: Lattice(order, family))
     return st.one_of(st.just(Lattice.chain(order)), st.just(Lattice.full(order)), families)
 
 

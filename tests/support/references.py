@@ -52,7 +52,7 @@ def classes_of(model: Model) -> dict[str, str]:
 def fitted_of(model: Model) -> Fitted:
     """The parameters of a learned model, by name."""
     weights = model.parts.weights
-    return named(model.counts.patterns, weights.gate_table, weights.log_odds_shift, model.parts.discounts.values)
+    return named(model.counts.lattice.stored, weights.gate_table, weights.log_odds_shift, model.parts.discounts.values)
 
 
 def named(patterns: Sequence[Pattern], gate_table: Floats, shift: Floats, discounts: Floats) -> Fitted:

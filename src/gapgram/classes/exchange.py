@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -34,57 +33,43 @@ SWEEPS = 4
 BATCH = 40_000  # neighbours, about, of the words that are judged against the same counts
 
 
-@dataclass(frozen=True)
-class Neighbours:
-    """The neighbours of every word on every side, as the kernels take them."""
-
-    starts: Integers
-    others: Ids
-    times: Ids
-    itself: Ids
-
-    @classmethod
-    def of(cls, ids: Ids, n_words: int, distances: tuple[int, ...]) -> Neighbours:
-        """Count the pairs of a text at some distances; two sides each."""
-        sides, itself = [], []
-        for distance in distances:
-            starts, others, times = kernels.pairs_at(ids, n_words, distance)
-            itself += [kernels.take_out_itself(starts, others, times)] * 2
-            forward = starts, others[: starts[-1]], times[: starts[-1]]
-            sides += [forward, kernels.turned(*forward)]
-        base = np.cumsum([0] + [len(others) for _, others, _ in sides])
-        return cls(
-            np.array([starts + at for (starts, _, _), at in zip(sides, base[:-1], strict=True)]),
-            np.concatenate([others for _, others, _ in sides]),
-            np.concatenate([times for _, _, times in sides]),
-            np.array(itself),
-        )
-
-    def sizes(self) -> Integers:
-        """What it costs to judge each word: its neighbours, and a little for itself."""
-        sizes: Integers = np.diff(self.starts, axis=1).sum(axis=0) + len(self.starts)
-        return sizes
-
-
 class Exchange:
-    """Classes on their way: `class_of` and the counts that belong to it."""
+    """Classes on their way: `class_of` and the counts that belong to it.
 
-    def __init__(self, neighbours: Neighbours, class_of: Ids, k: int) -> None:
-        self.neighbours, self.class_of, self._sizes = neighbours, class_of, neighbours.sizes()
+    starts, others, times, itself: the neighbours of every word on every side, as the kernels take them.
+    """
+
+    def __init__(self, ids: Ids, class_of: Ids, k: int, distances: tuple[int, ...] = DISTANCES) -> None:
+        self.class_of, self.best = class_of, class_of.copy()
+        self._count_pairs(ids, distances)
+        # What it costs to judge each word: its neighbours, and a little for itself.
+        self.costs: Integers = np.diff(self.starts, axis=1).sum(axis=0) + len(self.starts)
         prior = min(PRIOR, CLASS_PRIOR / k)
-        sides, width = len(neighbours.starts), k + len(SPECIAL)
+        sides, width = len(self.starts), k + len(SPECIAL)
         self.priors = np.array([prior, prior * k])
         self.tables = kernels.f_tables(self.priors)
         self.cells = np.zeros((sides, width, width), np.int32)
         self.gain = np.zeros((sides, width, width), np.float32)
         self.sums = np.zeros((sides, width), np.int32)
-        self.best = class_of.copy()
         for s in range(sides):
             kernels.fill_cells(
-                class_of, neighbours.starts[s], neighbours.others, neighbours.times, neighbours.itself[s],
-                self.cells[s], self.sums[s],
-            )  # fmt: skip
+                class_of, self.starts[s], self.others, self.times, self.itself[s], self.cells[s], self.sums[s]
+            )
             kernels.fill_gain(self.cells[s], self.gain[s], prior)
+
+    def _count_pairs(self, ids: Ids, distances: tuple[int, ...]) -> None:
+        """Count the pairs of a text at some distances; two sides each."""
+        sides, itself = [], []
+        for distance in distances:
+            starts, others, times = kernels.pairs_at(ids, self.class_of.size, distance)
+            itself += [kernels.take_out_itself(starts, others, times)] * 2
+            forward = starts, others[: starts[-1]], times[: starts[-1]]
+            sides += [forward, kernels.turned(*forward)]
+        base = np.cumsum([0] + [len(others) for _, others, _ in sides])
+        self.starts = np.array([starts + at for (starts, _, _), at in zip(sides, base[:-1], strict=True)])
+        self.others = np.concatenate([others for _, others, _ in sides])
+        self.times = np.concatenate([times for _, _, times in sides])
+        self.itself = np.array(itself)
 
     @property
     def objective(self) -> float:
@@ -96,20 +81,19 @@ class Exchange:
     ) -> float:
         """Let each of some words move to where it fits best; returns by how much the objective rose."""
         rise = 0.0
-        for begin, end in pairwise(_cuts(self._sizes[words], BATCH)):
+        for begin, end in pairwise(_cuts(self.costs[words], BATCH)):
             rise += self._batch(words[begin:end], pool, threads)
             advance(end - begin)
         return rise
 
     def _batch(self, words: Ids, pool: ThreadPoolExecutor, threads: int) -> float:
-        around = self.neighbours
         state = (
-            self.best, self.class_of, around.starts, around.others, around.times, around.itself,
+            self.best, self.class_of, self.starts, self.others, self.times, self.itself,
             self.cells, self.gain, self.sums, self.tables, self.priors,
         )  # fmt: skip
-        sizes = self._sizes[words]
-        parts = pairwise(_cuts(sizes, -(-int(sizes.sum()) // threads)))
-        for future in [pool.submit(kernels.propose, words[begin:end], *state) for begin, end in parts]:
+        costs = self.costs[words]
+        shares = pairwise(_cuts(costs, -(-int(costs.sum()) // threads)))
+        for future in [pool.submit(kernels.propose, words[begin:end], *state) for begin, end in shares]:
             future.result()
         return float(kernels.exchange(words, *state))
 
@@ -159,11 +143,11 @@ def find_classes(
     if k < 2:
         return Classes.numbered(np.zeros(n_ordinary, np.int64), counts[len(SPECIAL) :])
     class_of = np.minimum(np.arange(n_words), k + len(SPECIAL) - 1).astype(np.int32)
-    exchange = Exchange(Neighbours.of(ids, n_words, DISTANCES), class_of, k)
+    exchange = Exchange(ids, class_of, k)
     _sweep(exchange, k, sweeps, threads, progress)
     if later.size:
         new = np.flatnonzero((before == 0) & (counts > 0))
-        exchange = Exchange(Neighbours.of(later, n_words, DISTANCES), class_of, k)
+        exchange = Exchange(later, class_of, k)
         with ThreadPoolExecutor(threads) as pool:
             exchange.sweep(new[new >= len(SPECIAL)].astype(np.int32), pool, threads)
     return Classes.numbered(class_of[len(SPECIAL) :], counts[len(SPECIAL) :])

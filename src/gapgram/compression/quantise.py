@@ -37,7 +37,7 @@ def quantised(parts: ModelParts, bits: int, store: ArrayStore = IN_MEMORY) -> Mo
     counts = parts.counts
     replaced = {
         p: means_of_runs(_numbers(counts, p), 1 << bits)
-        for p, pattern in enumerate(counts.patterns)
+        for p, pattern in enumerate(counts.lattice.stored)
         if pattern.mask
     }
     new = replace(counts, tables=compacted(counts, replaced, store), quantised=bits)

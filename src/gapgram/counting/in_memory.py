@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,6 +13,7 @@ from gapgram.counting.band import Band
 from gapgram.counting.text_source import TextSource
 from gapgram.counts.assemble import NO_CLASSES, NO_COUNTS, assemble
 from gapgram.counts.counts import Counts, Piece
+from gapgram.counts.streaming import Pieces
 from gapgram.errors import TextError
 from gapgram.kernels import sorting
 from gapgram.lattice import Lattice
@@ -67,8 +67,8 @@ class TextInMemory:
         """As `TextSource`."""
         return sample_sentences([self.ids], seed=seed, limit=limit)
 
-    def pieces(self, lattice: Lattice, classes: Classes | None) -> HeldPieces:
-        """As `TextSource`."""
+    def pieces(self, lattice: Lattice, classes: Classes | None) -> Pieces:
+        """As `TextSource`, given away once, so that memory falls while tables are made of them."""
         if self.ids.size >= MAX_POSITIONS:
             raise TextError(f"{self.ids.size:,} words at once: this engine counts up to {MAX_POSITIONS:,}")
         pieces = self._count(self.ids, self.word_counts.size, lattice.of_words, "counting")
@@ -76,7 +76,7 @@ class TextInMemory:
             ids = classes.of_word[self.ids]
             of_classes = self._count(ids, len(classes.names), lattice.of_classes, "counting classes")
             pieces |= {pattern.of_classes: bands for pattern, bands in of_classes.items()}
-        return HeldPieces(pieces)
+        return lambda pattern: iter(pieces.pop(pattern))
 
     def _count(self, ids: Ids, n_words: int, lattice: Lattice, title: str) -> dict[Pattern, list[Piece]]:
         n_bands = max(-(-ids.size // self._band_positions), 1)
@@ -89,17 +89,6 @@ class TextInMemory:
             count_band, list(pairwise(bands.cuts)), self._threads, title=title, unit="band", progress=self._progress
         )
         return {pattern: [band[pattern] for band in counted] for pattern in lattice.stored}
-
-
-class HeldPieces:
-    """Pieces in memory. Those of a pattern are given away once, so that memory falls while tables are made of them."""
-
-    def __init__(self, pieces: dict[Pattern, list[Piece]]) -> None:
-        self._pieces = pieces
-
-    def of(self, pattern: Pattern) -> Iterator[Piece]:
-        """The pieces of a pattern in the order of the bands."""
-        return iter(self._pieces.pop(pattern))
 
 
 def count(
@@ -121,7 +110,7 @@ def counts_in_memory(text: TextSource, lattice: Lattice, classes: Classes | None
     """Count a text, and put the tables of all its bands together in memory."""
     check_longest(text.longest_sentence, lattice.order)
     pieces = text.pieces(lattice, classes)
-    held = {pattern: list(pieces.of(pattern)) for pattern in lattice.stored}
+    held = {pattern: list(pieces(pattern)) for pattern in lattice.stored}
     if lattice.of_classes is None or classes is None:
         tables = assemble(lattice.stored, held, NO_CLASSES, NO_COUNTS, threads=threads)
         return Counts(lattice, text.vocabulary, text.facts, tables)

@@ -36,7 +36,7 @@ def assemble(
     rows, numbers = zip(*[_distinct_rows([p.rows for p in pieces[q]]) for q in patterns], strict=True)
     places = places_of(patterns, sizes, [len(r) for r in rows])
     grams = np.zeros(-(-sum(sizes) * FAST_WIDTH // 64), np.uint64)
-    contexts = np.empty(n_contexts(places), np.int64)
+    contexts, parts = np.empty(n_contexts(places), np.int64), parts_of(patterns)
 
     def place(p: int) -> list[tuple[Integers, Integers]]:
         at, done, large = places[p], 0, []
@@ -54,7 +54,7 @@ def assemble(
 
     large = chain.from_iterable(parallel_map(place, range(len(patterns)), threads))
     large_at, large_counts = (np.concatenate(part) for part in zip(*large, strict=True))
-    parts, all_rows = parts_of(patterns), np.concatenate(rows)
+    all_rows = np.concatenate(rows)
     return frozen(Tables(grams, large_at, large_counts, contexts, places, parts, all_rows, class_of, word_counts))
 
 

@@ -125,7 +125,7 @@ class _Packer:
         self.n_grams, self.n_contexts, self.key_bits = map(
             int, self.tables.places[p, [kernels.N_GRAMS, kernels.N_CONTEXTS, kernels.KEY_BITS]]
         )
-        self.old_rows = self.rows = counts.rows(counts.patterns[p])
+        self.old_rows = self.rows = counts.rows(counts.lattice.stored[p])
         if replaced is not None:
             found = [compact_write.distinct(statistics) for _, _, statistics in self._new_statistics()]
             self.rows = np.unique(np.concatenate(found), axis=0)

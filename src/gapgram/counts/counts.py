@@ -74,11 +74,6 @@ class Counts:
     pruned: str = ""
 
     @cached_property
-    def patterns(self) -> tuple[Pattern, ...]:
-        """The patterns whose tables are held, in their order."""
-        return self.lattice.stored
-
-    @cached_property
     def classes_digest(self) -> str:
         """How many classes there are and a checksum of which word has which; `none` without classes."""
         if not self.class_names:
@@ -89,9 +84,9 @@ class Counts:
     def index(self, pattern: Pattern) -> int:
         """The number of a pattern's tables."""
         try:
-            return self.patterns.index(pattern)
+            return self.lattice.stored.index(pattern)
         except ValueError:
-            held = " ".join(map(str, self.patterns))
+            held = " ".join(map(str, self.lattice.stored))
             raise UsageError(f"pattern {pattern} was not counted: there are {held}") from None
 
     def grams(self, pattern: Pattern) -> Integers:
@@ -133,7 +128,7 @@ class Counts:
     @property
     def n_grams(self) -> int:
         """How many different grams all patterns have."""
-        return sum(self.size(pattern) for pattern in self.patterns)
+        return sum(self.size(pattern) for pattern in self.lattice.stored)
 
     def counts_of_counts(self, pattern: Pattern, upto: int = 4) -> tuple[int, ...]:
         """How many grams have count 1 … `upto`."""
@@ -178,7 +173,8 @@ class Counts:
 
     def save(self, path: str | Path) -> None:
         """Write the counts to a file, aside and renamed."""
-        container.write(path, container.COUNTS, self.metadata(), self.sections())
+        sections, metadata = self.contents()
+        container.write(path, container.COUNTS, metadata, sections)
 
     @classmethod
     def open(cls, path: str | Path) -> Counts:
@@ -186,19 +182,16 @@ class Counts:
         with container.reading(path, container.COUNTS) as file:
             return cls.from_sections(file.metadata, file.arrays)
 
-    def metadata(self) -> dict[str, Any]:
-        """What the arrays do not say, as plain values."""
-        found = {"order": self.lattice.order, "lattice": str(self.lattice), "text": asdict(self.text)}
-        found["pruned"] = self.pruned
-        found |= {"classes": list(self.class_names)} if self.class_names else {}
-        return found | ({"quantised": self.quantised} if self.quantised else {})
-
-    def sections(self) -> dict[str, npt.NDArray[Any]]:
-        """All arrays by name, as they go into a file."""
+    def contents(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
+        """What goes into a file: all arrays by name, and what they do not say, as plain values."""
         tables, compact = self.tables._asdict(), not self.tables.contexts.size
         if not compact:
             del tables["packed"], tables["packed_places"]
-        return {**self.word_arrays(self.vocabulary, packed=compact), **tables}
+        sections = {**self.word_arrays(self.vocabulary, packed=compact), **tables}
+        metadata = {"order": self.lattice.order, "lattice": str(self.lattice), "text": asdict(self.text)}
+        metadata["pruned"] = self.pruned
+        metadata |= {"classes": list(self.class_names)} if self.class_names else {}
+        return sections, metadata | ({"quantised": self.quantised} if self.quantised else {})
 
     @staticmethod
     def word_arrays(words: Vocabulary, *, packed: bool = False) -> dict[str, npt.NDArray[Any]]:
@@ -211,7 +204,7 @@ class Counts:
     def from_sections(
         cls, metadata: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], pages: Pages | None = None
     ) -> Counts:
-        """The counts that `metadata` and `sections` came from."""
+        """The counts that `contents` came from."""
         if "word_slots" in arrays:
             vocabulary = Vocabulary(arrays["words"], arrays["word_offsets"], arrays["word_slots"])
         else:

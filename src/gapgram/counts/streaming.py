@@ -5,8 +5,7 @@ Each pattern's pieces are read three times: for the sizes and the distinct rows,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -45,33 +44,23 @@ class StoredPiece(Protocol):
     def rows(self) -> Integers: ...
 
 
-class Pieces(Protocol):
-    """The pieces of a text, wherever they are."""
-
-    def of(self, pattern: Pattern) -> Iterator[StoredPiece]:
-        """The pieces of a pattern in the order of the bands; may be asked again and again.
-
-        The bands are the same for all patterns: the contexts of a piece are the grams of the tail's piece.
-        """
-        ...
+# Of a text that was counted, wherever that is, the pieces of a pattern in the order of the bands. The bands are the
+# same for all patterns: the contexts of a piece are the grams of the tail's piece.
+Pieces = Callable[[Pattern], Iterator[StoredPiece]]
 
 
-@dataclass(frozen=True)
-class WordsAndClasses:
+def words_and_classes(words: Pieces, classes: Pieces) -> Pieces:
     """The pieces of two streams: of words, and of their classes as if they were words."""
-
-    words: Pieces
-    classes: Pieces
-
-    def of(self, pattern: Pattern) -> Iterator[StoredPiece]:
-        """As `Pieces`."""
-        return self.classes.of(pattern.of_words) if pattern.classes else self.words.of(pattern)
+    return lambda pattern: classes(pattern.of_words) if pattern.classes else words(pattern)
 
 
 def table_streams(
     patterns: tuple[Pattern, ...], pieces: Pieces, class_of: Ids = NO_CLASSES, word_counts: Integers = NO_COUNTS
 ) -> Iterator[Stream]:
-    """The arrays of `Tables`, in its order; each is to be read to its end before the next is asked for."""
+    """The arrays of `Tables`, in its order; each is to be read to its end before the next is asked for.
+
+    pieces: those of a pattern are asked for three times.
+    """
     streamed = _Streamed(patterns, pieces)
     yield Stream("grams", np.uint64, (-(-sum(streamed.sizes) * FAST_WIDTH // 64),), read_ahead(streamed.grams()))
     for i, name in enumerate(("large_at", "large_counts")):
@@ -93,7 +82,7 @@ class _Streamed:
 
     def __init__(self, patterns: tuple[Pattern, ...], pieces: Pieces) -> None:
         self.patterns, self.pieces = patterns, pieces
-        self.empty = {p: all_words([piece.grams for piece in pieces.of(p)]) for p in patterns if not p.mask}
+        self.empty = {p: all_words([piece.grams for piece in pieces(p)]) for p in patterns if not p.mask}
         self.large: list[tuple[Integers, Integers]] = []
         self.sizes: list[int] = []
         self.rows: list[Integers] = []
@@ -104,7 +93,7 @@ class _Streamed:
         self.places = places_of(patterns, self.sizes, list(map(len, self.rows)))
 
     def _of(self, pattern: Pattern) -> Iterator[StoredPiece]:
-        return self.pieces.of(pattern) if pattern.mask else iter([self.empty[pattern]])
+        return self.pieces(pattern) if pattern.mask else iter([self.empty[pattern]])
 
     def grams(self) -> Iterator[BitWords]:
         """The packed grams; collects those whose counts are too large."""

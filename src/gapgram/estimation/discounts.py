@@ -44,7 +44,7 @@ def estimate_discounts(counts: Counts, *, threads: int = 1) -> Discounts:
     """Discounts from counts of counts, with one warning where the fallback is used."""
     values, problems = [], {}
     for pattern, n in zip(
-        counts.patterns, parallel_map(counts.counts_of_counts, counts.patterns, threads), strict=True
+        counts.lattice.stored, parallel_map(counts.counts_of_counts, counts.lattice.stored, threads), strict=True
     ):
         top = pattern == Pattern.contiguous(counts.lattice.order - 1)
         discounts, problem = discounts_of(n, "count" if top else "continuation count")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy.typing as npt
@@ -31,14 +30,14 @@ class ModelParts:
     @classmethod
     def of(cls, name: str, counts: Counts, discounts: Discounts, weights: Weights) -> ModelParts:
         """Derive what queries need from counts, discounts and weights."""
-        graph, (members, member_base) = weights.graph, members_of(counts.tables)
+        graph, given, (members, member_base) = weights.graph, given_class(counts.tables), members_of(counts.tables)
         arrays = ModelArrays(
             tables=counts.tables,
             order=counts.lattice.order,
             uniform=1.0 / (int(counts.tables.places[0, N_GRAMS]) - 1),
             discounts=discount_table(discounts),
             row_values=row_values(counts, discounts, weights),
-            given_class=given_class(counts.tables),
+            given_class=given,
             members=members,
             member_base=member_base,
             edge_base=graph.edge_base,
@@ -57,21 +56,19 @@ class ModelParts:
         tables = in_layout(self.counts, layout, store)
         return replace(self, counts=replace(self.counts, tables=tables), arrays=self.arrays._replace(tables=tables))
 
-    def sections(self) -> dict[str, npt.NDArray[Any]]:
-        """All arrays by name, as they go into a file."""
-        derived = {name: getattr(self.arrays, name) for name in SECTIONS}
-        return {**self.counts.sections(), **derived, "lift": self.weights.log_odds_shift}
-
-    @cached_property
-    def metadata(self) -> dict[str, Any]:
-        """What the arrays do not say, as plain values."""
-        return {
-            **self.counts.metadata(),
+    def contents(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
+        """What goes into a file: all arrays by name, and what they do not say, as plain values."""
+        sections, metadata = self.counts.contents()
+        sections |= {name: getattr(self.arrays, name) for name in SECTIONS}
+        sections["lift"] = self.weights.log_odds_shift
+        estimated = self.discounts.estimated
+        metadata |= {
             "model": self.name,
             "weights": {"name": self.weights.name, "report": self.weights.report},
             "discounts": {
                 "fallbacks": [str(p) for p in self.discounts.fallbacks],
                 "fitted": self.discounts.fitted,
-                "estimated": None if self.discounts.estimated is None else self.discounts.estimated.tolist(),
+                "estimated": None if estimated is None else estimated.tolist(),
             },
         }
+        return sections, metadata

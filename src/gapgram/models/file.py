@@ -30,7 +30,8 @@ def write(path: str | Path, parts: ModelParts, layout: str | None = None) -> Non
     if layout is None or layout == layout_of(parts.counts.tables):
         pages = parts.counts.pages
         between = pages.give_back if pages is not None else bool
-        container.write(path, container.MODEL, parts.metadata, parts.sections(), between=between)
+        sections, metadata = parts.contents()
+        container.write(path, container.MODEL, metadata, sections, between=between)
     else:
         write_made(path, parts, layout, lambda store: parts.in_layout(layout, store))
 
@@ -42,12 +43,12 @@ def write_made(path: str | Path, parts: ModelParts, layout: str, make: Callable[
     try:
         for name, array in Counts.word_arrays(parts.counts.vocabulary, packed=layout == COMPACT).items():
             file.add(name, array)
-        made = make(InSections(file, parts.counts.pages))
-        there = {section.name for section in file.sections}
-        for name, array in made.sections().items():
-            if name not in there:
+        sections, metadata = make(InSections(file, parts.counts.pages)).contents()
+        written = {section.name for section in file.sections}
+        for name, array in sections.items():
+            if name not in written:
                 file.add(name, array)
-        file.finish(made.metadata)
+        file.finish(metadata)
     except BaseException:
         file.discard()
         raise

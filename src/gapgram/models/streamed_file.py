@@ -75,11 +75,11 @@ class TablesInFile:
     def finish(self, name: str, counts: Counts, discounts: Discounts, weights: Weights) -> ModelParts:
         """Add what is not there yet, give the file its name, and map it."""
         let_go(self._mapped.map)
-        parts = ModelParts.of(name, counts, discounts, weights)
-        for section, array in parts.sections().items():
+        sections, metadata = ModelParts.of(name, counts, discounts, weights).contents()
+        for section, array in sections.items():
             if section not in self._mapped.arrays:
                 self._file.add(section, array)
-        self._file.finish(parts.metadata)
+        self._file.finish(metadata)
         self._folder.note(_MODEL, self.path.name)
         return model_file.read(self.path, most_resident=self._most_resident)
 

@@ -80,7 +80,7 @@ def explain(counts: Counts, arrays: ModelArrays, ids: Ids, word: str, signature:
         _pattern_share(
             counts, arrays, i, ids, int(found.counts[i, available]), int(found.rows[i, available]), float(shares[i])
         )
-        for i, pattern in enumerate(counts.patterns)
+        for i, pattern in enumerate(counts.lattice.stored)
         if pattern.reach <= available
     )
     uniform = float(rest) * arrays.uniform
@@ -99,7 +99,7 @@ def _pattern_share(
     counts: Counts, arrays: ModelArrays, i: int, ids: Ids, count: int, row: int, share: float
 ) -> PatternShare:
     """What pattern i says, which counted the word so often and whose context has the statistics of this row."""
-    pattern = counts.patterns[i]
+    pattern = counts.lattice.stored[i]
     left = max(count - float(arrays.discounts[i, min(count, 3)]), 0.0)
     discounted = left * float(arrays.row_values[row, SCALE])
     offsets = range(pattern.reach, 0, -1)

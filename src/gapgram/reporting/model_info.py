@@ -33,7 +33,7 @@ def foreign_info(model: BackoffModel | KenlmModel | Mixture) -> dict[str, Any]:
 def model_info(model: Model) -> dict[str, Any]:
     """Order, estimator, sizes, and for each pattern its grams, counts of counts and discounts."""
     counts, text = model.counts, model.counts.text
-    grams = {str(p): counts.size(p) for p in counts.patterns}
+    grams = {str(p): counts.size(p) for p in counts.lattice.stored}
     report = model.parts.weights.report
     return {
         "order": model.order,
@@ -42,7 +42,7 @@ def model_info(model: Model) -> dict[str, Any]:
         "classes": max(0, len(counts.class_names) - len(SPECIAL)),
         "weights": model.parts.weights.name,
         "learned": {k: v for k, v in report.items() if k != "mean_weights"},
-        "patterns": [pattern_info(model, i) for i in range(len(counts.patterns))],
+        "patterns": [pattern_info(model, i) for i in range(len(counts.lattice.stored))],
         "grams": sum(grams.values()),
         **size_info(model),
         "vocabulary": len(model.vocabulary),
@@ -66,7 +66,7 @@ def train_summary(model: Model) -> dict[str, Any]:
         "words": text.words,
         "sentences": text.sentences,
         "vocabulary": len(counts.vocabulary),
-        "patterns": len(counts.patterns),
+        "patterns": len(counts.lattice.stored),
         "grams": counts.n_grams,
         "bytes": n_bytes,
     }
@@ -74,10 +74,10 @@ def train_summary(model: Model) -> dict[str, Any]:
 
 def size_info(model: Model) -> dict[str, Any]:
     """The layout, the bytes, and how many a gram takes, in all and by what they hold."""
-    counts, arrays = model.counts, model.parts.sections()
+    counts, (arrays, _) = model.counts, model.parts.contents()
     n_bytes = model.path.stat().st_size if model.path is not None else sum(a.nbytes for a in arrays.values())
-    grams = max(1, sum(counts.size(p) for p in counts.patterns))
-    parts = [bits_of(counts.tables, p) for p in range(len(counts.patterns))]
+    grams = max(1, sum(counts.size(p) for p in counts.lattice.stored))
+    parts = [bits_of(counts.tables, p) for p in range(len(counts.lattice.stored))]
     by_part = {name: sum(getattr(part, name) for part in parts) / 8 / grams for name in Parts._fields}
     by_part["vocabulary"] = sum(array.nbytes for name, array in arrays.items() if name.startswith("word")) / grams
     return {
@@ -91,7 +91,7 @@ def size_info(model: Model) -> dict[str, Any]:
 
 def pattern_info(model: Model, i: int) -> dict[str, Any]:
     """The figures of one pattern."""
-    counts, pattern = model.counts, model.counts.patterns[i]
+    counts, pattern = model.counts, model.counts.lattice.stored[i]
     d = model.parts.arrays.discounts[i]
     return {
         "pattern": str(pattern),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from gapgram.arrays import Begins, Ids
+from gapgram.arrays import Ids
 from gapgram.kernels import fitting
 from gapgram.text.corpus import sentence_begins
 
@@ -20,23 +20,13 @@ def sample_sentences(chunks: Iterable[Ids], *, seed: int, limit: int) -> Ids:
     ids, begins, hashes = np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.uint64)
     for chunk in chunks:
         new_begins = sentence_begins(chunk)
-        new_hashes = fitting.sentence_hashes(chunk, new_begins, seed)
-        if ids.size >= limit:  # whatever comes after the last sentence kept cannot be chosen any more
-            near = new_hashes < hashes[-1]
-            chunk, new_begins = _take_sentences(chunk, new_begins, np.flatnonzero(near))
-            new_hashes = new_hashes[near]
+        hashes = np.concatenate([hashes, fitting.sentence_hashes(chunk, new_begins, seed)])
         ids, begins = np.concatenate([ids, chunk]), np.concatenate([begins[:-1], begins[-1] + new_begins])
-        hashes = np.concatenate([hashes, new_hashes])
         order = np.argsort(hashes, kind="stable")
         ends = np.cumsum(np.diff(begins)[order])
         order = order[: int(np.searchsorted(ends, limit)) + 1]
-        ids, begins = _take_sentences(ids, begins, order)
-        hashes = hashes[order]
+        lengths = np.diff(begins)[order]
+        starts = np.append(0, np.cumsum(lengths))
+        ids = ids[np.arange(starts[-1]) + np.repeat(begins[order] - starts[:-1], lengths)]
+        begins, hashes = starts, hashes[order]
     return ids
-
-
-def _take_sentences(ids: Ids, begins: Begins, order: Begins) -> tuple[Ids, Begins]:
-    """Some sentences, in this order, and where they begin."""
-    lengths = np.diff(begins)[order]
-    starts = np.append(0, np.cumsum(lengths))
-    return ids[np.arange(starts[-1]) + np.repeat(begins[order] - starts[:-1], lengths)], starts

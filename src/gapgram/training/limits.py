@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from gapgram.counting.in_memory import BAND_POSITIONS, MAX_POSITIONS
 from gapgram.errors import UsageError
 from gapgram.estimation.weights.sample import sample_bytes, sample_positions
 from gapgram.lattice import Lattice
-from gapgram.system.atomic_file import short_name
+from gapgram.system.atomic_file import check_place, short_name
 from gapgram.system.memory import MemoryLimit, check_room
 
 _SHARES = {1: 0.1, 2: 0.5, 3: 0.9}
@@ -39,9 +40,18 @@ class TrainingLimits:
 
     @classmethod
     def of(
-        cls, memory: str | int | None, threads: int, output: str | Path, tmp: str | Path | None
+        cls,
+        memory: str | int | None,
+        threads: int,
+        output: str | Path,
+        tmp: str | Path | None,
+        inputs: Iterable[str | Path] = (),
     ) -> TrainingLimits:
-        """Limits from what a user says; by default half of the memory there is, and the folder of the output."""
+        """Limits from what a user says; by default half of the memory there is, and the folder of the output.
+
+        An output that cannot be written, or is one of the inputs, is refused.
+        """
+        check_place(output, inputs)
         path = Path(os.path.realpath(output))
         folder = Path(tmp) if tmp is not None else path.parent
         if not folder.is_dir():

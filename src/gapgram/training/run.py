@@ -49,7 +49,7 @@ from gapgram.text.vocabulary import Vocabulary
 from gapgram.training.choose_classes import ChosenClasses, ClassSource, choose_classes
 from gapgram.training.limits import TrainingLimits
 from gapgram.training.spark_options import SparkOptions
-from gapgram.training.work_session import WorkSession
+from gapgram.training.work_session import WorkSession, work_session
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +155,7 @@ def train_to_file(task: TrainingTask, limits: TrainingLimits, *, resume: bool) -
     if resume and not task.can_be_repeated:
         raise UsageError("resume: sentences in memory and standard input cannot be read again; name text files")
     is_rewritten = task.is_rewritten
-    with WorkSession(limits, lasting=task.can_be_repeated, resume=resume) as session:
+    with work_session(limits, lasting=task.can_be_repeated, resume=resume) as session:
         text = read_text(task, limits, session, resume=resume)
         if isinstance(text, TextInFiles):
             used, copies = text.folder.bytes, int(is_rewritten)
@@ -171,7 +171,7 @@ def train_to_file(task: TrainingTask, limits: TrainingLimits, *, resume: bool) -
 
 def train_with_spark(task: TrainingTask, limits: TrainingLimits, spark: SparkOptions) -> Model:
     """The same model, counted on a cluster."""
-    with WorkSession(limits, lasting=False, resume=False) as session:
+    with work_session(limits, lasting=False, resume=False) as session:
         folder = session.begin(task.identity())
         with spark.open_text(task.inputs()["text"], task.rules, folder.path) as text:
             return build_in_file(task, text, limits, folder)
@@ -184,11 +184,12 @@ def read_text(
     folder = session.resume(task.identity()) if resume else None
     stored = StoredText.of_folder(folder) if folder is not None else None
     if folder is None or stored is None:
-        blocks, reader = task.blocks(), Reader(task.rules)
+        blocks = task.blocks()
         max_positions = limits.max_held_positions(task.lattice, fitted=task.is_fitted)
         guess = guessed_positions(task.texts) if task.texts is not None else 0
         if guess > max_positions:
             limits.check_disk(guess, task.lattice)
+        reader = Reader(task.rules)
         pieces = reader.read(blocks)
         held = reader.take(pieces, max_positions)
         if sum(piece.size for piece in held) <= max_positions:
@@ -282,7 +283,7 @@ def fitting_sample(
     folder: WorkFolder | None,
 ) -> FittingSample:
     """The sample that weights are fitted on: of held-out text, of what classes were found without, or of the text."""
-    threads, path, n_patterns = task.threads, None, len(counts.patterns)
+    threads, path, n_patterns = task.threads, None, len(counts.lattice.stored)
     if limits is not None:
         threads = min(threads, threads_within(limits.memory.left(), n_patterns))
         path = folder.path if folder is not None and not limits.sample_fits(task.lattice) else None

@@ -10,7 +10,6 @@ from gapgram.estimation.weights.estimators import ESTIMATORS, GLM_WEIGHTS, Fitte
 from gapgram.lattice import Lattice
 from gapgram.models.model import Model
 from gapgram.queries.language_model import Sentence
-from gapgram.system.atomic_file import check_place
 from gapgram.system.parallel import checked_threads
 from gapgram.text.corpus import TextRules
 from gapgram.text.files import Paths
@@ -83,8 +82,8 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
         if memory is not None or tmp is not None or resume:
             raise UsageError("memory, tmp and resume are for a model that is written: name an output")
         return train_in_memory(task)
-    check_place(output, [path for paths in task.inputs().values() for path in paths])
-    limits = TrainingLimits.of(memory, task.threads, output, tmp)
+    inputs = [path for paths in task.inputs().values() for path in paths]
+    limits = TrainingLimits.of(memory, task.threads, output, tmp, inputs)
     if spark is None:
         return train_to_file(task, limits, resume=resume)
     if sentences is not None:

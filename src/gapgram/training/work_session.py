@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from gapgram.errors import GapgramError, ModelFileError, UsageError
@@ -12,49 +14,57 @@ from gapgram.training.limits import TrainingLimits
 
 
 class WorkSession:
-    """The work folder of a run, made when it is first needed; use it as a context manager.
+    """The work folder of a run, made when it is first needed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.folder: WorkFolder | None = None
+
+    def resume(self, identity: Mapping[str, Any]) -> WorkFolder | None:
+        """The folder of an interrupted run to go on with; None where there is none."""
+        self.folder = WorkFolder.resume(self._path, identity)
+        return self.folder
+
+    def begin(self, identity: Mapping[str, Any]) -> WorkFolder:
+        """A new folder, unless this run goes on with another."""
+        if self.folder is None:
+            self.folder = WorkFolder.begin(self._path, identity)
+        return self.folder
+
+
+@contextmanager
+def work_session(limits: TrainingLimits, *, lasting: bool, resume: bool) -> Iterator[WorkSession]:
+    """The temporary files of a run while it lasts.
 
     After an interruption, or an error such as a full disk, the folder stays if a stage was done, for another run to go
     on with; after success and all other errors it is removed. What a run that was killed has left is removed by the
     next run to the same output. `lasting` is False where no other run could have the same input.
     """
-
-    def __init__(self, limits: TrainingLimits, *, lasting: bool, resume: bool) -> None:
-        self._limits, self._lasting = limits, lasting
-        self._folder: WorkFolder | None = None
-        leftover = None if resume else WorkFolder.leftover(limits.work_folder)
-        if leftover is not None:
-            self._remove(leftover)
-
-    def resume(self, identity: Mapping[str, Any]) -> WorkFolder | None:
-        """The folder of an interrupted run to go on with; None where there is none."""
-        self._folder = WorkFolder.resume(self._limits.work_folder, identity)
-        return self._folder
-
-    def begin(self, identity: Mapping[str, Any]) -> WorkFolder:
-        """A new folder, unless this run goes on with another."""
-        if self._folder is None:
-            self._folder = WorkFolder.begin(self._limits.work_folder, identity)
-        return self._folder
-
-    def _remove(self, folder: WorkFolder) -> None:
-        discard_unfinished(self._limits.output, folder)
-        folder.remove()
-
-    def __enter__(self) -> WorkSession:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if self._folder is None:
-            return
-        if error is None or not self._lasting or not self._folder.any_done or not _mendable(error):
-            self._remove(self._folder)
-            return
-        self._folder.close()
-        kept = f"what is done is kept in {self._folder.path}: go on with --resume, or delete it"
+    session = WorkSession(limits.work_folder)
+    leftover = None if resume else WorkFolder.leftover(limits.work_folder)
+    if leftover is not None:
+        _remove(leftover, limits)
+    try:
+        yield session
+    except BaseException as error:
+        folder = session.folder
+        if folder is None or not lasting or not folder.any_done or not _mendable(error):
+            raise
+        session.folder = None
+        folder.close()
+        kept = f"what is done is kept in {folder.path}: go on with --resume, or delete it"
         if isinstance(error, Exception):
             raise UsageError(f"{_said(error)}; {kept}") from error
         error.kept = kept  # type: ignore[attr-defined] # for who tells the user that the run was interrupted
+        raise
+    finally:
+        if session.folder is not None:
+            _remove(session.folder, limits)
+
+
+def _remove(folder: WorkFolder, limits: TrainingLimits) -> None:
+    discard_unfinished(limits.output, folder)
+    folder.remove()
 
 
 def _mendable(error: BaseException) -> bool:

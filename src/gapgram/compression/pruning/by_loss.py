@@ -32,7 +32,7 @@ def losses_of(parts: ModelParts, tables: Mapping[Pattern, Unpacked]) -> Iterator
 def says(parts: ModelParts) -> dict[Pattern, float]:
     """How much of a prediction each pattern decides: its mean weight where weights were learned, else what would
     come to it if those above it knew nothing."""
-    patterns, graph = parts.counts.patterns, parts.weights.graph
+    patterns, graph = parts.counts.lattice.stored, parts.weights.graph
     learned = parts.weights.report.get("mean_weights")
     if learned is not None:
         return {pattern: learned[str(pattern)] for pattern in patterns}
@@ -109,7 +109,7 @@ class Losses:
 
     def _below(self, whole: Pattern, pattern: Pattern, begin: int, end: int) -> Floats:
         """For some grams of `whole` what the patterns below `pattern` say of their words."""
-        patterns, graph = self.parts.counts.patterns, self.parts.weights.graph
+        patterns, graph = self.parts.counts.lattice.stored, self.parts.weights.graph
         p = patterns.index(pattern)
         edges = range(graph.edge_base[p], graph.edge_base[p + 1])
         if not edges or not pattern.mask:  # the empty pattern, of words or classes, or one held as a context alone

@@ -112,7 +112,7 @@ class Unpacked:
 
 def unpack(counts: Counts, store: ArrayStore = IN_MEMORY) -> dict[Pattern, Unpacked]:
     """The tables of all patterns."""
-    return {pattern: Unpacked(counts, pattern, store) for pattern in counts.patterns}
+    return {pattern: Unpacked(counts, pattern, store) for pattern in counts.lattice.stored}
 
 
 def keep_needed(tables: Mapping[Pattern, Unpacked], kept: dict[Pattern, Mask]) -> None:
@@ -158,9 +158,9 @@ class _Rest:
 
 def without(whole: Tables, tables: Mapping[Pattern, Unpacked], kept: Mapping[Pattern, Mask]) -> Tables:
     """The tables `whole`, taken apart, with only the grams that are kept."""
-    patterns, pieces, store = tuple(tables), _Rest(tables, kept), next(iter(tables.values())).store
+    patterns, pieces, store = tuple(tables), _Rest(tables, kept).of, next(iter(tables.values())).store
     if isinstance(store, InFolder):
         made = Tables(**store.streamed(table_streams(patterns, pieces, whole.class_of, whole.word_counts)))
     else:
-        made = assemble(patterns, {p: list(pieces.of(p)) for p in patterns}, whole.class_of, whole.word_counts)
+        made = assemble(patterns, {p: list(pieces(p)) for p in patterns}, whole.class_of, whole.word_counts)
     return frozen(made._replace(parts=np.zeros_like(made.parts)))  # a gram may be there without its parts

@@ -26,10 +26,9 @@ _GRAM, _CONTEXT = 4, 8  # bytes of a gram, and of it as a context of one pattern
 
 def bytes_of(parts: ModelParts) -> int:
     """The size of the file of a model, but for a few bytes."""
-    arrays = parts.sections().values()
-    return sum(array.nbytes + -array.nbytes % 64 for array in arrays) + 128 * len(arrays) + len(
-        json.dumps(parts.metadata)
-    )
+    sections, metadata = parts.contents()
+    padded = sum(array.nbytes + -array.nbytes % 64 for array in sections.values())
+    return padded + 128 * len(sections) + len(json.dumps(metadata))
 
 
 @dataclass(frozen=True)

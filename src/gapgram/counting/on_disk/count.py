@@ -30,7 +30,7 @@ from gapgram.counting.on_disk.piece_files import Job, PieceFile, SpilledPieces, 
 from gapgram.counting.on_disk.scatter import Scattered
 from gapgram.counting.on_disk.stored_text import StoredClasses, StoredText
 from gapgram.counts.counts import Piece
-from gapgram.counts.streaming import Pieces, WordsAndClasses
+from gapgram.counts.streaming import Pieces, words_and_classes
 from gapgram.kernels import sorting
 from gapgram.kernels.special_words import START_ID
 from gapgram.kernels.tables import COUNT_BITS, words_by_key
@@ -98,9 +98,9 @@ class TextInFiles:
         if lattice.of_classes is None or classes is None:
             return words
         stored = StoredClasses(self._stored, classes)
-        return WordsAndClasses(words, self._count(stored, lattice.of_classes, self.folder.inside("classes")))
+        return words_and_classes(words, self._count(stored, lattice.of_classes, self.folder.inside("classes")))
 
-    def _count(self, text: StoredText | StoredClasses, lattice: Lattice, folder: WorkFolder) -> SpilledPieces:
+    def _count(self, text: StoredText | StoredClasses, lattice: Lattice, folder: WorkFolder) -> Pieces:
         counting = SpilledCount(text, lattice, folder, memory=self._memory.left(), threads=self._threads)
         return counting.pieces(progress=self._progress)
 
@@ -121,7 +121,7 @@ class SpilledCount:
         self.memory, self.threads = memory, threads
         self.order, self.width, self.n_words = lattice.order, lattice.order + 1, len(text.vocabulary)
 
-    def pieces(self, *, progress: bool = False) -> SpilledPieces:
+    def pieces(self, *, progress: bool = False) -> Pieces:
         """Count all bands that are not counted yet."""
         bands = self._cut(progress)
         if not all(self._fits(job.windows) for job in jobs_of(bands)):  # an earlier run had more memory
@@ -141,7 +141,7 @@ class SpilledCount:
         all_in_threads(work, jobs, self.threads, title="counting", unit="band", progress=progress)
         for path in self.folder.path.glob("windows*"):
             path.unlink()
-        return SpilledPieces(self.folder.path, bands)
+        return SpilledPieces(self.folder.path, bands).of
 
     def _cut(self, progress: bool) -> list[Job | Split]:
         """The bands, those too large for the memory cut further."""

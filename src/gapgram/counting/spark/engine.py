@@ -20,7 +20,7 @@ from gapgram.counting.spark.plan import MAX_WINDOWS, CountingPlan
 from gapgram.counting.spark.refusal import first_refused
 from gapgram.counting.spark.shards import Shards, check_new, write_shards
 from gapgram.counting.spark.text import Learned, RefusedError, checked_paths, learn, read_lines
-from gapgram.counts.streaming import Pieces, WordsAndClasses
+from gapgram.counts.streaming import Pieces, words_and_classes
 from gapgram.lattice import Lattice
 from gapgram.text.corpus import TextRules
 
@@ -44,12 +44,13 @@ class TextOnSpark:
         """As `TextSource`; the counts of classes are in shards beside those of the words."""
         words = self.shards(lattice.of_words)
         if lattice.of_classes is None or classes is None:
-            return words
+            return words.of
         of_word = self._counting.spark.sparkContext.broadcast(classes.of_word)
         self._resources.callback(of_word.destroy)
         class_counts = np.bincount(classes.of_word, self.word_counts, len(classes)).astype(np.int64)
         stream = replace(self._stream, mapped=of_word)
-        return WordsAndClasses(words, self._shards(stream, lattice.of_classes, class_counts, "-classes"))
+        of_classes = self._shards(stream, lattice.of_classes, class_counts, "-classes")
+        return words_and_classes(words.of, of_classes.of)
 
     def shards(self, lattice: Lattice) -> Shards:
         """The pieces of the patterns of a lattice without classes."""

@@ -28,11 +28,11 @@ FALL_BACK_ODDS = 0.6  # relative to modified Kneser-Ney
 def by_counts(counts: Counts, discounts: Discounts) -> Weights:
     """The `counts` weights."""
     graph = recursive(counts.lattice)
-    sources = np.repeat(np.arange(len(counts.patterns)), np.diff(graph.edge_base))
-    masks = np.array([p.mask for p in counts.patterns])
+    sources = np.repeat(np.arange(len(counts.lattice.stored)), np.diff(graph.edge_base))
+    masks = np.array([p.mask for p in counts.lattice.stored])
     farthest_dropped = [int(m).bit_length() for m in masks[sources] & ~masks[graph.edge_to]]
     graph = replace(graph, edge_weight=np.square(np.array(farthest_dropped, float)))
-    shift = np.full((len(counts.patterns), BUCKETS), float(np.log(FALL_BACK_ODDS)))
+    shift = np.full((len(counts.lattice.stored), BUCKETS), float(np.log(FALL_BACK_ODDS)))
     shift[0] = 0.0  # the empty pattern falls back as it always did
     return Weights("counts", graph, known_contexts(counts, discounts), NO_GATE, shift, {})
 
@@ -45,7 +45,7 @@ def known_contexts(counts: Counts, discounts: Discounts) -> Floats:
 
 def pattern_of_row(counts: Counts) -> Integers:
     """The number of the pattern that each row of context statistics belongs to."""
-    return np.repeat(np.arange(len(counts.patterns)), counts.tables.places[:, N_ROWS])
+    return np.repeat(np.arange(len(counts.lattice.stored)), counts.tables.places[:, N_ROWS])
 
 
 def falling_back(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,11 +25,6 @@ class FallbackGraph:
     edge_weight: Floats
     start_base: Integers
     starts: Integers
-
-    def first_edges(self) -> Integers:
-        """Where each pattern falls back first; 0 where it falls back on none."""
-        has_edges = np.diff(self.edge_base) > 0
-        return np.where(has_edges, np.append(self.edge_to, 0)[self.edge_base[:-1]], 0)
 
 
 @dataclass(frozen=True)
@@ -58,7 +53,7 @@ NO_SHIFT = np.zeros((0, 0))
 
 def recursive(lattice: Lattice) -> FallbackGraph:
     """From {1 … n-1} down the whole lattice: the paper's. Equations (8) and (11) of docs/ideas/mathematics.md."""
-    return _graph(lattice, {p: lattice.below(p) for p in lattice.patterns}, lattice.starts)
+    return _graph(lattice, lattice.below, lattice.starts)
 
 
 def mixture(lattice: Lattice) -> FallbackGraph:
@@ -66,13 +61,19 @@ def mixture(lattice: Lattice) -> FallbackGraph:
 
     Equation (16) of docs/ideas/mathematics.md.
     """
-    below = {p: lattice.below(p)[:1] for p in lattice.patterns}
-    return _graph(lattice, below, lambda available: [p for p in lattice.patterns if p.reach <= available])
+    return _graph(
+        lattice,
+        lambda pattern: lattice.below(pattern)[:1],
+        lambda available: [p for p in lattice.patterns if p.reach <= available],
+    )
 
 
-def _graph(lattice: Lattice, below: dict[Pattern, tuple[Pattern, ...]], starts: Any) -> FallbackGraph:
-    number = {pattern: i for i, pattern in enumerate(lattice.stored)}
-    edge_base, edge_to = _lists([number[q] for q in below.get(p, ())] for p in lattice.stored)
+def _graph(
+    lattice: Lattice, below: Callable[[Pattern], Sequence[Pattern]], starts: Callable[[int], Sequence[Pattern]]
+) -> FallbackGraph:
+    """Lists of what is below each pattern of the family, and of where a prediction with so many words starts."""
+    number, family = {pattern: i for i, pattern in enumerate(lattice.stored)}, set(lattice.patterns)
+    edge_base, edge_to = _lists([number[q] for q in below(p)] if p in family else [] for p in lattice.stored)
     start_base, start = _lists([number[q] for q in starts(k)] for k in range(lattice.order))
     return FallbackGraph(edge_base, edge_to, np.ones(edge_to.size), start_base, start)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -83,10 +84,10 @@ def prior_weights(counts: Counts, discounts: Discounts) -> Floats:
 
 def prior_logits(counts: Counts) -> Floats:
     """What the logit of each pattern starts from, where its context was seen: the first line of equation (18)."""
-    of_classes = np.array([p.classes for p in counts.patterns])
-    sizes = np.array([len(p) for p in counts.patterns])
-    reaches = np.array([p.reach for p in counts.patterns])
-    adjacent = np.array([p.nearest == 1 for p in counts.patterns])
+    of_classes = np.array([p.classes for p in counts.lattice.stored])
+    sizes = np.array([len(p) for p in counts.lattice.stored])
+    reaches = np.array([p.reach for p in counts.lattice.stored])
+    adjacent = np.array([p.nearest == 1 for p in counts.lattice.stored])
     logits: Floats = 1.55 + 2.1 * sizes - 0.45 * reaches + 1.6 * adjacent - 2.0 * of_classes
     return logits
 
@@ -105,15 +106,17 @@ class Problem:
         self.row_weights, logits = prior_weights(counts, discounts), prior_logits(counts)
         self.log_prior = sample.each(
             "prior",
-            (len(counts.patterns),),
+            (len(counts.lattice.stored),),
             lambda s: fitting.log_prior_of(s, discounts.values, logits, BY_G, BY_LOG),
             threads=threads,
         )
-        self.n_gate_rows = n_gate_rows(len(counts.patterns), counts.lattice.order)
+        self.n_gate_rows = n_gate_rows(len(counts.lattice.stored), counts.lattice.order)
         self.uniform = 1.0 / (len(counts.vocabulary) - 1)
         self.graph = mixture(counts.lattice)
-        self.down = self.graph.first_edges()
-        self.of_classes = np.array([p.classes for p in counts.patterns])
+        # Where each pattern falls back; 0 where it falls back on none.
+        has_edges = np.diff(self.graph.edge_base) > 0
+        self.down = np.where(has_edges, np.append(self.graph.edge_to, 0)[self.graph.edge_base[:-1]], 0)
+        self.of_classes = np.array([p.classes for p in counts.lattice.stored])
 
     def add_gradient(self, values: Parameters, gradients: Parameters, begin: int, end: int) -> float:
         """Sum of -ln P over some positions; adds its gradient by the flat parameters."""
@@ -128,12 +131,6 @@ class Problem:
         gradients.odds += by_discounts * discounts * (1 - discounts / MAX_DISCOUNTS)
         return float(loss)
 
-    def mean_loss(self, values: Parameters) -> float:
-        """The mean of -ln P over the sample, or over its beginning, which is as good a sample, where it is large."""
-        gradients, n = self.zeros(), min(len(self.sample), REPORTED_POSITIONS)
-        losses = [self.add_gradient(values, gradients, *bounds) for bounds in _chunks(n)]
-        return sum(losses) / max(1, n)
-
     def zeros(self) -> Parameters:
         """Parameters of the problem's size, all 0."""
         n_patterns = len(self.down)
@@ -146,17 +143,6 @@ class Problem:
         values.shift[1:] = START_SHIFT  # the empty pattern falls back as it always did
         values.odds[:] = _log_odds(self.discounts)
         return values
-
-    def mean_weights(self, values: Parameters) -> list[float]:
-        """The mean weight of each pattern."""
-        n_patterns = len(self.down)
-        sums, positions = np.zeros(n_patterns), np.zeros(n_patterns)
-        for begin, end in _chunks(min(len(self.sample), REPORTED_POSITIONS)):
-            features = self.sample.features[begin:end]
-            having_pattern = (features[:, :n_patterns] >= 0).sum(axis=0)
-            sums += having_pattern * fitting.mean_weights(features, self.log_prior[begin:end], values.table)
-            positions += having_pattern
-        return [round(float(mean), 6) for mean in sums / np.maximum(positions, 1)]
 
     def fit(self, *, threads: int = 1, progress: bool = False) -> Parameters:
         """Minimise by Adam over the sample several times, in its order, with a rate that falls to nothing.
@@ -183,17 +169,32 @@ class Problem:
 
     def solution(self, values: Parameters) -> tuple[Weights, Discounts]:
         """The weights and discounts that fitted parameters stand for, with a report on them."""
-        report = {
+        usual, report = self.discounts, self.report(values)
+        weights = Weights("learned", self.graph, self.row_weights, values.table.copy(), values.shift.copy(), report)
+        return weights, Discounts(values.discounts, usual.fallbacks, fitted=True, estimated=usual.values)
+
+    def report(self, values: Parameters) -> dict[str, Any]:
+        """Perplexity before and after, and the mean weight of each pattern: over the sample, or over its beginning,
+        which is as good a sample, where it is large."""
+        n, n_patterns = min(len(self.sample), REPORTED_POSITIONS), len(self.down)
+        start, unused = self.start(), self.zeros()
+        before, after, sums, positions = [], [], np.zeros(n_patterns), np.zeros(n_patterns)
+        for begin, end in _chunks(n):
+            before.append(self.add_gradient(start, unused, begin, end))
+            after.append(self.add_gradient(values, unused, begin, end))
+            features = self.sample.features[begin:end]
+            having_pattern = (features[:, :n_patterns] >= 0).sum(axis=0)
+            sums += having_pattern * fitting.mean_weights(features, self.log_prior[begin:end], values.table)
+            positions += having_pattern
+        means = [round(float(mean), 6) for mean in sums / np.maximum(positions, 1)]
+        return {
             "source": self.sample.source,
             "positions": len(self.sample),
             "parameters": int(values.flat.size),
-            "perplexity_before": float(np.exp(self.mean_loss(self.start()))),
-            "perplexity_after": float(np.exp(self.mean_loss(values))),
-            "mean_weights": dict(zip(map(str, self.counts.patterns), self.mean_weights(values), strict=True)),
+            "perplexity_before": float(np.exp(sum(before) / max(1, n))),
+            "perplexity_after": float(np.exp(sum(after) / max(1, n))),
+            "mean_weights": dict(zip(map(str, self.counts.lattice.stored), means, strict=True)),
         }
-        usual = self.discounts
-        weights = Weights("learned", self.graph, self.row_weights, values.table.copy(), values.shift.copy(), report)
-        return weights, Discounts(values.discounts, usual.fallbacks, fitted=True, estimated=usual.values)
 
 
 def _chunks(n: int) -> list[tuple[int, int]]:

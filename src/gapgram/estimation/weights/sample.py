@@ -158,7 +158,7 @@ def left_out(
     held_apart: the text is the one that classes were found without. What the class of a word is that occurs nowhere
         else would tell too much, so these words are unknown, too.
     """
-    limit = limit or sample_positions(len(counts.patterns))
+    limit = limit or sample_positions(len(counts.lattice.stored))
     ids = sample_sentences([ids], seed=seed, limit=limit)
     hidden = np.zeros(len(counts.vocabulary), np.bool_)
     if held_apart:
@@ -172,13 +172,13 @@ def held_out(
     counts: Counts, ids: Ids, *, limit: int | None = None, folder: Path | None = None, threads: int = 1
 ) -> FittingSample:
     """A sample of text that the counts have not seen."""
-    limit = limit or sample_positions(len(counts.patterns))
+    limit = limit or sample_positions(len(counts.lattice.stored))
     return _sample("held-out text", _Lookup(counts, threads), ids, limit, folder)
 
 
 def _sample(source: str, lookup: _Lookup, ids: Ids, limit: int, folder: Path | None) -> FittingSample:
     """The first sentences of a text, up to the limit, looked up."""
-    n_patterns, order = len(lookup.counts.patterns), lookup.counts.lattice.order
+    n_patterns, order = len(lookup.counts.lattice.stored), lookup.counts.lattice.order
     sample = FittingSample(
         source,
         _new_rows(folder, "statistics", ids.size, (n_patterns, 5), np.int32),
@@ -205,7 +205,7 @@ class _Lookup:
                 "more. Learn the weights first, then prune the model"
             )
         self.counts, self.threads = counts, threads
-        self._reaches = np.array([p.reach if p in counts.lattice.patterns else _NEVER for p in counts.patterns])
+        self._reaches = np.array([p.reach if p in counts.lattice.patterns else _NEVER for p in counts.lattice.stored])
         self._given = self._given_class()
 
     def _given_class(self) -> Floats:
@@ -237,8 +237,8 @@ class _LeftOutLookup(_Lookup):
         super().__init__(counts, threads)
         self._hidden = hidden
         self._given[hidden] = 0.0
-        self._masks = np.array([p.mask for p in counts.patterns])
-        self._of_classes = np.array([p.classes for p in counts.patterns])
+        self._masks = np.array([p.mask for p in counts.lattice.stored])
+        self._of_classes = np.array([p.classes for p in counts.lattice.stored])
 
     def _given_class(self) -> Floats:
         """As above, without one occurrence of the word."""
@@ -264,11 +264,11 @@ class _LeftOutLookup(_Lookup):
 def _leave_out(counts: Counts, statistics: Ids, available: npt.NDArray[np.int16]) -> Mask:
     """Take each position out of its statistics, equation (23); True where its word occurs nowhere else."""
     order, reaches = counts.lattice.order, np.ascontiguousarray(counts.reaches)
-    contiguous = np.array([p.is_contiguous for p in counts.patterns])
+    contiguous = np.array([p.is_contiguous for p in counts.lattice.stored])
     alone = np.zeros(len(statistics), bool)
-    for classes in {p.classes for p in counts.patterns}:
+    for classes in {p.classes for p in counts.lattice.stored}:
         chain = np.array([counts.index(Pattern.contiguous(k, classes)) for k in range(order)])
-        numbers = [i for i, p in enumerate(counts.patterns) if p.classes == classes]
+        numbers = [i for i, p in enumerate(counts.lattice.stored) if p.classes == classes]
         unique = fitting.unique_from(statistics, available, chain)
         fitting.leave_out(statistics, numbers[0], numbers[-1] + 1, available, unique, reaches, contiguous, order)
         alone |= (unique == 0) & (not classes)

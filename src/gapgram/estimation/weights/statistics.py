@@ -30,7 +30,7 @@ def statistics_of(counts: Counts, words: Ids, available: npt.NDArray[np.int16], 
     if counts.pages is None:
         whole: Ids = fitting.statistics_of(words, available, counts.tables)
         return whole
-    n = len(counts.patterns)
+    n = len(counts.lattice.stored)
     entries = np.full((2 + n, words.size), -1, np.int64)
     found = Found(entries, np.zeros((2, words.size), np.int64), np.zeros((2, words.size), np.int64))
     out = np.zeros((words.size, n, 5), np.int32)
@@ -64,7 +64,7 @@ def _bytes_of(tables: Tables) -> int:
 
 def _tables_of(counts: Counts, p: int) -> Tables:
     """The tables of the empty pattern and of pattern p, as `add_statistics` takes them."""
-    tables, root = counts.tables, counts.index(Pattern(0, counts.patterns[p].classes))
+    tables, root = counts.tables, counts.index(Pattern(0, counts.lattice.stored[p].classes))
     places, parts = tables.places[[root, p]], tables.parts[[root, p]]
     places[:, TAIL] += 2
     parts = np.where(parts > root, parts + 2, 0)
