@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import pickle
 import shutil
 import subprocess
 from pathlib import Path
@@ -19,10 +20,11 @@ from tests.support.corpora import longest, sentences, toy_text
 from tests.support.made_models import trained
 
 import gapgram
-from gapgram import Model
+from gapgram import Model, kenlm
 from gapgram.cli.arpa import command
 from gapgram.errors import ModelFileError, UsageError
 from gapgram.models.arpa import approximate, as_backoff, read_arpa, write_arpa
+from gapgram.models.backoff_file import write_backoff
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 SENTENCES = [*toy_text(200, seed=22, vocabulary=900), "", "w1", "zzz", "w1 zzz w2 w3"]
@@ -99,9 +101,9 @@ def test_the_order_of_grams_does_not_matter(made: dict[str, Model], tmp_path: Pa
 
 
 def test_kenlm_reads_what_is_written(made: dict[str, Model], tmp_path: Path) -> None:
-    kenlm = pytest.importorskip("kenlm", reason="KenLM's Python module is not installed")
+    real = pytest.importorskip("kenlm", reason="KenLM's Python module is not installed")
     write_arpa(made["mkn"], tmp_path / "m.arpa")
-    theirs, again = kenlm.Model(str(tmp_path / "m.arpa")), read_arpa(tmp_path / "m.arpa")
+    theirs, again = real.Model(str(tmp_path / "m.arpa")), read_arpa(tmp_path / "m.arpa")
     for sentence in SENTENCES:
         expected = np.array([score for score, _, _ in theirs.full_scores(sentence)])
         assert made["mkn"].scores(sentence) == pytest.approx(expected, abs=2e-6)
@@ -135,7 +137,13 @@ def test_a_file_of_lmplz_scores_as_with_query(tmp_path: Path) -> None:
         (("ngram 2=2", "ngram 2=1"), r":13: expected \\end\\ here: more grams than the header says\?"),
         (("-0.1 a b", "-0.1 a c"), r":12: the word 'c' is not among the 1-grams"),
         (("-0.1 a b", "x a b"), r":12: a figure is no number in 'x a b'"),
-        (("-0.6 b -0.2", "-0.6 a -0.2"), r":8: the word 'a' has two lines among the 1-grams"),
+        (("-0.5 a -0.3", "nan a -0.3"), r":7: log10 of a probability is at most 0, found 'nan'"),
+        (("-0.1 a b", "0.25 a b"), r":12: log10 of a probability is at most 0, found '0.25'"),
+        (("-0.5 a -0.3", "-0.5 a nan"), r":7: a backoff is a number, found 'nan'"),
+        (("-0.5 a -0.3", "-0.5 a -inf"), r":7: a backoff is a number, found '-inf'"),
+        (("-0.1 a b", "-0_1 a b"), r":12: a figure is no number in '-0_1 a b'"),
+        (("\\data\\", "iARPA\n\n\\data\\"), r":1: 'iARPA': IRSTLM's own kind of file, whose figures have another"),
+        (("\\data\\", "qARPA 2 2\n\\data\\"), r":1: 'qARPA 2 2': IRSTLM's own kind of file"),
         (("\\end\\\n", ""), r"ends after 14 lines without \\end\\: copy it again"),
     ],
 )
@@ -157,6 +165,126 @@ def test_what_a_toolkit_says_before_the_data_is_skipped(tmp_path: Path) -> None:
     path = written(tmp_path, "#####\nThis is a model of the words a and b\n\n" + BY_HAND)
     assert read_arpa(path).log10_prob("b", "a") == -0.1
     assert gapgram.load(path).order == 2
+
+
+def test_a_long_introduction_is_skipped_too(tmp_path: Path) -> None:
+    for first in ("# " + "about this file\n# " * 4000 + "\n", ""):
+        path = written(tmp_path, first + BY_HAND.replace("\\data\\", "\\DATA\\" if not first else "\\data\\"))
+        assert gapgram.load(path).log10_prob("b", "a") == -0.1
+
+
+def test_of_two_lines_with_one_word_the_first_counts(tmp_path: Path) -> None:
+    text = BY_HAND.replace("ngram 1=4", "ngram 1=5").replace("-0.7 </s>", "-3 a -2\n-0.7 </s>")
+    model = read_arpa(written(tmp_path, text))
+    assert model.log10_prob("a") == -0.5
+    assert model.log10_prob("a", "a") == pytest.approx(-0.8)
+    assert len(model.vocabulary) == 5
+
+
+def test_special_words_in_capitals_are_special_where_the_small_ones_are_missing(tmp_path: Path) -> None:
+    model = read_arpa(written(tmp_path, BY_HAND.replace("<s>", "<S>").replace("</s>", "</S>").replace(" b", " <UNK>")))
+    assert model.scores("a zzz").tolist() == pytest.approx([-0.25, -0.1, -0.9])
+    both = BY_HAND.replace("ngram 1=4", "ngram 1=7").replace("-0.7 </s>", "-0.7 </s>\n-2 <S>\n-3 </S>\n-4 <UNK>")
+    model = read_arpa(written(tmp_path, both.replace("ngram 1=7", "ngram 1=8").replace("-2 <S>", "-2 <S>\n-5 <unk>")))
+    assert [model.log10_prob(word) for word in ("<S>", "</S>", "<UNK>", "zzz")] == [-2, -3, -4, -5]
+    assert model.scores("a b").tolist() == pytest.approx([-0.25, -0.1, -0.9])
+
+
+def test_what_is_written_with_such_words_is_read(tmp_path: Path) -> None:
+    model = gapgram.train(sentences=["a <S> b", "<UNK> </S>"] * 9, order=2, model="mkn")
+    write_arpa(model, tmp_path / "a.arpa")
+    assert read_arpa(tmp_path / "a.arpa").score("a <S> </S>") == pytest.approx(model.score("a <S> </S>"), abs=1e-6)
+
+
+def test_words_are_split_where_kenlm_splits_them(tmp_path: Path) -> None:
+    for word in ("b\fb", "b\vb", "b\u3000", "b\u00a0b", "\x1cb"):
+        model = read_arpa(written(tmp_path, BY_HAND.replace(" b", f" {word}")))
+        assert model.log10_prob("a") == -0.5
+        assert word in model.vocabulary
+        assert model.extend(model.extend(model.null_context(), "a")[1], word)[0] == -0.1
+    model = read_arpa(written(tmp_path, BY_HAND.replace("-0.1 a b", "-0.1\0a\0b")))
+    assert model.log10_prob("b", "a") == -0.1
+
+
+# The gram of three words is there, its end "a b" is not: KenLM puts a blank there.
+WITH_A_BLANK = """\\data\\
+ngram 1=5
+ngram 2=4
+ngram 3=1
+
+\\1-grams:
+-99\t<s>\t-0.4
+-0.5\ta\t-0.3
+-0.6\tb\t-0.2
+-0.7\t</s>
+-0.9\tc\t-0.1
+
+\\2-grams:
+-0.25\tc a\t-0.15
+-0.35\tb c
+-0.45\tc c
+-0.55\tc b
+
+\\3-grams:
+-0.05\tc a b
+
+\\end\\
+"""
+
+
+def test_a_blank_counts_in_the_length_of_a_gram(tmp_path: Path) -> None:
+    model = read_arpa(written(tmp_path, WITH_A_BLANK))
+    assert model.grams.sizes() == [6, 5, 1]
+    state, found = model.null_context(), []
+    for word in ("a", "b", "c", "a", "b", "b"):
+        score, length, state = model.extend_with_length(state, word)
+        found.append((round(score, 9), length))
+    assert found == [(-0.5, 1), (-0.9, 2), (-0.35, 2), (-0.25, 2), (-0.05, 3), (-0.8, 1)]
+    assert model.gram_lengths(model.vocabulary.ids(["a", "b", "c"])).tolist() == [1, 2, 2]
+    real = pytest.importorskip("kenlm", reason="KenLM's Python module is not installed")
+    theirs = real.Model(str(tmp_path / "model.arpa"))
+    assert [length for _, length, _ in theirs.full_scores("a b c a b b", bos=False, eos=False)] == [n for _, n in found]
+
+
+def test_states_hold_what_can_still_matter(made: dict[str, Model], tmp_path: Path) -> None:
+    write_arpa(made["mkn"], tmp_path / "m.arpa")
+    for model in (read_arpa(tmp_path / "m.arpa"), read_arpa(written(tmp_path, WITH_A_BLANK))):
+        words = list(model.vocabulary)[3:]
+        null = model.null_context()
+        assert model.extend(null, "</s>")[1] == model.extend(model.begin_sentence(), "</s>")[1] == null
+        assert model.extend(null, "zzz")[1] == null
+        far = {model.extend(model.extend(model.extend(null, word)[1], "zzz")[1], words[0])[1] for word in words}
+        assert far == {model.extend(null, words[0])[1]}
+
+
+def test_states_are_equal_where_those_of_kenlm_are(made: dict[str, Model], tmp_path: Path) -> None:
+    real = pytest.importorskip("kenlm", reason="KenLM's Python module is not installed")
+    write_arpa(made["mkn"], tmp_path / "m.arpa")
+    model, theirs = kenlm.Model(tmp_path / "m.arpa"), real.Model(str(tmp_path / "m.arpa"))
+    pairs = set()
+    for sentence in SENTENCES[:60]:
+        state, their_state = kenlm.State(), real.State()
+        model.BeginSentenceWrite(state)
+        theirs.BeginSentenceWrite(their_state)
+        for word in sentence.split():
+            model.BaseScore(state, word, state)
+            after = real.State()
+            theirs.BaseScore(their_state, word, after)
+            their_state = after
+            pairs.add((state.key, hash(their_state)))
+    assert len(pairs) == len({ours for ours, _ in pairs}) == len({other for _, other in pairs})
+
+
+def test_a_model_of_a_file_is_pickled_by_its_path(made: dict[str, Model], tmp_path: Path) -> None:
+    write_arpa(made["mkn"], tmp_path / "m.arpa")
+    model = read_arpa(tmp_path / "m.arpa")
+    write_backoff(model, tmp_path / "own.model")
+    for one in (model, gapgram.load(tmp_path / "own.model")):
+        data = pickle.dumps(one)
+        assert len(data) < 300
+        assert pickle.loads(data).score("w1 w2 w3") == one.score("w1 w2 w3")
+    made_here = as_backoff(made["mkn"])
+    assert pickle.loads(pickle.dumps(made_here)).score("w1 w2 w3") == made_here.score("w1 w2 w3")
 
 
 def test_no_file_and_a_cut_one(tmp_path: Path) -> None:

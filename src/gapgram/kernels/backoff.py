@@ -4,6 +4,10 @@ The grams of all lengths lie one after the other, those of length k from base[k-
 grams are places in these arrays. `words` is the last word of a gram, and the grams that extend gram g by
 one word are children[g] to children[g+1], rising by word; grams of one word come first, one a word id. So
 the grams are a tree that is read from the oldest word on.
+
+The end of a gram is a gram too (`models.grams.closed`). So where a gram is missing, all that end in it are missing, and
+what is known of the words before a position are the grams that end there, shortest first: the *context*. Of these only
+those matter that some gram extends, or that have a backoff (`extends`), and shorter ones.
 """
 
 from __future__ import annotations
@@ -22,8 +26,8 @@ def children_of(gram, words, children):
 
 @kernel
 def child(parent, word, words, children):
-    """The gram that extends a gram by a word; -1 where there is none, or no parent."""
-    if parent < 0:
+    """The gram that extends a gram by a word; -1 where there is none, or no parent that is a context."""
+    if parent < 0 or parent >= children.size - 1:
         return np.int64(-1)
     low, high = children_of(parent, words, children)
     end = high
@@ -62,28 +66,75 @@ def suffixes_of(base, order, words, children):
 
 
 @kernel
-def score_positions(ids, available, order, words, children, log10_probs, log10_backoffs, out, lengths):
-    """log10 of the probability of every word, 0 where it is `<s>`; `lengths` of the gram it was found in."""
-    found = np.full(order, -1, np.int64)  # the grams that end at this word, by their length less one
-    before = np.full(order, -1, np.int64)
-    for t in range(ids.size):
-        before[:] = found
-        longest = 0
-        for k in range(order):
-            if k > available[t]:
-                found[k] = -1
-            elif k == 0:
-                found[k] = ids[t]
-            else:
-                found[k] = child(before[k - 1], ids[t], words, children)
-            if found[k] >= 0:
-                longest = k
-        total = log10_probs[found[longest]]
-        for k in range(longest, min(available[t], order - 1)):
-            if before[k] >= 0:
-                total += log10_backoffs[before[k]]
-        out[t] = 0.0 if ids[t] == START_ID else total
-        lengths[t] = longest + 1
+def extends(gram, children, log10_backoffs):
+    """Whether a gram tells a later word apart: another gram extends it, or it has a backoff."""
+    if gram < 0 or gram >= children.size - 1:
+        return False
+    return children[gram] < children[gram + 1] or log10_backoffs[gram] != 0.0
+
+
+@kernel
+def step(word, context, n, order, words, children, log10_probs, log10_backoffs, after):
+    """Score a word after a context of n grams, shortest first, each inside the grams.
+
+    Returns (log10 of the probability, length of the longest gram that was found, how many grams the context after the
+    word has); `after` receives these grams.
+    """
+    # Grams that end in the word, as long as there are any
+    after[0] = word
+    length = 1
+    while length <= n and length < order:
+        gram = child(context[length - 1], word, words, children)
+        if gram < 0:
+            break
+        after[length] = gram
+        length += 1
+    # Its probability, and the backoffs of the contexts in which it was not found
+    total = log10_probs[after[length - 1]]
+    for k in range(length - 1, n):
+        total += log10_backoffs[context[k]]
+    # What can still matter
+    kept = min(length, order - 1)
+    while kept > 0 and not extends(after[kept - 1], children, log10_backoffs):
+        kept -= 1
+    return total, length, kept
+
+
+@kernel
+def score_positions(ids, begins, order, words, children, log10_probs, log10_backoffs, out, lengths):
+    """log10 of the probability of every word of sequences; `lengths` of the grams found.
+
+    `<s>` at the beginning of a sequence scores 0, elsewhere as any word; a sentence begins anew after it.
+    """
+    context, after = np.empty(order, np.int64), np.empty(order, np.int64)
+    for s in range(begins.size - 1):
+        n = 0
+        for t in range(begins[s], begins[s + 1]):
+            word = np.int64(ids[t])
+            score, lengths[t], n = step(word, context, n, order, words, children, log10_probs, log10_backoffs, after)
+            context, after = after, context
+            out[t] = 0.0 if word == START_ID and t == begins[s] else score
+
+
+@kernel
+def extend_one(key, word, order, words, children, log10_probs, log10_backoffs, out):
+    """Score a word after the context that a key holds, and write the key after it.
+
+    Returns (log10 of the probability, length of the longest gram that was found, 0 where the key is none of this model,
+    grams of the key after it).
+    """
+    held = np.frombuffer(key, out.dtype)
+    context, after = np.empty(order, np.int64), np.empty(order, np.int64)
+    for k in range(held.size):
+        context[k] = held[k]
+        if held[k] < 0 or held[k] >= log10_backoffs.size:
+            return 0.0, 0, 0
+    score, length, kept = step(
+        np.int64(word), context, held.size, order, words, children, log10_probs, log10_backoffs, after
+    )
+    for k in range(kept):
+        out[k] = after[k]
+    return np.float64(score), length, kept
 
 
 @kernel
@@ -94,7 +145,7 @@ def distribution(ids, order, base, words, children, log10_probs, log10_backoffs)
         context = np.int64(ids[ids.size - k])
         for j in range(ids.size - k + 1, ids.size):
             context = child(context, ids[j], words, children)
-        if context >= 0:
+        if 0 <= context < children.size - 1:
             out *= 10.0 ** log10_backoffs[context]
             first, last = children_of(context, words, children)
             for gram in range(first, last):

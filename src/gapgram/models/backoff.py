@@ -8,51 +8,43 @@ A context that is not there has the backoff 1. A word that is not there is `<unk
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gapgram.arrays import Begins, Floats, Ids, Integers, Singles
+from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.kernels import backoff as kernels
-from gapgram.kernels.lookup import availability
+from gapgram.models.backoff_states import BackoffStepper
+from gapgram.models.grams import Grams
 from gapgram.queries.by_ids import ByIds
 from gapgram.queries.language_model import Sentence
 from gapgram.text.vocabulary import Vocabulary
-
-NEVER = -99.0  # log10 of the probability of <s>, as SRILM writes it
-
-
-@dataclass(frozen=True)
-class Grams:
-    """The arrays of `kernels.backoff`: a tree of grams with their probabilities and backoffs."""
-
-    base: Integers
-    words: Integers | Ids
-    children: Integers | Ids
-    log10_probs: Floats | Singles
-    log10_backoffs: Floats | Singles
-
-    @property
-    def order(self) -> int:
-        """The length of the longest gram."""
-        return len(self.base) - 1
-
-    def sizes(self) -> list[int]:
-        """How many grams of each length there are."""
-        return np.diff(self.base).tolist()  # type: ignore[no-any-return]
 
 
 class BackoffModel(ByIds):
     """A model read from an ARPA file, or made from a modified Kneser-Ney model.
 
     It answers what `gapgram.Model` answers; its distributions sum to one as exactly as the file's figures do.
+
+    grams: with every end of a gram among them (`models.grams.closed`).
+    path: of the file that `gapgram.load` opens as this model; by it the model is pickled, if it has one.
     """
 
     def __init__(self, vocabulary: Vocabulary, grams: Grams, source: str, path: Path | None = None) -> None:
         self._vocabulary, self.grams, self._source, self._path = vocabulary, grams, source, path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._path is not None:
+            return import_module("gapgram.models.open").load, (str(self._path),)  # which knows this kind and others
+        return type(self), (self._vocabulary, self.grams, self._source)
+
+    @cached_property
+    def _stepper(self) -> BackoffStepper:
+        return BackoffStepper(self.grams)
 
     @property
     def order(self) -> int:
@@ -88,9 +80,8 @@ class BackoffModel(ByIds):
         """(log10 of the probability, length of the gram that it comes from) of each position."""
         stream, bounds, g = np.asarray(ids, np.int32), np.asarray(begins, np.int64), self.grams
         out, lengths = np.empty(stream.size), np.empty(stream.size, np.int64)
-        available = availability(stream, bounds, self.order)
         kernels.score_positions(
-            stream, available, self.order, g.words, g.children, g.log10_probs, g.log10_backoffs, out, lengths
+            stream, bounds, self.order, g.words, g.children, g.log10_probs, g.log10_backoffs, out, lengths
         )
         return out, lengths
 

@@ -1,8 +1,8 @@
 """The file of a backoff model: its arrays, mapped when it is opened, so that no ARPA file is parsed again.
 
-    words, word_offsets, word_slots    the vocabulary
-    base, grams, children              the tree (`kernels.backoff`), of children those of contexts
-    log10_probs, log10_backoffs        the figures, as the model has them; backoffs are those of contexts
+words, word_offsets, word_slots    the vocabulary
+base, grams, children              the tree (`kernels.backoff`), of children those of contexts
+log10_probs, log10_backoffs        the figures, as the model has them; backoffs are those of contexts
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gapgram.models.backoff import BackoffModel, Grams
+from gapgram.models.backoff import BackoffModel
+from gapgram.models.grams import Grams
 from gapgram.system import array_file
 from gapgram.text.vocabulary import Vocabulary
 

@@ -20,6 +20,7 @@ from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.errors import ModelFileError, TextError, UsageError
 from gapgram.kernels.mixing import mix
 from gapgram.kernels.special_words import SPECIAL, START_ID, UNKNOWN_ID
+from gapgram.models.mixture_states import MixtureStepper
 from gapgram.queries.by_ids import ByIds
 from gapgram.queries.language_model import LanguageModel, Sentence
 from gapgram.system.atomic_file import check_place, written_aside
@@ -29,7 +30,6 @@ from gapgram.text.vocabulary import Vocabulary
 
 FORMAT = "gapgram mixture 1"
 ROUNDS, ENOUGH = 200, 1e-7  # of expectation maximisation, and the change of a weight that ends it
-
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,15 @@ class Mixture(ByIds):
     def path(self) -> Path | None:
         """The file of the mixture, once it has one."""
         return self._path
+
+    @cached_property
+    def _stepper(self) -> MixtureStepper:
+        return MixtureStepper(
+            [model._stepper for model in self.models],
+            [t.ids for t in self._translations],
+            [t.log10_shares for t in self._translations],
+            self.weights,
+        )
 
     @cached_property
     def signature(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -26,7 +25,7 @@ from gapgram.models import file as model_file
 from gapgram.queries.language_model import LanguageModel, Sentence
 from gapgram.queries.line_scores import ScoredLines
 from gapgram.queries.predict import Prediction, Predictor
-from gapgram.queries.states import State, Stepper
+from gapgram.queries.states import TableStepper
 from gapgram.signature import Signature
 from gapgram.system.atomic_file import temporary_folder
 from gapgram.system.parallel import checked_threads, parallel_map
@@ -224,36 +223,12 @@ class Model(LanguageModel):
         return self._reopened(output)
 
     @cached_property
-    def _stepper(self) -> Stepper:
-        """What `begin_sentence`, `null_context` and `extend` are made of."""
-        return Stepper(self._arrays, self._step_id)
-
-    @cached_property
-    def _beginning(self) -> State:
-        return self._stepper.after_start()
+    def _stepper(self) -> TableStepper:
+        return TableStepper(self._arrays)
 
     def _classes_of_words(self) -> Ids | None:
         class_of: Ids = self.counts.tables.class_of
         return class_of if class_of.size else None
-
-    def begin_sentence(self) -> State:
-        """The state at the beginning of a sentence, after `<s>`."""
-        return self._beginning
-
-    def null_context(self) -> State:
-        """The state in which nothing is known of what came before."""
-        return self._stepper.null_context()
-
-    def extend(self, state: State, word: str | int) -> tuple[float, State]:
-        """(log10 P(word | state), the state after the word); the word may be given by its id.
-
-        Looks up what the new word alone adds; the score has the bits of `score_ids`.
-        """
-        return self._stepper.extend(state, word)
-
-    def extend_with_length(self, state: State, word: str | int) -> tuple[float, int, State]:
-        """As `extend`, with the length of the longest contiguous gram that was found, second."""
-        return self._stepper.extend_with_length(state, word)
 
     def gram_lengths(self, ids: Ids) -> Integers:
         """For each word of one sequence the length of the longest contiguous gram that the model holds; 1 at least."""
@@ -261,12 +236,6 @@ class Model(LanguageModel):
         spans = np.maximum(self._stepper.plan.spans, 1)
         longest: Integers = np.where(entries >= 0, spans[:, None], 1).max(axis=0)
         return longest
-
-    def extend_many(
-        self, states: Sequence[State], words: Sequence[str | int] | Ids, *, threads: int | None = None
-    ) -> tuple[Floats, list[State]]:
-        """`extend` for many states, a word for each: (scores, states after the words); large beams on all cores."""
-        return self._stepper.extend_many(states, self._step_ids(states, words), checked_threads(threads))
 
     def log10_prob(self, word: str, context: Sentence = ()) -> float:
         """log10 P(word | context); the context is a list of words, oldest first, `<s>` allowed as its first."""

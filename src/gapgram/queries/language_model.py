@@ -11,6 +11,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +27,15 @@ from gapgram.queries.line_scores import PIECE_BYTES, ScoredLines, score_pieces
 from gapgram.queries.perplexity import Perplexity
 from gapgram.queries.predict import Prediction
 from gapgram.queries.session import Session
-from gapgram.queries.states import State
+from gapgram.queries.states import State, Stepper
 from gapgram.system.parallel import checked_threads, parallel_map
 from gapgram.text import corpus as text
 from gapgram.text.files import Block, Paths, blocks_of_files
-from gapgram.text.vocabulary import Vocabulary
+from gapgram.text.vocabulary import REMEMBERED, REMEMBERED_CHARACTERS, Vocabulary
 
 Sentence = str | Sequence[str]
 
+_new = tuple.__new__  # a third of the time that State(…) takes
 _ONE_WORD = re.compile(r"[^ \t\n\v\f\r]+")  # as text is split: by the white space of ASCII
 
 
@@ -77,30 +79,10 @@ class LanguageModel(ABC):
         special: `<unk>` and `</s>` may be among them.
         """
 
+    @property
     @abstractmethod
-    def begin_sentence(self) -> State:
-        """The state at the beginning of a sentence, after `<s>`."""
-
-    @abstractmethod
-    def null_context(self) -> State:
-        """The state in which nothing is known of what came before."""
-
-    @abstractmethod
-    def extend(self, state: State, word: str | int) -> tuple[float, State]:
-        """(log10 P(word | state), the state after the word); the word may be given by its id.
-
-        The word `</s>` ends the sentence. The score has the bits of `score_ids`.
-        """
-
-    @abstractmethod
-    def extend_with_length(self, state: State, word: str | int) -> tuple[float, int, State]:
-        """As `extend`, with the length of the longest contiguous gram that was found, second."""
-
-    @abstractmethod
-    def extend_many(
-        self, states: Sequence[State], words: Sequence[str | int] | Ids, *, threads: int | None = None
-    ) -> tuple[Floats, list[State]]:
-        """`extend` for many states, a word for each: (scores, states after the words)."""
+    def _stepper(self) -> Stepper:
+        """What states are made of."""
 
     @abstractmethod
     def score_checked_ids(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
@@ -115,6 +97,52 @@ class LanguageModel(ABC):
         self, block: Block, rules: text.TextRules = text.QUERY_RULES, *, bos: bool = True, eos: bool = True
     ) -> ScoredLines:
         """Score lines as they are read from a text: what all scores of text are made of."""
+
+    def begin_sentence(self) -> State:
+        """The state at the beginning of a sentence, after `<s>`."""
+        return State(self._stepper.beginning)
+
+    def null_context(self) -> State:
+        """The state in which nothing is known of what came before."""
+        return State(self._stepper.null)
+
+    def extend(self, state: State, word: str | int) -> tuple[float, State]:
+        """(log10 P(word | state), the state after the word); the word may be given by its id.
+
+        The word `</s>` ends the sentence. Looks up what the new word alone adds; the score has the bits of `score_ids`.
+        """
+        word_id = self._asked_ids.get(word)
+        score, _, key = self._stepper.one(state.key, self._asked_id(word) if word_id is None else word_id)
+        return score, _new(State, (key,))
+
+    def extend_with_length(self, state: State, word: str | int) -> tuple[float, int, State]:
+        """As `extend`, with the length of the longest contiguous gram that was found, second."""
+        score, length, key = self._stepper.one(state.key, self._asked_id(word))
+        return score, length, State(key)
+
+    def extend_many(
+        self, states: Sequence[State], words: Sequence[str | int] | Ids, *, threads: int | None = None
+    ) -> tuple[Floats, list[State]]:
+        """`extend` for many states, a word for each: (scores, states after the words); large beams on all cores."""
+        ids = self._step_ids(states, words)
+        scores, keys = self._stepper.many([state.key for state in states], ids, checked_threads(threads))
+        return scores, [_new(State, (key,)) for key in keys]
+
+    @cached_property
+    def _asked_ids(self) -> dict[str | int, int]:
+        """The ids of words that steps were asked for: decoders ask for few words often."""
+        return {}
+
+    def _asked_id(self, word: str | int) -> int:
+        """The id of a word that may be predicted, remembered."""
+        word_id = self._asked_ids.get(word)
+        if word_id is None:
+            word_id = self._step_id(word)
+            if isinstance(word, int) or len(word) <= REMEMBERED_CHARACTERS:
+                if len(self._asked_ids) >= REMEMBERED:
+                    self._asked_ids.clear()
+                self._asked_ids[word] = word_id
+        return word_id
 
     def score(self, sentence: Sentence, bos: bool = True, eos: bool = True) -> float:
         """log10 of the probability of a sentence.

@@ -6,6 +6,7 @@ of the model can see any more leave nothing behind. Equal states give the same b
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -24,9 +25,6 @@ from gapgram.system.parallel import parallel_map
 
 BEAM = 256  # states that one call of the kernel takes
 MANY = 4 * BEAM  # states from which on threads are worth their while
-REMEMBERED = 1 << 16  # words and their ids
-
-_new = tuple.__new__  # a third of the time that State(…) takes
 
 
 class State(NamedTuple):
@@ -38,13 +36,31 @@ class State(NamedTuple):
     key: bytes
 
 
-class Stepper:
-    """Steps of one model. Safe to share between threads.
+class Stepper(ABC):
+    """Steps of one model, from key to key: a key is what a state holds. Safe to share between threads.
 
-    step_id: gives the id of a word, or takes an id, that may be predicted.
+    null, beginning: the key where nothing is known, and the key after `<s>`.
+    one: (log10 of the probability, length of the longest contiguous gram that was found, the key after it) of a key and
+        the id of a word, which may be that of `<s>`.
     """
 
-    def __init__(self, arrays: ModelArrays, step_id: Callable[[str | int], int]) -> None:
+    null: bytes
+    beginning: bytes
+    one: Callable[[bytes, int], tuple[float, int, bytes]]
+
+    @abstractmethod
+    def many(self, keys: Sequence[bytes], words: Ids, threads: int) -> tuple[Floats, list[bytes]]:
+        """(log10 of the probabilities, keys after the words), a word for each key."""
+
+    def start_score(self, key: bytes) -> float:
+        """What `<s>` scores where it is met as a word, which KenLM allows; the sentence begins anew after it."""
+        return self.one(key, START_ID)[0]
+
+
+class TableStepper(Stepper):
+    """Steps of a model of gapgram's own."""
+
+    def __init__(self, arrays: ModelArrays) -> None:
         order = arrays.order
         self.arrays, self.plan = arrays, plan_of(arrays, order)
         most = int(self.arrays.tables.places[:, N_GRAMS].max())
@@ -52,67 +68,45 @@ class Stepper:
         self.width = int(kernels.width_of(self.plan, order))
         self._bytes = self.width * self.kind.itemsize
         self._constants = self.plan, self.arrays
-        self._step_id, self._ids = step_id, dict[str | int, int]()
-
-    def null_context(self) -> State:
-        """The state in which nothing is known."""
         key = np.full(self.width, -1, self.kind)
         key[: self.width - len(self.plan.slots)] = 0
-        return State(key.tobytes())
+        self.null = key.tobytes()
+        self.one = self._one
+        self.beginning = self.one(self.null, START_ID)[2]
 
-    def after_start(self) -> State:
-        """The state after `<s>`."""
-        return self._step(self.null_context(), START_ID)[2]
-
-    def extend(self, state: State, word: str | int) -> tuple[float, State]:
-        """(log10 P(word | state), the state after it)."""
-        word_id = self._ids.get(word)
-        score, _, after = self._step(state, self._id(word) if word_id is None else word_id)
-        return score, after
-
-    def extend_with_length(self, state: State, word: str | int) -> tuple[float, int, State]:
-        """As `extend`, with the length of the longest contiguous gram that was found."""
-        return self._step(state, self._id(word))
-
-    def _step(self, state: State, word: int) -> tuple[float, int, State]:
-        if len(state.key) != self._bytes:
-            raise _other_model()
+    def _one(self, key: bytes, word: int) -> tuple[float, int, bytes]:
+        if len(key) != self._bytes:
+            raise other_model()
         out = np.empty(self.width, self.kind)
-        score, length = self._extend_one(state.key, word, *self._constants, out)
-        return score, length, _new(State, (out.tobytes(),))
+        score, length = self._extend_one(key, word, *self._constants, out)
+        return score, length, out.tobytes()
 
-    def _id(self, word: str | int) -> int:
-        """The id of a word, remembered: decoders ask for few words often."""
-        word_id = self._ids.get(word)
-        if word_id is None:
-            if len(self._ids) >= REMEMBERED:
-                self._ids.clear()
-            word_id = self._ids[word] = self._step_id(word)
-        return word_id
+    _extend_one = bound_kernel(
+        kernels.extend_one, lambda self: (bytes(self._bytes), 0, *self._constants, np.empty(self.width, self.kind))
+    )
 
-    def extend_many(self, states: Sequence[State], words: Ids, threads: int) -> tuple[Floats, list[State]]:
-        """As `extend`, a word for each state."""
+    def start_score(self, key: bytes) -> float:
+        """What falling back from all that is known takes: lmplz, too, has log10 P(<s>) = 0 where nothing is known."""
+        return self.one(key, START_ID)[0] - self.one(self.null, START_ID)[0]
+
+    def many(self, keys: Sequence[bytes], words: Ids, threads: int) -> tuple[Floats, list[bytes]]:
+        """(log10 of the probabilities, keys after the words), BEAM keys in a call of the kernel."""
         n, size = words.size, self._bytes
-        joined = b"".join([state.key for state in states])
-        if any(len(state.key) != size for state in states):
-            raise _other_model()
-        keys = np.frombuffer(joined, self.kind).reshape(n, self.width)
-        out, scores, lengths = np.empty_like(keys), np.empty(n), np.empty(n, np.int64)
+        if any(len(key) != size for key in keys):
+            raise other_model()
+        rows = np.frombuffer(b"".join(keys), self.kind).reshape(n, self.width)
+        out, scores, lengths = np.empty_like(rows), np.empty(n), np.empty(n, np.int64)
 
         def work(a: int) -> None:
             b = min(a + BEAM, n)
             kernels.extend(
-                keys[a:b], words[a:b], BEAM, self.plan, self._spread_arrays, out[a:b], scores[a:b], lengths[a:b]
+                rows[a:b], words[a:b], BEAM, self.plan, self._spread_arrays, out[a:b], scores[a:b], lengths[a:b]
             )
 
         for _ in parallel_map(work, range(0, n, BEAM), threads if n > MANY else 1):
             pass
         data = out.tobytes()
-        return scores, [_new(State, (data[a : a + size],)) for a in range(0, n * size, size)]
-
-    _extend_one = bound_kernel(
-        kernels.extend_one, lambda self: (bytes(self._bytes), 0, *self._constants, np.empty(self.width, self.kind))
-    )
+        return scores, [data[a : a + size] for a in range(0, n * size, size)]
 
     @cached_property
     def _spread_arrays(self) -> ModelArrays:
@@ -163,5 +157,6 @@ def is_forgetful(arrays: ModelArrays) -> bool:
     return bool((unseen[1:] == 1.0).all() and (np.array(below) == arrays.starts[:-1]).all())
 
 
-def _other_model() -> UsageError:
+def other_model() -> UsageError:
+    """What is said of a key that a model cannot have made."""
     return UsageError("the state is that of another model: states are made by the model that they are for")

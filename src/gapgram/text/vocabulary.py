@@ -13,8 +13,8 @@ from gapgram.arrays import Bytes, Ids, Integers
 from gapgram.kernels import words as kernels
 from gapgram.kernels.special_words import SPECIAL
 
-_REMEMBERED = 1 << 16  # words that were asked for one by one, as decoders do, and their ids
-_REMEMBERED_CHARACTERS = 100  # of a longer word nothing is remembered: strangers may ask for any number of them
+REMEMBERED = 1 << 16  # words that were asked for one by one, as decoders do, and their ids
+REMEMBERED_CHARACTERS = 100  # of a longer word nothing is remembered: strangers may ask for any number of them
 
 
 class Vocabulary:
@@ -69,8 +69,8 @@ class Vocabulary:
         found = self._asked.get(word)
         if found is None:
             found = max(0, self._find(word))
-            if len(word) <= _REMEMBERED_CHARACTERS:
-                if len(self._asked) >= _REMEMBERED:
+            if len(word) <= REMEMBERED_CHARACTERS:
+                if len(self._asked) >= REMEMBERED:
                     self._asked.clear()
                 self._asked[word] = found
         return found

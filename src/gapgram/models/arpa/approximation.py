@@ -18,8 +18,9 @@ import numpy as np
 from gapgram.arrays import Floats, Integers
 from gapgram.kernels import backoff as kernels
 from gapgram.kernels.special_words import START_ID, UNKNOWN, UNKNOWN_ID
-from gapgram.models.arpa.tree import contiguous_tree, word_ids
-from gapgram.models.backoff import NEVER, BackoffModel, Grams
+from gapgram.models.arpa.tree import contiguous_tree
+from gapgram.models.backoff import BackoffModel
+from gapgram.models.grams import NEVER, Grams, closed, fallen, word_ids
 from gapgram.models.model import Model
 
 _GRAMS = 1 << 17  # that are scored at a time
@@ -44,7 +45,7 @@ def approximate(model: Model, *, threads: int | None = None) -> BackoffModel:
     for length in range(2, model.order + 1):
         ids = word_ids(base, words, children, length, ids)
         _set_backoffs(grams, length, ids, probs, suffixes)
-    return BackoffModel(model.vocabulary, grams, f"approximation:backoff|of:({model.signature})")
+    return BackoffModel(model.vocabulary, closed(grams), f"approximation:backoff|of:({model.signature})")
 
 
 def _probabilities(model: Model, grams: Integers, threads: int | None) -> Floats:
@@ -65,23 +66,8 @@ def _set_backoffs(grams: Grams, length: int, ids: Integers, probs: Floats, suffi
     before, first, last = grams.base[length - 2], grams.base[length - 1], grams.base[length]
     shorter = np.where(suffixes[first:last] >= 0, probs[suffixes[first:last]], 0.0)
     gone = np.flatnonzero(suffixes[first:last] < 0)  # pruned
-    shorter[gone] = _shorter(grams, ids[gone, 1:])
+    shorter[gone] = 10.0 ** fallen(grams, ids[gone, 1:])
     begins = grams.children[before:first] - first
     has = grams.children[before + 1 : first + 1] - first > begins
     own, theirs = (np.add.reduceat(np.append(p, 0.0), begins)[has] for p in (probs[first:last], shorter))
     grams.log10_backoffs[before:first][has] = np.log10(np.maximum(1 - own, 1e-12) / np.maximum(1 - theirs, 1e-12))
-
-
-def _shorter(grams: Grams, sequences: Integers) -> Floats:
-    """The probability of the last word of each sequence, as the shorter grams have it."""
-    n, length = sequences.shape
-    if not n:
-        return np.empty(0)
-    available = np.tile(np.arange(length, dtype=np.int16), n)
-    out, lengths = np.empty(n * length), np.empty(n * length, np.uint8)
-    kernels.score_positions(
-        sequences.astype(np.int32).reshape(-1), available, grams.order, grams.words, grams.children,
-        grams.log10_probs, grams.log10_backoffs, out, lengths,
-    )  # fmt: skip
-    found: Floats = 10.0 ** out[length - 1 :: length]
-    return found

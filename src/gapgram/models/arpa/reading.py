@@ -2,7 +2,8 @@
 
 What is read: `\\data\\` with the number of grams of each length, a section for each length with lines of
 log10 probability, words, and perhaps log10 backoff, and `\\end\\`; gzip, bzip2, xz or zstd too. Where the
-file has no `<unk>`, unknown words get log10 probability -100, as KenLM gives them.
+file has no `<unk>`, unknown words get log10 probability -100, as KenLM gives them. Words are split where KenLM splits
+them; of two lines with one word the first counts; figures that KenLM refuses are refused.
 """
 
 from __future__ import annotations
@@ -15,14 +16,19 @@ import numpy as np
 
 from gapgram.arrays import Floats, Integers
 from gapgram.errors import ModelFileError, ModelNotFoundError, TextError
-from gapgram.kernels import backoff as kernels
 from gapgram.kernels.special_words import SPECIAL, START
-from gapgram.models.backoff import NEVER, BackoffModel, Grams
+from gapgram.models.backoff import BackoffModel
+from gapgram.models.grams import NEVER, closed, single_words, with_ends, with_longer
 from gapgram.system.progress import progress_bar
 from gapgram.text.files import display_name, read_blocks
 from gapgram.text.vocabulary import Vocabulary
 
 MISSING_UNKNOWN = -100.0
+_LARGEST = 1e300  # a backoff further from 0 is no number
+_ODD_SPACES = re.compile(rb"[\v\f\0]")  # at which Python splits and KenLM does not, or the other way round
+_FIELDS = re.compile(rb"[^\0\t\r ]+")
+_CAPITALS = {word.upper().encode(): word.encode() for word in SPECIAL}  # as some toolkits write the special words
+_OTHER_FIGURES = (b"iarpa", b"qarpa")  # headers of IRSTLM
 
 
 def read_arpa(path: str | Path, *, progress: bool = False) -> BackoffModel:
@@ -38,13 +44,16 @@ def read_arpa(path: str | Path, *, progress: bool = False) -> BackoffModel:
     """
     reader = _ArpaReader(path, progress)
     sizes = reader.header()
-    words, probs, backoffs = reader.unigrams(sizes[0])
-    ids = {word: i for i, word in enumerate(words)}
-    grams = Grams(np.array([0, len(words)]), np.arange(len(words)), np.zeros(0, np.int64), probs, backoffs)
+    ids, probs, backoffs = reader.unigrams(sizes[0])
+    words = list(ids)[: len(probs)]
+    grams = single_words(probs, backoffs)
     for length, size in enumerate(sizes[1:], 2):
-        grams = _with_longer(grams, *reader.section(length, size, ids), reader)
+        longer = with_longer(grams, *reader.section(length, size, ids))
+        if longer is None:
+            raise reader.fault(f"a {length}-gram before this line has a context that is not there as a gram")
+        grams = longer
     reader.end()
-    grams = _closed(grams)
+    grams = closed(with_ends(grams))
     source = f"order:{grams.order}|model:arpa|grams:{','.join(map(str, grams.sizes()))}|log:10|file:{Path(path).name}"
     return BackoffModel(Vocabulary.of(words[len(SPECIAL) :]), grams, source, Path(path).resolve())
 
@@ -53,13 +62,14 @@ class _ArpaReader:
     """The lines of an ARPA file, section by section; each mistake is named with its line."""
 
     def __init__(self, path: str | Path, progress: bool) -> None:
-        self.name, self.number = display_name(path), 0
+        self.name, self.number, self._has_odd_spaces = display_name(path), 0, False
         self._lines = self._read(path, progress)
 
     def _read(self, path: str | Path, progress: bool) -> Iterator[bytes]:
         try:
             with progress_bar("reading", unit="B", progress=progress) as advance:
                 for block in read_blocks(path, advance):
+                    self._has_odd_spaces = _ODD_SPACES.search(block.data) is not None
                     yield from block.data.split(b"\n")[:-1]
         except FileNotFoundError as error:
             raise ModelNotFoundError(str(error)) from None
@@ -96,8 +106,12 @@ class _ArpaReader:
         """Some toolkits write about themselves before the data begins."""
         for line in self._lines:
             self.number += 1
-            if line.strip().lower() == b"\\data\\":
+            title = line.strip().lower()
+            if title == b"\\data\\":
                 return
+            if title.startswith(_OTHER_FIGURES):
+                what = f"{_shown(line.strip())}: IRSTLM's own kind of file, whose figures have another meaning"
+                raise self.fault(f"{what}; write an ARPA file with its compile-lm --text=yes")
         raise ModelFileError(f"{self.name}: not an ARPA file: it has no line \\data\\")
 
     def _expect(self, wanted: bytes, otherwise: str) -> None:
@@ -111,28 +125,43 @@ class _ArpaReader:
     def entries(self, length: int, size: int) -> Iterator[tuple[float, list[bytes], float]]:
         """(log10 probability, words, log10 backoff) of the grams of a section."""
         for _ in range(size):
-            fields = self._next().split()
+            line = self._next()
+            fields = _FIELDS.findall(line) if self._has_odd_spaces else line.split()
             if len(fields) not in (length + 1, length + 2):
                 wanted = f"a log10 probability, {length} words and perhaps a backoff"
                 raise self.fault(f"expected {wanted}, found {_shown(b' '.join(fields))}")
-            try:
-                backoff = float(fields[-1]) if len(fields) == length + 2 else 0.0
-                yield float(fields[0]), fields[1 : length + 1], backoff
-            except ValueError:
-                raise self.fault(f"a figure is no number in {_shown(b' '.join(fields))}") from None
+            backoff = self._figure(fields[-1], fields) if len(fields) == length + 2 else 0.0
+            prob = self._figure(fields[0], fields)
+            if not prob <= 0.0:
+                raise self.fault(f"log10 of a probability is at most 0, found {_shown(fields[0])}")
+            if not -_LARGEST < backoff < _LARGEST:
+                raise self.fault(f"a backoff is a number, found {_shown(fields[-1])}")
+            yield prob, fields[1 : length + 1], backoff
 
-    def unigrams(self, size: int) -> tuple[list[bytes], Floats, Floats]:
-        """The words, the special ones first, with their figures."""
-        found = {w: (NEVER if w == START.encode() else MISSING_UNKNOWN, 0.0) for w in (s.encode() for s in SPECIAL)}
+    def _figure(self, field: bytes, fields: list[bytes]) -> float:
+        try:
+            if b"_" not in field:  # which Python allows in numbers
+                return float(field)
+        except ValueError:
+            pass
+        raise self.fault(f"a figure is no number in {_shown(b' '.join(fields))}")
+
+    def unigrams(self, size: int) -> tuple[dict[bytes, int], Floats, Floats]:
+        """The ids of words, the special ones first, and the figures of each id."""
+        special = [word.encode() for word in SPECIAL]
+        found = {word: (NEVER if word == START.encode() else MISSING_UNKNOWN, 0.0) for word in special}
         met: set[bytes] = set()
         for prob, (word,), backoff in self.entries(1, size):
-            word = _standard(word)
-            if word in met:
-                raise self.fault(f"the word {_shown(word)} has two lines among the 1-grams")
-            met.add(word)
-            found[word] = (prob, backoff)
+            if word not in met:
+                met.add(word)
+                found[word] = (prob, backoff)
+        others = {}  # other names of special words: <S> is a word of its own where there is <s>
+        for capital, small in _CAPITALS.items():
+            if capital in met and small not in met:
+                found[small], others[capital] = found.pop(capital), small
+        ids = {word: i for i, word in enumerate(found)}
         figures = np.array(list(found.values()))
-        return list(found), figures[:, 0].copy(), figures[:, 1].copy()
+        return {**ids, **{name: ids[word] for name, word in others.items()}}, figures[:, 0].copy(), figures[:, 1].copy()
 
     def section(self, length: int, size: int, ids: dict[bytes, int]) -> tuple[Integers, Floats, Floats]:
         """(word ids, log10 probabilities, log10 backoffs) of all grams of a length."""
@@ -143,45 +172,11 @@ class _ArpaReader:
         for i, (prob, words, backoff) in enumerate(self.entries(length, size)):
             try:
                 grams[i] = [ids[word] for word in words]
-            except KeyError:
-                grams[i] = [self._id(word, ids) for word in words]
+            except KeyError as error:
+                raise self.fault(f"the word {_shown(error.args[0])} is not among the 1-grams") from None
             probs[i], backoffs[i] = prob, backoff
         return grams, probs, backoffs
-
-    def _id(self, word: bytes, ids: dict[bytes, int]) -> int:
-        if _standard(word) not in ids:
-            raise self.fault(f"the word {_shown(word)} is not among the 1-grams")
-        return ids[_standard(word)]
-
-
-def _standard(word: bytes) -> bytes:
-    """Some toolkits write <UNK>, <S> and </S>."""
-    return word.lower() if word in (b"<UNK>", b"<S>", b"</S>") else word
 
 
 def _shown(line: bytes) -> str:
     return repr(line[:60].decode("utf-8", "replace"))
-
-
-def _with_longer(grams: Grams, ids: Integers, probs: Floats, backoffs: Floats, reader: _ArpaReader) -> Grams:
-    """The grams with those of the next length; sorts them under the grams that they extend."""
-    first, n = grams.base[-2], len(grams.words)
-    parents = kernels.parents_of(ids, grams.words, grams.children)
-    if parents.size and parents.min() < 0:
-        raise reader.fault(f"a {ids.shape[1]}-gram before this line has a context that is not there as a gram")
-    order = np.lexsort((ids[:, -1], parents))
-    begins = np.searchsorted(parents[order], np.arange(first, n)) + n
-    return Grams(
-        np.append(grams.base, n + len(ids)),
-        np.concatenate([grams.words, ids[order, -1]]),
-        np.concatenate([grams.children[:first], begins, [n + len(ids)]]),
-        np.concatenate([grams.log10_probs, probs[order]]),
-        np.concatenate([grams.log10_backoffs, backoffs[order]]),
-    )
-
-
-def _closed(grams: Grams) -> Grams:
-    """The grams with children for the longest, which have none."""
-    missing = len(grams.words) + 1 - len(grams.children)
-    children = np.concatenate([grams.children, np.full(missing, len(grams.words))])
-    return Grams(grams.base, grams.words, children, grams.log10_probs, grams.log10_backoffs)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.arrays import Ids, Integers
+from gapgram.arrays import Integers
 from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS
 from gapgram.models.model import Model
 from gapgram.pattern import Pattern
@@ -37,14 +37,3 @@ def contiguous_tree(model: Model) -> Tree:
     ends = base[1] + np.cumsum(np.concatenate([base[:0], *sizes[1:]]))
     children = np.concatenate([base[1:2], ends, np.full(len(words[-1]), base[-1])])
     return Tree(base, np.concatenate(words), children, np.concatenate(counts), places[1:])
-
-
-def word_ids(
-    base: Integers, words: Integers | Ids, children: Integers | Ids, length: int, shorter: Integers
-) -> Integers:
-    """[gram, place]: the words of all grams of a length, given those of the grams one word shorter."""
-    first, last = base[length - 1 : length + 1]
-    if length == 1:
-        return words[first:last, None].astype(np.int64)
-    n = np.diff(children[base[length - 2] : first + 1])
-    return np.hstack([np.repeat(shorter, n, axis=0), words[first:last, None]])

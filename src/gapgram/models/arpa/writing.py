@@ -21,8 +21,9 @@ from gapgram.kernels import backoff as kernels
 from gapgram.kernels.model_arrays import BACKOFF, SCALE
 from gapgram.kernels.special_words import START_ID
 from gapgram.kernels.tables import FIRST_ROW, ROW_MASK
-from gapgram.models.arpa.tree import Tree, contiguous_tree, word_ids
-from gapgram.models.backoff import NEVER, BackoffModel, Grams
+from gapgram.models.arpa.tree import Tree, contiguous_tree
+from gapgram.models.backoff import BackoffModel
+from gapgram.models.grams import NEVER, Grams, closed, word_ids
 from gapgram.models.model import Model
 from gapgram.pattern import Pattern
 from gapgram.system.atomic_file import written_aside
@@ -32,6 +33,11 @@ _LINES = 1 << 16  # that are put together at a time
 
 def as_backoff(model: Model) -> BackoffModel:
     """The backoff model that gives the same probabilities as a modified Kneser-Ney model."""
+    return BackoffModel(model.vocabulary, closed(_grams_of(model)), str(model.signature))
+
+
+def _grams_of(model: Model) -> Grams:
+    """The grams of a modified Kneser-Ney model, with their probabilities and backoffs."""
     lattice, weights = model.counts.lattice.name, model.parts.weights.name
     if lattice != "chain" or weights not in ("none", "uniform"):
         raise UsageError(
@@ -47,7 +53,7 @@ def as_backoff(model: Model) -> BackoffModel:
     with np.errstate(divide="ignore"):
         grams = Grams(base, words, children, np.log10(probs), np.maximum(np.log10(np.concatenate(backoffs)), NEVER))
     grams.log10_probs[START_ID] = NEVER
-    return BackoffModel(model.vocabulary, grams, str(model.signature), model.path)
+    return grams
 
 
 def _probabilities(model: Model, tree: Tree) -> Floats:
@@ -92,19 +98,18 @@ def _rows(model: Model, p: int, contexts: Integers) -> Floats:
 
 def write_arpa(model: Model | BackoffModel, path: str | Path) -> None:
     """Write a model as an ARPA file, aside and renamed; compressed where its name ends in `.gz`."""
-    backoff = as_backoff(model) if isinstance(model, Model) else model
+    grams = _grams_of(model) if isinstance(model, Model) else model.grams
     target = Path(path)
     with written_aside(target) as raw:
         stream = gzip.GzipFile("", "wb", 6, raw, 0) if target.suffix == ".gz" else raw
-        for part in arpa_text(backoff):
+        for part in arpa_text(grams, list(model.vocabulary)):
             stream.write(part.encode("utf-8", "surrogatepass"))
         if stream is not raw:
             cast("IO[bytes]", stream).close()
 
 
-def arpa_text(model: BackoffModel) -> Iterator[str]:
+def arpa_text(grams: Grams, words: list[str]) -> Iterator[str]:
     """An ARPA file, some lines at a time."""
-    grams, words = model.grams, list(model.vocabulary)
     yield "\\data\\\n" + "".join(f"ngram {k}={n}\n" for k, n in enumerate(grams.sizes(), 1))
     ids = np.empty((1, 0), np.int64)
     for length, (first, last) in enumerate(pairwise(grams.base), 1):

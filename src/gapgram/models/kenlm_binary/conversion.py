@@ -19,7 +19,8 @@ from gapgram.kernels import kenlm_grams as kernels
 from gapgram.kernels.kenlm_arrays import PROBING
 from gapgram.kernels.kenlm_scoring import LARGEST
 from gapgram.kernels.special_words import START_ID, UNKNOWN_ID
-from gapgram.models.backoff import NEVER, BackoffModel, Grams
+from gapgram.models.backoff import BackoffModel
+from gapgram.models.grams import NEVER, Grams
 from gapgram.models.kenlm_binary.header import bad_grams, damaged
 from gapgram.models.kenlm_binary.model import KenlmModel
 from gapgram.system.parallel import checked_threads, parallel_map

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gapgram.arrays import Begins, Floats, Ids, Integers
-from gapgram.errors import ModelFileError, ModelNotFoundError, UsageError
+from gapgram.errors import ModelFileError, ModelNotFoundError
 from gapgram.kernels import kenlm_scoring as kernels
 from gapgram.kernels.jit import entry
 from gapgram.kernels.kenlm_arrays import PROBING, TRIE, KenlmFile, handle_of
@@ -21,15 +21,13 @@ from gapgram.kernels.kenlm_words import find_hash, hash_word
 from gapgram.kernels.special_words import END, START
 from gapgram.models.kenlm_binary.header import HEAD_BYTES, Header, bad_grams, damaged, describe, read_header
 from gapgram.models.kenlm_binary.layout import Layout, read_layout
+from gapgram.models.kenlm_binary.states import KEY_BYTES, KenlmStepper
 from gapgram.models.kenlm_binary.words import KenlmVocabulary
 from gapgram.queries.by_ids import ByIds
 from gapgram.queries.language_model import Sentence
-from gapgram.queries.states import REMEMBERED, State
 from gapgram.system.parallel import checked_threads, parallel_map
 
 _CHUNK = 1 << 14  # words that one thread scores at a time
-
-_new = tuple.__new__  # a third of the time that State(…) takes
 
 
 def read_kenlm_binary(path: str | Path) -> KenlmModel:
@@ -49,7 +47,6 @@ class KenlmModel(ByIds):
         self._fields = handle_of(self._file)
         self._handle = memory_of(self._fields)
         words_at = self._layout.words_at if self._header.has_words else None
-        self._ids = dict[str | int, int]()  # of words that steps were asked for
         self._vocabulary = KenlmVocabulary(Path(path), self._file, memory, words_at)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -124,7 +121,7 @@ class KenlmModel(ByIds):
         for word in ids[int(state != self.null_context()) :].tolist():
             state = self.extend(state, word)[1]
         held, backoffs = np.empty(self.order, np.int64), np.empty(self.order, np.float32)
-        n = len(state.key) // 8
+        n = len(state.key) // KEY_BYTES
         kernels.load(state.key, 0, n, held, backoffs, self._file)
         out: Floats = kernels.distribution(held, backoffs, n, self._file)
         if np.isnan(out).any():
@@ -132,69 +129,8 @@ class KenlmModel(ByIds):
         return out
 
     @cached_property
-    def _beginning(self) -> State:
-        out = np.empty(2, np.uint32)
-        kernels.start_state(self._file, out)
-        return State(out.tobytes())
-
-    def begin_sentence(self) -> State:
-        """The state at the beginning of a sentence, after `<s>`."""
-        return self._beginning
-
-    def extend(self, state: State, word: str | int) -> tuple[float, State]:
-        """(log10 P(word | state), the state after the word); the word may be given by its id."""
-        found = self._ids.get(word)
-        score, _, after = self._step(state, self._id(word) if found is None else found)
-        return score, after
-
-    def extend_with_length(self, state: State, word: str | int) -> tuple[float, int, State]:
-        """As `extend`, with the length of the longest gram that was found."""
-        return self._step(state, self._id(word))
-
-    @cached_property
-    def _step(self) -> Callable[[State, int], tuple[float, int, State]]:
-        """(log10 P(word | state), length of the gram, the state after it) of an id; with all that it needs at hand."""
-        most, handle, path, empty, kind = 2 * (self.order - 1), self._handle, self._path, np.empty, np.uint32
-        extend_one = entry(kernels.extend_one, b"", 0, 0, handle, empty(0, kind))
-
-        def step(state: State, word: int) -> tuple[float, int, State]:
-            key = state.key
-            n, out = len(key) >> 2, empty(most, kind)
-            if n > most or len(key) & 7:
-                raise _other_model()
-            score, length, kept = extend_one(key, n >> 1, word, handle, out)
-            if score != score or length == 0:
-                raise bad_grams(path) if length else _other_model()
-            return score, length, _new(State, (out.tobytes()[: 8 * kept],))
-
-        return step
-
-    def _id(self, word: str | int) -> int:
-        """The id of a word, remembered: decoders ask for few words often."""
-        found = self._ids.get(word)
-        if found is None:
-            if len(self._ids) >= REMEMBERED:
-                self._ids.clear()
-            found = self._ids[word] = self._step_id(word)
-        return found
-
-    def extend_many(
-        self, states: Sequence[State], words: Sequence[str | int] | Ids, *, threads: int | None = None
-    ) -> tuple[Floats, list[State]]:
-        """`extend` for many states, a word for each: (scores, states after the words)."""
-        added = self._step_ids(states, words)
-        sizes = np.array([len(state.key) for state in states], np.int64)
-        if (sizes % 8).any() or (sizes > 8 * (self.order - 1)).any():
-            raise _other_model()
-        keys = np.frombuffer(b"".join([state.key for state in states]), np.uint8)
-        scores, lengths, kept = np.empty(len(states)), *np.empty((2, len(states)), np.int64)
-        out = np.empty((len(states), 2 * self.order), np.uint32)
-        kernels.extend(keys, np.cumsum([0, *sizes]), added, self._file, scores, lengths, out, kept)
-        if (lengths == 0).any():
-            raise _other_model()
-        if np.isnan(scores).any():
-            raise bad_grams(self._path)
-        return scores, [State(row[: 2 * n].tobytes()) for row, n in zip(out, kept.tolist(), strict=True)]
+    def _stepper(self) -> KenlmStepper:
+        return KenlmStepper(self._path, self._file, self._handle)
 
     def __repr__(self) -> str:
         return f"<KenlmModel {self.signature}>"
@@ -238,7 +174,3 @@ def _runs(begins: Begins) -> list[tuple[int, int]]:
     goals = np.arange(0, int(begins[-1]), _CHUNK)
     cuts = np.unique(np.append(np.searchsorted(begins, goals), begins.size - 1)).tolist()
     return list(pairwise(cuts))
-
-
-def _other_model() -> UsageError:
-    return UsageError("the state is that of another model: states are made by the model that they are for")
