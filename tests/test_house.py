@@ -28,6 +28,7 @@ MOST_LINES = 60
 SAME_NAMES = {
     "Model": "KenLM's, in `adapters.kenlm`",
     "State": "KenLM's, in `adapters.kenlm`",
+    "LanguageModel": "KenLM's, in `adapters.kenlm`",
     "Fitted": "the twin, in `reference.gate`",
     "Prediction": "the twin, in `reference.counts`",
 }

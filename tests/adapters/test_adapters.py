@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -78,6 +79,31 @@ class TestPyctcdecode:
         assert again.score(again.get_start_state(), "w1")[0] == ours.score(ours.get_start_state(), "w1")[0]
 
 
+    def test_it_takes_what_pyctcdecode_takes(self, made: dict[str, Model]) -> None:
+        from gapgram.adapters.pyctcdecode import PyctcdecodeModel
+
+        ours = PyctcdecodeModel(kenlm_model=kenlm.Model(made["mkn"]), unigrams=["w1"], alpha=0.4, score_boundary=False)
+        score, state = ours.score(ours.get_start_state(), "w1")
+        assert score == pytest.approx(0.4 * math.log(10) * made["mkn"].log10_prob("w1") + ours.beta)
+        # Later versions ask states for what may go to another process.
+        assert pickle.loads(pickle.dumps(state.get_mp_safe_state())) == state.state == state
+
+    def test_a_model_behind_a_link_is_saved_under_its_own_name(self, made: dict[str, Model], tmp_path: Path) -> None:
+        from pyctcdecode import LanguageModel
+
+        from gapgram.adapters.pyctcdecode import PyctcdecodeModel
+        from gapgram.models.arpa import write_arpa
+
+        write_arpa(made["mkn"], tmp_path / "0123abcd")
+        (tmp_path / "lm.arpa").symlink_to(tmp_path / "0123abcd")
+        for kind, folder in ((LanguageModel, "theirs"), (PyctcdecodeModel, "ours")):
+            (tmp_path / folder).mkdir()
+            kind(kenlm.Model(tmp_path / "lm.arpa"), ["w1"]).save_to_dir(str(tmp_path / folder))
+            assert "lm.arpa" in {path.name for path in (tmp_path / folder).iterdir()}
+        again = PyctcdecodeModel.load_from_dir(str(tmp_path / "ours"))
+        assert again.score(again.get_start_state(), "w1")[0] < again.beta
+
+
 class TestFlashlight:
     """torchaudio's CTCDecoderLM and its state are flashlight's LM and LMState; its decoder is flashlight's."""
 
@@ -99,6 +125,33 @@ class TestFlashlight:
         nothing = lm.score(lm.start(True), 1)[1]
         assert nothing == pytest.approx(made["learned"].log10_prob("w2"))
         assert lm.score(lm.start(True), 99)[1] == pytest.approx(made["learned"].log10_prob("<unk>"))
+
+    def test_several_decoders_stream_in_turn(self, made: dict[str, Model]) -> None:
+        from gapgram.adapters.torchaudio import CTCWordModel
+
+        lm = CTCWordModel(made["mkn"], ["w1", "w2", "w3"])
+        one, other = lm.start(False), lm.start(False)
+        found: list[list[float]] = [[], []]
+        for i in (0, 2, 1):
+            one, score = lm.score(one, i)
+            found[0].append(score)
+            other, score = lm.score(other, 2 - i)
+            found[1].append(score)
+            assert lm.score(lm.start(True), i)[1] == pytest.approx(made["mkn"].log10_prob(["w1", "w2", "w3"][i]))
+        assert found[0] == pytest.approx(made["mkn"].scores("w1 w3 w2", eos=False).tolist())
+        assert found[1] == pytest.approx(made["mkn"].scores("w3 w1 w2", eos=False).tolist())
+        assert lm.finish(one)[1] == lm.finish(one)[1] == made["mkn"].scores("w1 w3 w2")[-1]
+
+    def test_old_texts_are_forgotten(self, made: dict[str, Model]) -> None:
+        from gapgram.adapters.torchaudio import CTCWordModel
+
+        lm = CTCWordModel(made["mkn"], ["w1"], most_states=100)
+        first = lm.start(False)
+        for _ in range(60):
+            lm.score(lm.start(False), 0)
+        assert len(lm._nodes) <= 102
+        with pytest.raises(UsageError, match="a text begun too many texts ago"):
+            lm.score(first, 0)
 
     def test_in_flashlights_decoder(self, made: dict[str, Model]) -> None:
         from flashlight.lib.text import decoder as fl
@@ -146,9 +199,30 @@ class TestNltk:
         assert lm.vocab.lookup("zzz") == "<unk>"
         sentence = ["w1", "w2", "w3", "w4", "w5"]
         padded = list(pad_both_ends(sentence, n=lm.order))
-        grams = [g for g in ngrams(padded, lm.order) if "</s>" not in g[:-1]]
-        assert lm.perplexity(grams) == pytest.approx(model.perplexity(sentences=[sentence]).perplexity)
+        own = model.perplexity(sentences=[sentence]).perplexity
+        assert lm.perplexity(ngrams(padded, lm.order)) == pytest.approx(own)
+        assert lm.perplexity(ngrams(padded + padded, lm.order)) == pytest.approx(own)
         assert lm.score("<s>") == 0
+        assert lm.score("</s>", ["w1", "</s>"]) == 1
+        assert lm.score("w1", ["</s>"]) == 0
+
+    @pytest.mark.parametrize("name", ["mkn", "learned"])
+    def test_scores_of_the_vocabulary_sum_to_one(self, made: dict[str, Model], name: str) -> None:
+        from gapgram.adapters.nltk import NltkModel
+
+        lm = NltkModel(made[name])
+        words = list(lm.vocab)
+        assert words.count("<unk>") == 1
+        assert len(lm.vocab) == len(words) == len(made[name].vocabulary)
+        for context in ([], ["w1"], ["<s>"], ["w1", "</s>"]):
+            assert sum(lm.score(word, context) for word in words) == pytest.approx(1)
+
+    def test_a_context_is_made_of_words(self, made: dict[str, Model]) -> None:
+        from gapgram.adapters.nltk import NltkModel
+
+        with pytest.raises(TypeError, match="a context is a sequence of words, found None"):
+            NltkModel(made["mkn"]).generate(text_seed=(None,))  # type: ignore[arg-type]
+        assert NltkModel(made["mkn"]).generate(3, text_seed=["w1", "</s>"]) == ["</s>"] * 3
 
     def test_words_are_drawn_with_a_seed(self, made: dict[str, Model]) -> None:
         from gapgram.adapters.nltk import NltkModel

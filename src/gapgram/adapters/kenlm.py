@@ -1,25 +1,23 @@
 """KenLM's Python module, with any gapgram model behind it: `from gapgram import kenlm`.
 
 The same names, the same units (log10) and, for `mkn` models, the same figures as KenLM has for the ARPA file
-that lmplz makes of the same text. A model file is of any kind that `gapgram.load` opens. States are those of
-`gapgram.LanguageModel.extend`.
+that lmplz makes of the same text. A model file is of any kind that `gapgram.load` opens.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from os import PathLike, fspath
-from typing import NamedTuple
+from functools import total_ordering
+from os import PathLike
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
+from gapgram.kernels.special_words import END, START, UNKNOWN_ID
 from gapgram.models.open import load
 from gapgram.queries.language_model import LanguageModel as AnyLanguageModel
-from gapgram.queries.states import State as NativeState
-from gapgram.text.vocabulary import Vocabulary
+from gapgram.text.vocabulary import REMEMBERED, REMEMBERED_CHARACTERS, Vocabulary
 
-__all__ = ["FullScoreReturn", "LanguageModel", "Model", "State"]
+__all__ = ["ARPALoadComplain", "Config", "FullScoreReturn", "LanguageModel", "LoadMethod", "Model", "State"]
 
 
 class FullScoreReturn(NamedTuple):
@@ -30,29 +28,56 @@ class FullScoreReturn(NamedTuple):
     oov: bool
 
 
+class LoadMethod:
+    """How KenLM reads a file; gapgram maps files whatever is chosen."""
+
+    LAZY, POPULATE_OR_LAZY, POPULATE_OR_READ, READ, PARALLEL_READ = range(5)
+
+
+class ARPALoadComplain:
+    """When KenLM says that an ARPA file takes long to read; gapgram never does."""
+
+    ALL, EXPENSIVE, NONE = range(3)
+
+
+class Config:
+    """Choices for opening a model. `show_progress` counts for ARPA files; the others make no difference."""
+
+    def __init__(self) -> None:
+        self.load_method = LoadMethod.POPULATE_OR_READ
+        self.arpa_complain = ARPALoadComplain.ALL
+        self.show_progress = True
+
+
+@total_ordering
 class State:
-    """What the next score depends on. Filled by a model; compared, copied and hashed by what it was filled with.
+    """What the next score depends on. Filled by a model; compared, ordered, copied and hashed by what that was.
 
     One that was never filled stands for nothing known.
     """
 
-    __slots__ = ("filled",)
-
-    def __init__(self) -> None:
-        self.filled: NativeState | None = None
+    __slots__ = ("key",)
+    key: bytes
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, State) and self.filled == other.filled
+        return _key_of(self) == _key_of(other) if isinstance(other, State) else NotImplemented
+
+    def __lt__(self, other: object) -> bool:
+        if not isinstance(other, State):
+            return NotImplemented
+        one, two = _key_of(self), _key_of(other)
+        return (len(one), one) < (len(two), two)
 
     def __hash__(self) -> int:
-        return hash(self.filled)
+        return hash(_key_of(self))
 
     def __copy__(self) -> State:
-        copied = State()
-        copied.filled = self.filled
+        copied = type(self)()
+        if hasattr(self, "key"):
+            copied.key = self.key
         return copied
 
-    def __deepcopy__(self, memo: object) -> State:
+    def __deepcopy__(self, memo: object = None) -> State:
         return self.__copy__()
 
 
@@ -72,18 +97,23 @@ class Model:
     True
     """
 
-    def __init__(self, path: str | bytes | PathLike[str] | AnyLanguageModel, config: object = None) -> None:
-        """Open a model file, or take a model that is open; `config` is accepted and makes no difference."""
-        if isinstance(path, str | bytes | PathLike):
-            name = fspath(path)
-            self._model: AnyLanguageModel = load(name.decode() if isinstance(name, bytes) else name)
-        else:
+    def __init__(self, path: str | bytes | PathLike[str] | AnyLanguageModel, config: Config | None = None) -> None:
+        """Open a model file, or take a model that is open."""
+        if config is not None and not isinstance(config, Config):
+            raise TypeError(f"config: expected a kenlm.Config, found {type(config).__name__}")
+        if isinstance(path, AnyLanguageModel):
             self._model = path
+            self.path = b"" if path.path is None else os.fsencode(path.path)
+        elif isinstance(path, str | bytes | PathLike):
+            self.path = os.path.abspath(os.fsencode(path))  # links stay as they are
+            self._model = load(os.fsdecode(path), progress=config is not None and config.show_progress)
+        else:
+            raise TypeError(f"path: expected a path or a model, found {type(path).__name__}")
+        self._step = self._model._stepper.one
+        self._ids: dict[str | bytes, int] = {}  # of words that were asked for; never of <s>
 
-    @property
-    def path(self) -> bytes:
-        """The path of the file, as bytes, as KenLM gives it."""
-        return b"" if self._model.path is None else str(self._model.path).encode()
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (os.fsdecode(self.path) if self.path else self._model,)
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -100,11 +130,11 @@ class Model:
 
     def score(self, sentence: str | bytes, bos: bool = True, eos: bool = True) -> float:
         """log10 of the probability of a sentence."""
-        return sum(score for score, _, _ in self._full_scores(sentence, bos, eos))
+        return sum([score for score, _, _ in self._full_scores(sentence, bos, eos)], 0.0)
 
     def perplexity(self, sentence: str | bytes) -> float:
         """The perplexity of a sentence, its end counted as a word."""
-        words = len(_text(sentence).split()) + 1
+        words = len(_bytes(sentence).split()) + 1
         return float(10.0 ** (-self.score(sentence) / words))
 
     def full_scores(
@@ -115,40 +145,90 @@ class Model:
 
     def BeginSentenceWrite(self, state: State) -> None:
         """Make a state that of the beginning of a sentence."""
-        state.filled = self._model.begin_sentence()
+        state.key = self._model._stepper.beginning
 
     def NullContextWrite(self, state: State) -> None:
         """Make a state that of nothing known."""
-        state.filled = None
+        state.key = self._model._stepper.null
 
     def BaseScore(self, in_state: State, word: str | bytes, out_state: State) -> float:
-        """log10 P(word | in_state); writes the state after the word."""
-        known = self._model.null_context() if in_state.filled is None else in_state.filled
-        score, out_state.filled = self._model.extend(known, word if isinstance(word, str) else _text(word))
+        """log10 P(word | in_state); writes the state after the word.
+
+        After `<s>`, which is never predicted, a sentence begins anew; its score is what falling back takes, and in ARPA
+        files and files of KenLM what they say.
+        """
+        try:
+            score, _, out_state.key = self._step(in_state.key, self._ids[word])
+        except (KeyError, AttributeError):
+            return self._first_step(in_state, word, out_state)[0]
         return score
 
     def BaseFullScore(self, in_state: State, word: str | bytes, out_state: State) -> FullScoreReturn:
         """As `BaseScore`, with the length of the longest gram and whether the word is unknown."""
-        model, text = self._model, _text(word)
-        known = model.null_context() if in_state.filled is None else in_state.filled
-        score, length, out_state.filled = model.extend_with_length(known, text)
-        return FullScoreReturn(score, length, model.vocabulary.id(text) == UNKNOWN_ID)
+        try:
+            word_id = self._ids[word]
+            score, length, out_state.key = self._step(in_state.key, word_id)
+        except (KeyError, AttributeError):
+            return self._first_step(in_state, word, out_state)
+        return FullScoreReturn(score, length, word_id == UNKNOWN_ID)
 
-    def _full_scores(self, sentence: str | bytes, bos: bool, eos: bool) -> list[tuple[float, int, bool]]:
-        words = self._model.vocabulary.ids(_text(sentence).split())
-        ids = np.concatenate([np.array([START_ID] * bos, np.int32), words, np.array([END_ID] * eos, np.int32)])
-        if not ids.size:
-            return []
-        scores = self._model.score_ids(ids, np.array([0, ids.size]), threads=1)[int(bos) :]
-        lengths = self._model.gram_lengths(ids)[int(bos) :]
-        return list(zip(scores.tolist(), lengths.tolist(), (ids[int(bos) :] == UNKNOWN_ID).tolist(), strict=True))
+    def _first_step(self, in_state: State, word: str | bytes, out_state: State) -> FullScoreReturn:
+        """A step with a word that was not asked for before, or after a state that was never filled."""
+        for state in (in_state, out_state):
+            if not isinstance(state, State):
+                raise TypeError(f"state: expected a kenlm.State, found {type(state).__name__}")
+        text = _text(word)
+        key = _key_of(in_state) or self._model._stepper.null
+        if text == START:
+            score = self._model._stepper.start_score(key)
+            out_state.key = self._model._stepper.beginning
+            return FullScoreReturn(score, 1, False)
+        word_id = self._word_id(word)
+        score, length, out_state.key = self._step(key, word_id)
+        return FullScoreReturn(score, length, word_id == UNKNOWN_ID)
+
+    def _word_id(self, word: str | bytes) -> int:
+        """The id of a word, remembered: decoders ask for few words often."""
+        word_id = self._model.vocabulary.id(_text(word))
+        if len(word) <= REMEMBERED_CHARACTERS:
+            if len(self._ids) >= REMEMBERED:
+                self._ids.clear()
+            self._ids[word] = word_id
+        return word_id
+
+    def _full_scores(self, sentence: str | bytes, bos: bool, eos: bool) -> list[FullScoreReturn]:
+        state, out = State(), []
+        if bos:
+            self.BeginSentenceWrite(state)
+        for word in _bytes(sentence).split():
+            out.append(self.BaseFullScore(state, word, state))
+        if eos:
+            out.append(self.BaseFullScore(state, END, state))
+        return out
 
     def __repr__(self) -> str:
-        return f"<Model from {self.path!r}>"
+        return f"<Model from {os.path.basename(self.path)!r}>"
 
 
-LanguageModel = Model  # KenLM has both names
+class LanguageModel(Model):
+    """The name that KenLM's `Model` had before."""
 
 
-def _text(text: str | bytes) -> str:
-    return text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+def _key_of(state: State) -> bytes:
+    return getattr(state, "key", b"")
+
+
+def _text(word: str | bytes) -> str:
+    if isinstance(word, str):
+        return word
+    if isinstance(word, bytes):
+        return word.decode("utf-8", "replace")
+    raise TypeError(f"expected a string, found {type(word).__name__}")
+
+
+def _bytes(text: str | bytes) -> bytes:
+    if isinstance(text, bytes):
+        return text
+    if isinstance(text, str):
+        return text.encode("utf-8", "surrogatepass")
+    raise TypeError(f"expected a string, found {type(text).__name__}")
