@@ -150,7 +150,7 @@ class Lattice:
         >>> [str(p) for p in Lattice.full(4).below(Pattern.parse("1111"))]
         ['111', '1011', '1101']
         """
-        if pattern == Pattern(0).of_classes:
+        if pattern.classes and not pattern.mask:
             return (Pattern(0),)
         one_less = tuple(pattern.smaller())
         if self._members.issuperset(one_less):

@@ -95,6 +95,7 @@ def command(
 
     TEXT may be several files, plain or compressed (gzip, bzip2, xz, zstd), or - for standard input.
     """
+    import os
     import time
 
     settings = _settings(spark_conf)
@@ -112,15 +113,17 @@ def command(
     spark = SparkOptions(master=master, settings=settings, shards=shards) if engine == "spark" else None
     held_out = list(held_out_texts) or None
     model = train(list(texts), held_out_texts=held_out, rules=rules, spark=spark, progress=not quiet, **options)
-    summary = {**train_summary(model), "seconds": round(time.perf_counter() - began, 3)}
+    if quiet and not as_json:
+        return
+    summary = train_summary(model.parts, os.path.getsize(options["output"]))
+    summary["seconds"] = round(time.perf_counter() - began, 3)
     if as_json:
         print_json({**summary, "signature": str(model.signature)})
         return
     talk(
         f"{summary['words']:,} words in {summary['sentences']:,} sentences, {summary['vocabulary']:,} in the "
         f"vocabulary; {summary['grams']:,} grams of {summary['patterns']} patterns; {summary['bytes']:,} bytes "
-        f"in {summary['seconds']:.1f} s",
-        quiet,
+        f"in {summary['seconds']:.1f} s"
     )
 
 

@@ -75,7 +75,7 @@ class TextInMemory:
         if lattice.of_classes is not None and classes is not None:
             ids = classes.of_word[self.ids]
             of_classes = self._count(ids, len(classes.names), lattice.of_classes, "counting classes")
-            pieces |= {pattern.of_classes: bands for pattern, bands in of_classes.items()}
+            pieces |= {Pattern(pattern.mask, classes=True): bands for pattern, bands in of_classes.items()}
         return lambda pattern: iter(pieces.pop(pattern))
 
     def _count(self, ids: Ids, n_words: int, lattice: Lattice, title: str) -> dict[Pattern, list[Piece]]:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from gapgram.arrays import Floats, Ids, Integers
+from gapgram.arrays import Integers
 from gapgram.errors import UsageError
 from gapgram.kernels.read_tables import unpack_contexts, unpack_grams
 from gapgram.kernels.special_words import SPECIAL
@@ -219,19 +219,3 @@ class Counts:
 def class_text(name: str) -> str:
     """How a class is shown among words: as one of them."""
     return "{" + "_".join(name.split()) + "}"
-
-
-def given_class(tables: Tables) -> Floats:
-    """The probability of each word given its class, from how often it is met; 0 for a word never met."""
-    if not tables.class_of.size:
-        return np.empty(0)
-    totals = np.bincount(tables.class_of, tables.word_counts)
-    chances: Floats = tables.word_counts / np.maximum(totals[tables.class_of], 1)
-    return chances
-
-
-def members_of(tables: Tables) -> tuple[Ids, Integers]:
-    """The words of each class, the most frequent first, and where those of each class begin."""
-    members = np.argsort(tables.class_of, kind="stable").astype(np.int32)
-    base = np.cumsum([0, *np.bincount(tables.class_of)]) if tables.class_of.size else np.zeros(0, np.int64)
-    return members, base

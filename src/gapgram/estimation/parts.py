@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy.typing as npt
 
-from gapgram.counts.counts import Counts, given_class, members_of
+from gapgram.counts.counts import Counts
 from gapgram.counts.layouts import in_layout
 from gapgram.estimation.discounts import Discounts
-from gapgram.estimation.row_values import discount_table, row_values
+from gapgram.estimation.row_values import discount_table, given_class, members_of, row_values
 from gapgram.estimation.weights import Weights
 from gapgram.kernels.model_arrays import SECTIONS, ModelArrays
 from gapgram.kernels.tables import N_GRAMS

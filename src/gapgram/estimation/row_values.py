@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from gapgram.arrays import Floats
+from gapgram.arrays import Floats, Ids, Integers
 from gapgram.counts.counts import Counts
 from gapgram.estimation.discounts import Discounts
-from gapgram.estimation.weights import Weights
 from gapgram.kernels.gate import context_buckets
 from gapgram.kernels.model_arrays import BACKOFF, BUCKET, SCALE, WEIGHT
-from gapgram.kernels.tables import FIRST_ROW, N_ROWS
+from gapgram.kernels.tables import FIRST_ROW, N_ROWS, Tables
+
+if TYPE_CHECKING:
+    from gapgram.estimation.weights import Weights
 
 
 def row_values(counts: Counts, discounts: Discounts, weights: Weights) -> Floats:
@@ -42,3 +46,19 @@ def row_values(counts: Counts, discounts: Discounts, weights: Weights) -> Floats
 def discount_table(discounts: Discounts) -> Floats:
     """[pattern, 4]: what is taken from a count of 0, 1, 2, 3 or more."""
     return np.hstack([np.zeros((len(discounts.values), 1)), discounts.values])
+
+
+def given_class(tables: Tables) -> Floats:
+    """The probability of each word given its class, from how often it is met; 0 for a word never met."""
+    if not tables.class_of.size:
+        return np.empty(0)
+    totals = np.bincount(tables.class_of, tables.word_counts)
+    chances: Floats = tables.word_counts / np.maximum(totals[tables.class_of], 1)
+    return chances
+
+
+def members_of(tables: Tables) -> tuple[Ids, Integers]:
+    """The words of each class, the most frequent first, and where those of each class begin."""
+    members = np.argsort(tables.class_of, kind="stable").astype(np.int32)
+    base = np.cumsum([0, *np.bincount(tables.class_of)]) if tables.class_of.size else np.zeros(0, np.int64)
+    return members, base

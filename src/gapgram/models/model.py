@@ -5,12 +5,11 @@ from __future__ import annotations
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from gapgram.arrays import Begins, Floats, Ids, Integers
-from gapgram.counts.counts import Counts
 from gapgram.counts.layouts import COMPACT, layout_of
 from gapgram.errors import ModelFileError
 from gapgram.estimation.parts import ModelParts
@@ -43,6 +42,8 @@ if TYPE_CHECKING:
 class Model(LanguageModel):
     """An n-gram model that may skip words. Made by `gapgram.train` or `gapgram.load`; never changed.
 
+    counts: what the model was made from. parts: everything that its file holds.
+
     >>> import gapgram
     >>> model = gapgram.train(sentences=["the cat sat", "the dog sat", "a cat ran"] * 9, order=3, model="mkn")
     >>> model.order, "cat" in model.vocabulary
@@ -54,7 +55,9 @@ class Model(LanguageModel):
     """
 
     def __init__(self, parts: ModelParts, path: Path | None = None) -> None:
-        self._parts, self._path = parts, path
+        self.parts: Final = parts
+        self.counts: Final = parts.counts
+        self._path = path
 
     @classmethod
     def load(cls, path: str | Path, *, verify: bool | None = None, most_resident: int | None = None) -> Model:
@@ -66,7 +69,7 @@ class Model(LanguageModel):
 
     def save(self, path: str | Path) -> None:
         """Write the model as it is to one file, aside and renamed; that is its file then, if it had none."""
-        model_file.write(path, self._parts)
+        model_file.write(path, self.parts)
         if self._path is None:
             self._path = Path(path).resolve()
 
@@ -87,8 +90,8 @@ class Model(LanguageModel):
             itself: memory holds no second model.
         """
         if output is None:
-            return self if layout == self.layout else Model(self._parts.in_layout(layout))
-        model_file.write(output, self._parts, layout)
+            return self if layout == self.layout else Model(self.parts.in_layout(layout))
+        model_file.write(output, self.parts, layout)
         return self._reopened(output)
 
     def quantised(self, bits: int, *, output: str | Path | None = None) -> Model:
@@ -99,8 +102,8 @@ class Model(LanguageModel):
         from gapgram.compression.quantise import quantised
 
         if output is None:
-            return Model(quantised(self._parts, bits))
-        model_file.write_made(output, self._parts, COMPACT, lambda store: quantised(self._parts, bits, store))
+            return Model(quantised(self.parts, bits))
+        model_file.write_made(output, self.parts, COMPACT, lambda store: quantised(self.parts, bits, store))
         return self._reopened(output)
 
     def _reopened(self, path: str | Path) -> Model:
@@ -119,16 +122,6 @@ class Model(LanguageModel):
         return self.counts.lattice.order
 
     @property
-    def counts(self) -> Counts:
-        """The counts the model was made from."""
-        return self._parts.counts
-
-    @property
-    def parts(self) -> ModelParts:
-        """Everything the model file holds."""
-        return self._parts
-
-    @property
     def vocabulary(self) -> Vocabulary:
         """The words the model knows, and their ids."""
         return self.counts.vocabulary
@@ -136,7 +129,7 @@ class Model(LanguageModel):
     @property
     def name(self) -> str:
         """The estimator: `mkn` or `glm`."""
-        return self._parts.name
+        return self.parts.name
 
     @property
     def signature(self) -> Signature:
@@ -147,8 +140,8 @@ class Model(LanguageModel):
             model=self.name,
             lattice=str(lattice).replace(" ", ",") if lattice.name == "custom" else lattice.name,
             classes=self.counts.classes_digest,
-            weights=self._parts.weights.name,
-            discounts=str(self._parts.discounts),
+            weights=self.parts.weights.name,
+            discounts=str(self.parts.discounts),
             vocabulary=info.rule,
             pruned=self.counts.pruned,
             corpus=info.digest,
@@ -158,7 +151,7 @@ class Model(LanguageModel):
     @property
     def _arrays(self) -> ModelArrays:
         """What kernels take."""
-        return self._parts.arrays
+        return self.parts.arrays
 
     def distribution(self, context: Sentence = ()) -> Floats:
         """P(· | context) as an array over the ids of the vocabulary; it sums to one."""
@@ -213,12 +206,12 @@ class Model(LanguageModel):
         from gapgram.compression.pruning.prune import prune, store_for
 
         if output is None:
-            parts = prune(self._parts, counts=counts, size=size, keep=keep)
-            smaller = self if parts is self._parts else Model(parts)
+            parts = prune(self.parts, counts=counts, size=size, keep=keep)
+            smaller = self if parts is self.parts else Model(parts)
             return smaller.with_layout(layout or smaller.layout)
         with temporary_folder(output) as folder:
             store = store_for(self.counts, folder)
-            parts = prune(self._parts, counts=counts, size=size, keep=keep, store=store)
+            parts = prune(self.parts, counts=counts, size=size, keep=keep, store=store)
             model_file.write(output, parts, layout)
         return self._reopened(output)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gapgram.counts.layouts import Parts, bits_of
+from gapgram.estimation.parts import ModelParts
 from gapgram.kernels.special_words import SPECIAL
 from gapgram.models.model import Model
 
@@ -53,16 +54,15 @@ def model_info(model: Model) -> dict[str, Any]:
     }
 
 
-def train_summary(model: Model) -> dict[str, Any]:
-    """What is told of a model that was just written: sizes that need no look at its grams."""
-    counts, text = model.counts, model.counts.text
-    n_bytes = model.path.stat().st_size if model.path is not None else 0
+def train_summary(parts: ModelParts, n_bytes: int) -> dict[str, Any]:
+    """What is told of a model that was just written into so many bytes: sizes that need no look at its grams."""
+    counts, text = parts.counts, parts.counts.text
     return {
         "order": counts.lattice.order,
-        "model": model.name,
+        "model": parts.name,
         "lattice": counts.lattice.name,
         "classes": max(0, len(counts.class_names) - len(SPECIAL)),
-        "weights": model.parts.weights.name,
+        "weights": parts.weights.name,
         "words": text.words,
         "sentences": text.sentences,
         "vocabulary": len(counts.vocabulary),

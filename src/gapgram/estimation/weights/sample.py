@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gapgram.arrays import Begins, Floats, Ids, Mask
-from gapgram.counts.counts import Counts, given_class
+from gapgram.counts.counts import Counts
 from gapgram.errors import UsageError
+from gapgram.estimation.row_values import given_class
 from gapgram.estimation.weights.statistics import statistics_of
 from gapgram.kernels import fitting
 from gapgram.kernels.lookup import availability
