@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from tests.support.corpora import toy_text
 from gapgram.errors import TextError, UsageError
 from gapgram.experiments import published_comparison
 from gapgram.experiments.published import LONGEST, PublishedProgram, place_sums, published_perplexity
+from gapgram.experiments.study.texts import read_lines
 
 # <fs> <s> a b </s>, twice, and <fs> <s> a c </s>.
 #   bigrams  <s> a 3, a b 2, a c 1, b </s> 2, c </s> 1: n1=2, n2=2, n3=1, n4=0
@@ -76,14 +78,27 @@ def test_data_that_is_not_there_says_what_to_give(tmp_path: Path) -> None:
         published_comparison.read_sequences(tmp_path / "test.5.txt")
 
 
-def _paper(shared_data: Path) -> tuple[list[str], list[tuple[str, ...]]]:
-    train, test = (shared_data / "paper" / name for name in ("train.txt", "test.5.txt"))
-    sequences = [tuple(line.split()) for line in test.read_text("utf-8").split("\n") if line]
-    return train.read_text("utf-8").split("\n")[:-1], sequences
+def test_an_installed_package_says_where_the_texts_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(published_comparison, "__file__", str(tmp_path / "a" / "b" / "c" / "d.py"))
+    with pytest.raises(UsageError, match=r"not part of an installed gapgram: .*\n.* data/paper in it \(--data\)"):
+        published_comparison.find_data(None)
 
 
-def test_published_figures_of_order_3(shared_data: Path) -> None:
-    lines, sequences = _paper(shared_data)
+def _paper() -> tuple[list[str], list[tuple[str, ...]]]:
+    """The paper's texts, which come with the repository."""
+    train, test = published_comparison.find_data(None)
+    return read_lines([train]), [tuple(words) for words in published_comparison.read_sequences(test).words]
+
+
+def test_the_texts_of_the_repository_are_those_of_the_paper() -> None:
+    lines, sequences = _paper()
+    assert (len(lines), len(sequences)) == (6083, 99_508)
+    digest = hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+    assert digest == "7ef880445fa7e74dbfd6359ef2ad3b8132c3a7067f85c080690c8f3d88598003"
+
+
+def test_published_figures_of_order_3() -> None:
+    lines, sequences = _paper()
     program = PublishedProgram.of(lines, longest=3)
     for generalized, printed in ((False, 1212.1), (True, 1025.6)):
         sums = place_sums(program, sequences, generalized=generalized, longest=3)
@@ -91,8 +106,8 @@ def test_published_figures_of_order_3(shared_data: Path) -> None:
 
 
 @pytest.mark.skipif("GAPGRAM_SLOW" not in os.environ, reason="takes half a minute and 1 GB: set GAPGRAM_SLOW=1")
-def test_all_published_figures(shared_data: Path) -> None:
-    lines, sequences = _paper(shared_data)
+def test_all_published_figures() -> None:
+    lines, sequences = _paper()
     program = PublishedProgram.of(lines)
     for name, generalized in (("MKN", False), ("GLM", True)):
         sums = place_sums(program, sequences, generalized=generalized)

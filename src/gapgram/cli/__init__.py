@@ -13,5 +13,5 @@
     verify      is a model file whole?                  serve       a page and an API on this machine
     convert     another layout, or fewer counts         arpa        a model as an ARPA file
     prune       a smaller model from a model            mix         several models as one
-    surprisal   what each word costs a reader
+    surprisal   what each word costs a reader           fetch       public corpora by name
 """

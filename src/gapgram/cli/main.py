@@ -17,7 +17,7 @@ from gapgram.signature import __version__
 
 COMMANDS = (
     "demo", "train", "score", "perplexity", "compare", "predict", "explain", "generate", "surprisal", "serve", "info",
-    "verify", "convert", "arpa", "prune", "mix", "classes", "prepare", "split", "sample", "study",
+    "verify", "convert", "arpa", "prune", "mix", "classes", "fetch", "prepare", "split", "sample", "study",
 )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from gapgram.cli.options import announce_compilation, json_option, print_json, q
 @click.option("--no-plots", "plots", is_flag=True, flag_value=False, default=True, help="Tables only; no matplotlib.")
 @click.option("--published", is_flag=True, help="Recompute the paper's published figures instead.")
 @click.option(
-    "--data", metavar="FOLDER", help="For --published: train.txt and test.5.txt.  [default: ../shared/data/paper]"
+    "--data", metavar="FOLDER", help="Folder of train.txt and test.5.txt, for --published.  [default: data/paper]"
 )
 @threads_option
 @json_option

@@ -31,22 +31,33 @@ from gapgram.training.train import train
 
 ORDERS = (3, 4, 5)
 PRINTED = {"MKN": (1212.1, 1120.5, 1009.6), "GLM": (1025.6, 875.5, 750.3)}
+ENDINGS = (".gz", ".bz2", ".xz", ".zst")
 CONTEXTS = 300
 SEED = 1
 Say = Callable[[str], None]
 Row = dict[str, Any]
 
 
-def find_data(folder: str | Path | None) -> Path:
-    """The folder with the paper's texts: the one given, or `shared/data/paper` beside the repository."""
-    beside = Path(__file__).resolve().parents[4] / "shared" / "data" / "paper"
-    found = Path(folder) if folder is not None else beside
-    if not found.is_dir():
-        raise UsageError(f"{found}: no such folder; name the one that holds train.txt and test.5.txt (--data)")
-    for name in ("train.txt", "test.5.txt"):
-        if not (found / name).is_file():
-            raise UsageError(f"{found}: holds no {name}; train.txt and test.5.txt are needed (--data)")
-    return found
+def find_data(folder: str | Path | None) -> tuple[Path, Path]:
+    """The paper's training text and test sequences, plain or compressed: in a folder, or those of the repository."""
+    shipped = Path(__file__).resolve().parents[3] / "data" / "paper"  # in a clone, or a source distribution
+    if folder is None and not shipped.is_dir():
+        raise UsageError(
+            "the paper's texts are not part of an installed gapgram: unpack its source distribution\n"
+            "(pip download --no-deps --no-binary gapgram gapgram) and name the folder data/paper in it (--data)"
+        )
+    place = shipped if folder is None else Path(folder)
+    if not place.is_dir():
+        raise UsageError(f"{place}: no such folder; name the one that holds train.txt and test.5.txt (--data)")
+    return _text_in(place, "train.txt"), _text_in(place, "test.5.txt")
+
+
+def _text_in(folder: Path, name: str) -> Path:
+    """A text of this name, or of this name and an ending such as `.xz`."""
+    found = sorted(path for path in folder.glob(f"{name}*") if path.suffix in (".txt", *ENDINGS))
+    if not found:
+        raise UsageError(f"{folder}: holds no {name}; train.txt and test.5.txt are needed (--data)")
+    return found[0]
 
 
 def read_sequences(path: Path) -> Sequences:
@@ -62,8 +73,8 @@ def compare_published(
     data: str | Path | None = None, *, threads: int | None = None, say: Say = lambda _: None
 ) -> dict[str, Any]:
     """Perplexities and sums over the vocabulary, of the published program and of every model."""
-    folder = find_data(data)
-    lines, sequences = read_lines([folder / "train.txt"]), read_sequences(folder / "test.5.txt")
+    training, test = find_data(data)
+    lines, sequences = read_lines([training]), read_sequences(test)
     drawn = random.Random(SEED).sample(range(len(sequences.words)), min(CONTEXTS, len(sequences.words)))
     contexts = [tuple(sequences.words[i]) for i in drawn]
     corpus = read_corpus(blocks_of_sentences(lines))

@@ -7,6 +7,7 @@ a noun for its name, as all packages here, so that it cannot be taken for a func
     acquis          documents of JRC-Acquis to sentences
     plain           plain text to sentences
     conversion      what these share: documents in, sentences out, counted
+    fetching        public corpora by name
     split           training, validation and test sets; random sequences
 
     records         an XML file as a stream of its documents
