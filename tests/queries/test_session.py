@@ -16,7 +16,8 @@ from tests.support.made_models import trained
 import gapgram
 from gapgram import GapgramError, Model
 from gapgram.kernels.special_words import START_ID
-from gapgram.queries.history import VIEWS_OF_WORDS, History, HistoryWeights, ReadSentences, View
+from gapgram.queries.history import History, ReadSentences
+from gapgram.queries.history_weights import VIEWS_OF_WORDS, HistoryWeights, View
 from gapgram.queries.session import Session
 
 READ = ["w1 w2 zebra w3", "w1 w2 zebra w4", "w9 zebra w1 w2 okapi"]
@@ -175,7 +176,7 @@ def test_memory_is_bounded(model: Model) -> None:
     session = model.session(max_words=400)
     for n in range(12):
         session.read(toy_text(60, seed=n, vocabulary=300))
-    assert session._history._logged_words() <= 400
+    assert session._history.words_held <= 400
     assert session.distribution("w1").sum() == pytest.approx(1.0, abs=1e-12)
     with pytest.raises(GapgramError, match="expected 2 or more"):
         model.session(max_words=1)

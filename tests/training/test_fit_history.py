@@ -8,8 +8,9 @@ import pytest
 from gapgram.arrays import Floats
 from gapgram.kernels.gate import WORD_BUCKETS
 from gapgram.kernels.special_words import START_ID
-from gapgram.queries.history import History, HistoryWeights, ReadSentences
-from gapgram.training.fit_history import fit
+from gapgram.queries.history import History, ReadSentences
+from gapgram.queries.history_weights import VIEWS_OF_WORDS, HistoryWeights
+from gapgram.training.fit_history import ReadPositions, fit, read_documents
 
 N_WORDS = 50
 
@@ -30,6 +31,10 @@ def documents(seed: int, *, repeating: bool) -> list[tuple[ReadSentences, Floats
     return made
 
 
+def read(text: list[tuple[ReadSentences, Floats]]) -> ReadPositions:
+    return read_documents(text, VIEWS_OF_WORDS, np.zeros(N_WORDS, np.int32))
+
+
 def mean_log10(weights: HistoryWeights, text: list[tuple[ReadSentences, Floats]]) -> float:
     total = n = 0.0
     for sequences, log10_probs in text:
@@ -46,7 +51,7 @@ def of_model(text: list[tuple[ReadSentences, Floats]]) -> float:
 
 @pytest.mark.parametrize("any_words", [False, True])
 def test_documents_that_repeat_themselves_are_learned_from(any_words: bool) -> None:
-    weights = fit(documents(1, repeating=True), np.zeros(N_WORDS, np.int32), classes=False, any_words=any_words)
+    weights = fit([read(documents(1, repeating=True))], VIEWS_OF_WORDS, any_words=any_words)
     unseen = documents(2, repeating=True)
     assert mean_log10(weights, unseen) > of_model(unseen) + 0.2
     first = weights.logits.shape[0] - 2 * WORD_BUCKETS
@@ -55,6 +60,6 @@ def test_documents_that_repeat_themselves_are_learned_from(any_words: bool) -> N
 
 
 def test_a_history_that_says_nothing_is_ignored() -> None:
-    weights = fit(documents(3, repeating=False), np.zeros(N_WORDS, np.int32), classes=False)
+    weights = fit([read(documents(3, repeating=False))], VIEWS_OF_WORDS)
     unseen = documents(4, repeating=False)
     assert mean_log10(weights, unseen) > of_model(unseen) - 0.03

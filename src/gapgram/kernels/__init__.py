@@ -29,7 +29,9 @@
     kenlm_lookup    its grams, one word longer at a time
     kenlm_scoring   its scores, with KenLM's own arithmetic
     kenlm_grams     all of its grams, read back
-    history         what a session has read, and how far it is to be trusted
+    history         what a session has read, mixed with what its model says
+    history_gate    how far it is to be trusted
+    count_table     its counts
     mixing          probabilities of several models added up
     window_codec    windows of text as few bytes
     special_words   <unk>, <s> and </s>

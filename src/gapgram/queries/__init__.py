@@ -10,5 +10,11 @@
     generate        text drawn from a model
     states          one word after another, for decoders
     session         a reader that learns what it reads
-    history         what it has read
+    session_words   its words
+    session_text    text as it scores it
+    session_file    what it has read, in a file
+    session_explain where its probabilities come from
+    history         what it has read: counts, and how far they are trusted
+    history_weights the views of it, and how far each is trusted to begin with
+    likely_words    the words that it makes probable
 """

@@ -16,15 +16,14 @@ import numpy as np
 from gapgram.arrays import Floats
 from gapgram.errors import UsageError
 from gapgram.kernels.special_words import END_ID, START, UNKNOWN_ID
-from gapgram.queries.predict import indices_of_top_k
-from gapgram.text.vocabulary import Vocabulary
+from gapgram.queries.predict import NamesWords, indices_of_top_k
 
 
 class HasDistributions(Protocol):
     """What is needed of a model."""
 
     @property
-    def vocabulary(self) -> Vocabulary: ...
+    def vocabulary(self) -> NamesWords: ...
     def distribution(self, context: Any = ()) -> Floats: ...
 
 

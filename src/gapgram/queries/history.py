@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -13,102 +10,16 @@ import numpy as np
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.errors import UsageError
 from gapgram.kernels import history as kernels
-from gapgram.kernels.gate import WORD_BUCKETS
-from gapgram.kernels.history import AGES, AGO, FOLLOWERS, MOST_OFFSETS, SUMS, CountTable, Views
+from gapgram.kernels.count_table import COUNT, CountTable, merge_table, move_table
+from gapgram.kernels.history_gate import HistoryGate
 from gapgram.kernels.special_words import START_ID
+from gapgram.queries.history_weights import HistoryWeights
 
 SENTENCES_PER_CALL = 64  # between two looks at whether the table is large enough
 OWN_ENTRIES = 1 << 12  # beyond which a copy shares what was read instead of copying it
 MAX_WORDS = 100_000  # that a history holds; a decayed count of an older word is nearly nothing
 
 NO_SHARES, NO_ROWS = np.empty((0, 0)), np.empty((0, 0), np.int64)
-
-
-@dataclass(frozen=True)
-class View:
-    """One way to look back: at the words that followed the words, or the classes of words, at some distances.
-
-    decay: what is left of a count after one more word. boost: a word whose id has b bits counts 2 ** (boost * b).
-    """
-
-    offsets: tuple[int, ...]
-    decay: float
-    of_classes: bool = False
-    boost: float = 0.0
-
-    @property
-    def half_life(self) -> float:
-        """After so many words a count is half of what it was."""
-        return -math.log(2) / math.log(self.decay)
-
-    def __str__(self) -> str:
-        """As a pattern; words by themselves with how far they are remembered.
-
-        >>> str(View((1, 3), 0.999)), str(View((1,), 0.999, of_classes=True)), str(View((), 0.98))
-        ('1011', '{11}', '1 (34 words)')
-        """
-        kept = "".join("1" if k in self.offsets else "0" for k in range(max(self.offsets, default=0), -1, -1))
-        kept = kept[:-1] + "1"
-        if not self.offsets:
-            return f"{kept} ({self.half_life:,.0f} words)"
-        return f"{{{kept}}}" if self.of_classes else kept
-
-
-VIEWS = (
-    View((), 0.999, boost=0.3),
-    View((), 0.98, boost=0.3),
-    View((1,), 0.9995),
-    View((1, 2), 0.9999),
-    View((1, 2, 3), 0.9999),
-    View((2,), 0.999),
-    View((3,), 0.999),
-    View((1,), 0.999, of_classes=True),
-    View((1, 2), 0.9995, of_classes=True),
-)
-VIEWS_OF_WORDS = tuple(view for view in VIEWS if not view.of_classes)
-
-
-@dataclass(frozen=True)
-class HistoryWeights:
-    """How far views are trusted beside a model: logits [row, source] (`kernels.history`), and where they come from."""
-
-    views: tuple[View, ...]
-    logits: Floats
-    fitted_on: str
-
-    @classmethod
-    def zeros(cls, views: tuple[View, ...]) -> HistoryWeights:
-        """To begin fitting with."""
-        n_rows = len(views) * (SUMS + FOLLOWERS) + AGES + 2 * WORD_BUCKETS
-        return cls(views, np.zeros((n_rows, len(views) + 1)), "nothing")
-
-    @classmethod
-    def shipped(cls, *, classes: bool) -> HistoryWeights:
-        """Those that come with the program, for models with and without classes; fitted on several texts."""
-        return _shipped(classes)
-
-    def arrays(self, class_of: Ids) -> Views:
-        """As kernels take them, for a model whose words have these classes."""
-        offsets = np.zeros((len(self.views), MOST_OFFSETS), np.int64)
-        for v, view in enumerate(self.views):
-            offsets[v, : len(view.offsets)] = view.offsets
-        return Views(
-            offsets,
-            np.array([view.of_classes for view in self.views]),
-            np.array([view.decay ** np.arange(AGO) for view in self.views]),
-            np.array([2.0 ** (view.boost * np.arange(32)) for view in self.views]),
-            np.ascontiguousarray(class_of, np.int32),
-            np.ascontiguousarray(self.logits, np.float64),
-        )
-
-
-@cache
-def _shipped(classes: bool) -> HistoryWeights:
-    views, name = (VIEWS, "history_classes.npy") if classes else (VIEWS_OF_WORDS, "history_words.npy")
-    with files("gapgram.queries").joinpath(name).open("rb") as file:
-        logits = np.load(file, allow_pickle=False).astype(np.float64)
-    logits.flags.writeable = False
-    return HistoryWeights(views, logits, "shipped")
 
 
 class ReadSentences(NamedTuple):
@@ -122,9 +33,23 @@ class ReadSentences(NamedTuple):
         begins = self.begins[first : last + 1]
         return ReadSentences(self.ids[begins[0] : begins[-1]], begins - begins[0])
 
+    def last_words(self, n: int) -> ReadSentences:
+        """The last n ids; of the first sentence there may be only the end."""
+        cut = max(self.ids.size - n, 0)
+        return ReadSentences(self.ids[cut:], np.append(0, self.begins[self.begins > cut] - cut))
+
+
+class ContextViews(NamedTuple):
+    """What each view has of a context: key, sum of counts, how many words followed; and the weights of all sources."""
+
+    keys: Integers
+    sums: Floats
+    followers: Integers
+    weights: Floats
+
 
 class History:
-    """The counts of what was read, the words themselves, and whatever share of them was forgotten.
+    """The counts of what was read, the words themselves, and how far the views are trusted by now.
 
     n_known: ids from this one on are of words that the model does not know.
     """
@@ -134,22 +59,24 @@ class History:
             raise UsageError(f"a history of {max_words} words: expected 2 or more")
         self.weights, self.max_words = weights, max_words
         self.views, self.n_known = weights.arrays(class_of), class_of.size
+        self.gate = weights.gate()
         self._clear()
 
     def _clear(self) -> None:
         self._shared, self._own = _empty_table(), _empty_table()
-        self.words_read, self._replaying = 0, False
+        self.words_read = self.words_held = 0
         self.log: list[ReadSentences | float] = []  # what was read, and shares that were kept
 
     def copy(self) -> History:
         """Another history that has read the same; what was read is shared until one of them reads on."""
         if self._own.used[0] > OWN_ENTRIES:
             whole = _with_room(_copied(self._shared), int(self._own.used[0]))
-            kernels.merge_table(self._own, whole)
+            merge_table(self._own, whole)
             self._shared, self._own = whole, _empty_table()
         other = object.__new__(History)
         other.__dict__.update(self.__dict__)
         other._own, other.log = _copied(self._own), list(self.log)
+        other.gate = HistoryGate(self.gate.logits.copy(), self.gate.squares.copy())
         return other
 
     def forget(self, share: float = 1.0) -> None:
@@ -158,96 +85,135 @@ class History:
             raise UsageError(f"forget {share}: expected a share from 0 to 1")
         if share == 1.0:
             self._clear()
+            self.gate = self.weights.gate()
         elif share > 0.0:
             self._keep(1.0 - share)
 
     def _keep(self, kept: float) -> None:
         self._shared, self._own = _copied(self._shared), _copied(self._own)
         for table in (self._shared, self._own):
-            table.values[kernels.COUNT :: 4] *= kept
+            table.values[COUNT::4] *= kept
         self.log.append(kept)
-
-    def read(self, text: ReadSentences) -> None:
-        """Learn sentences."""
-        self._run(text, np.zeros(text.ids.size), True, np.empty(text.ids.size), NO_SHARES, NO_ROWS)
 
     def score(self, text: ReadSentences, log10_probs: Floats, *, learn: bool) -> Floats:
         """log10 of the probability of every position, those of the model being given; each word is learned after it."""
         out = np.empty(text.ids.size)
-        self._run(text, log10_probs, learn, out, NO_SHARES, NO_ROWS)
+        for first, last in self._until_full(text) if learn else [(0, text.begins.size - 1)]:
+            at = slice(int(text.begins[first]), int(text.begins[last]))
+            some = text.some(first, last)
+            self._run(some, log10_probs[at], out[at], NO_SHARES, NO_ROWS, learn=learn, steps=learn)
+            if self.words_held > self.max_words:
+                self._drop_older_half()
         return out
 
-    def sources(self, text: ReadSentences, log10_probs: Floats) -> tuple[Floats, Integers]:
-        """What each source gives each position, and its features, for fitting; the words are learned."""
+    def _until_full(self, text: ReadSentences) -> Iterator[tuple[int, int]]:
+        """Bounds of runs of sentences, the history being full after each but the last, however a text is cut."""
+        first, n_sentences = 0, text.begins.size - 1
+        while first < n_sentences:
+            room = self.max_words - self.words_held
+            last = min(int(np.searchsorted(text.begins, text.begins[first] + room, side="right")), n_sentences)
+            yield first, max(last, first + 1)
+            first = max(last, first + 1)
+
+    def sources(
+        self, text: ReadSentences, log10_probs: Floats, *, learn: bool = True
+    ) -> tuple[Floats, Integers]:
+        """What each source gives each position, -1 where it has no weight, and its features; the gate stays."""
         n, n_views = text.ids.size, len(self.weights.views)
         shares, rows = np.empty((n, n_views + 1)), np.empty((n, 2 * n_views + 3), np.int64)
-        self._run(text, log10_probs, True, np.empty(n), shares, rows)
+        self._run(text, log10_probs, np.empty(n), shares, rows, learn=learn, steps=False)
         return shares, rows
 
     def _run(
-        self, text: ReadSentences, log10_probs: Floats, learn: bool, out: Floats, shares: Floats, rows: Integers
-    ) -> None:
+        self, text: ReadSentences, log10_probs: Floats, out: Floats, shares: Floats, rows: Integers, *,
+        learn: bool, steps: bool,
+    ) -> None:  # fmt: skip
         n_sentences = text.begins.size - 1
-        step = max(1, min(SENTENCES_PER_CALL, self.max_words // SENTENCES_PER_CALL))
-        for first in range(0, n_sentences, step):
-            some = text.some(first, min(first + step, n_sentences))
+        for first in range(0, n_sentences, SENTENCES_PER_CALL):
+            some = text.some(first, min(first + SENTENCES_PER_CALL, n_sentences))
             at = slice(int(text.begins[first]), int(text.begins[first]) + some.ids.size)
             if learn:
                 self._own = _with_room(self._own, 2 * len(self.weights.views) * some.ids.size)
                 self.log.append(some)
+                self.words_held += some.ids.size
             self.words_read = kernels.score_history(
-                self.views, self._shared, self._own, some.ids, some.begins, self.n_known, log10_probs[at],
-                self.words_read, learn, out[at], shares[at], rows[at],
+                self.views, self.gate, self._shared, self._own, some.ids, some.begins, self.n_known, log10_probs[at],
+                self.words_read, learn, steps, out[at], shares[at], rows[at],
             )  # fmt: skip
-            if learn and not self._replaying:
-                self._trim()
 
-    def _trim(self) -> None:
-        """Begin anew with the latest half of what was read, once there is more than may be."""
-        if self._logged_words() <= self.max_words:
-            return
+    def _drop_older_half(self) -> None:
+        """Begin anew with the latest words, half as many as may be held."""
         kept: list[ReadSentences | float] = []
-        n_words = 0
+        room = self.max_words // 2
         for entry in reversed(self.log):
+            if isinstance(entry, ReadSentences):
+                entry = entry.last_words(room)
+                room -= entry.ids.size
             kept.append(entry)
-            n_words += entry.ids.size if isinstance(entry, ReadSentences) else 0
-            if n_words >= self.max_words // 2:
+            if room <= 0:
                 break
         self.replay(kept[::-1], self.words_read)
 
-    def _logged_words(self) -> int:
-        return sum(entry.ids.size for entry in self.log if isinstance(entry, ReadSentences))
-
     def replay(self, log: list[ReadSentences | float], words_read: int) -> None:
-        """Read, and forget, all that a log says, which ends when so many words were read."""
+        """Count, and forget, all that a log says, which ends when so many words were read; the gate stays as it is."""
         self._clear()
         parts = [entry.ids for entry in log if isinstance(entry, ReadSentences)]
         self.words_read = words_read - sum(int((ids != START_ID).sum()) for ids in parts)
-        self._replaying = True
         for entry in log:
             if isinstance(entry, ReadSentences):
-                self.read(entry)
+                n = entry.ids.size
+                self._run(entry, np.zeros(n), np.empty(n), NO_SHARES, NO_ROWS, learn=True, steps=False)
             else:
                 self._keep(entry)
-        self._replaying = False
 
-    def spread(self, context: Ids, n_words: int) -> tuple[Floats, Floats]:
-        """(what the views give every word after a context, the weight of each source)."""
-        out = np.zeros(n_words)
-        n_views = len(self.weights.views)
-        weights = np.empty(n_views + 1)
-        kernels.spread(
-            self.views, self._shared, self._own, context, self.words_read, out, weights, np.empty(n_views)
+    def read_since(self, words_read: int) -> Integers:
+        """The different words that were read since so many had been, or a few more."""
+        parts, n = [np.empty(0, np.int32)], self.words_read - words_read
+        for entry in reversed(self.log):
+            if n <= 0:
+                break
+            if isinstance(entry, ReadSentences):
+                parts.append(entry.ids)
+                n -= int((entry.ids != START_ID).sum())
+        return np.unique(np.concatenate(parts)).astype(np.int64)
+
+    # After a context.
+
+    def after(self, context: Ids) -> ContextViews:
+        """What the views have of a context, and the weights of all sources."""
+        n = len(self.weights.views)
+        found = ContextViews(np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64), np.empty(n + 1))
+        kernels.weigh_context(self.views, self.gate, self._shared, self._own, context, self.words_read, *found)
+        return found
+
+    def listed(self, before: ContextViews, view: int) -> tuple[Integers, Floats]:
+        """The words that followed a context in a view, and the probability that it gives each."""
+        n = int(before.followers[view]) if before.sums[view] > 0.0 else 0
+        words, counts = np.empty(n, np.int64), np.empty(n)
+        if n:
+            found = kernels.list_words(
+                self.views, self._shared, self._own, view, before.keys[view], self.words_read, words, counts
+            )
+            counts[:found] /= before.sums[view]
+            return words[:found], counts[:found]
+        return words, counts
+
+    def given(self, before: ContextViews, words: Integers) -> Floats:
+        """[word, view]: the probability that each view gives each word after a context."""
+        given = np.empty((words.size, before.sums.size))
+        self._give(before, 0, before.sums.size, words, given)
+        return given
+
+    def given_by(self, before: ContextViews, view: int, words: Integers) -> Floats:
+        """The probability that one view gives each word after a context."""
+        given = np.empty((words.size, 1))
+        self._give(before, view, view + 1, words, given)
+        return given[:, 0]
+
+    def _give(self, before: ContextViews, first: int, last: int, words: Integers, given: Floats) -> None:
+        kernels.give_words(
+            self.views, self._shared, self._own, before.keys, before.sums, first, last, self.words_read, words, given
         )
-        return out, weights
-
-    def contributions(self, text: ReadSentences, log10_probs: Floats) -> Floats:
-        """[position, source]: the probability that each source gives; -1 where it has no weight. Nothing is learned."""
-        n_views = len(self.weights.views)
-        shares = np.empty((text.ids.size, n_views + 1))
-        rows = np.empty((text.ids.size, 2 * n_views + 3), np.int64)
-        self._run(text, log10_probs, False, np.empty(text.ids.size), shares, rows)
-        return shares
 
 
 def _empty_table(slots: int = 64) -> CountTable:
@@ -268,5 +234,5 @@ def _with_room(table: CountTable, entries: int) -> CountTable:
     if 4 * slots == table.cells.size:
         return table
     larger = _empty_table(slots)
-    kernels.move_table(table, larger)
+    move_table(table, larger)
     return larger

@@ -7,7 +7,6 @@ word ids and has no faster way for the rest is a `queries.by_ids.ByIds`.
 
 from __future__ import annotations
 
-import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -20,11 +19,11 @@ import numpy.typing as npt
 
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.errors import UsageError
-from gapgram.kernels.scoring import sum_sequences
 from gapgram.kernels.special_words import END, START, START_ID, UNKNOWN_ID
-from gapgram.queries.history import MAX_WORDS, HistoryWeights
+from gapgram.queries.history import MAX_WORDS
+from gapgram.queries.history_weights import HistoryWeights
 from gapgram.queries.line_scores import PIECE_BYTES, ScoredLines, score_pieces
-from gapgram.queries.perplexity import Perplexity
+from gapgram.queries.perplexity import Perplexity, perplexity_of_pieces
 from gapgram.queries.predict import Prediction
 from gapgram.queries.session import Session
 from gapgram.queries.states import State, Stepper
@@ -213,22 +212,10 @@ class LanguageModel(ABC):
             blocks = text.blocks_of_sentences(sentences)
         else:
             blocks = blocks_of_files(texts or [], title="scoring", progress=progress)
-        n_words = n_unknown = n_lines = 0
-        sums: list[float] = []
-        known_sums: list[float] = []
-        for _, lines in score_pieces(self, blocks, rules or text.QUERY_RULES, threads):
-            unknown = lines.ids == UNKNOWN_ID
-            has_words = np.diff(lines.begins) > 2
-            n_words += lines.ids.size - 2 * lines.sums.size
-            n_unknown += int(unknown.sum())
-            n_lines += lines.sums.size
-            sums += lines.sums[has_words].tolist()
-            known_sums += sum_sequences(np.where(unknown, 0.0, lines.scores), lines.begins)[has_words].tolist()
-        # Each sum is rounded once, so that it does not depend on how the text was cut into pieces.
-        return Perplexity(
-            n_words, n_unknown, len(sums), math.fsum(sums), math.fsum(known_sums), str(self.signature),
-            n_lines - len(sums),
-        )  # fmt: skip
+        pieces = score_pieces(self, blocks, rules or text.QUERY_RULES, threads)
+        return perplexity_of_pieces(
+            ((lines.scores, lines.begins, lines.ids == UNKNOWN_ID) for _, lines in pieces), self.signature
+        )
 
     def _context_ids(self, context: Sentence) -> Ids:
         """The ids of the last words of a context, as many as the order lets a prediction see."""

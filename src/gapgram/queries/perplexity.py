@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
+
+import numpy as np
+
+from gapgram.arrays import Begins, Floats, Mask
+from gapgram.kernels.scoring import sum_sequences
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,27 @@ class Perplexity:
         """All figures by name, for JSON."""
         own = {"perplexity": self.perplexity, "perplexity_known": self.perplexity_known}
         return {**own, **asdict(self), "predictions": self.predictions}
+
+
+def perplexity_of_pieces(pieces: Iterable[tuple[Floats, Begins, Mask]], signature: object) -> Perplexity:
+    """The perplexity of a text whose lines were scored in pieces.
+
+    pieces: the score of every position, where lines begin, and which words the model does not know.
+    """
+    n_words = n_unknown = n_lines = 0
+    sums: list[float] = []
+    known_sums: list[float] = []
+    for scores, begins, unknown in pieces:
+        has_words = np.diff(begins) > 2
+        n_lines += has_words.size
+        n_words += scores.size - 2 * has_words.size
+        n_unknown += int(unknown.sum())
+        sums += sum_sequences(scores, begins)[has_words].tolist()
+        known_sums += sum_sequences(np.where(unknown, 0.0, scores), begins)[has_words].tolist()
+    # Each sum is rounded once, so that it does not depend on how the text was cut into pieces.
+    return Perplexity(
+        n_words, n_unknown, len(sums), math.fsum(sums), math.fsum(known_sums), str(signature), n_lines - len(sums)
+    )
 
 
 def perplexity_of(log10_prob: float, predictions: int) -> float:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 
@@ -37,6 +38,12 @@ class Prediction:
 
     word: str
     probability: float
+
+
+class NamesWords(Protocol):
+    """What gives words their names: a vocabulary, or that of a session."""
+
+    def __getitem__(self, word_id: int, /) -> str: ...
 
 
 class Predictor:
@@ -114,7 +121,7 @@ def indices_of_top_k(words: Integers, probabilities: Floats, k: int) -> Integers
 
 
 def predict_by_sorting(
-    distribution: Floats, vocabulary: Vocabulary, k: int, *, prefix: str = "", special: bool = False
+    distribution: Floats, vocabulary: NamesWords, k: int, *, prefix: str = "", special: bool = False
 ) -> list[Prediction]:
     """What `Predictor.predict` finds, from the whole distribution: for any model, and to check against."""
     _check_k(k)

@@ -3,55 +3,87 @@
 Each document is read by itself. At every position the model and each view of the history (`kernels.history`) have given
 the word a probability; weights are a softmax of logits over features of the context, and these logits are fitted by
 Adagrad (Duchi, Hazan and Singer, 2011), a few passes over all positions in a shuffled order. Words that the model does
-not know are read but not fitted to. The counts of the model must not hold the documents.
+not know are read but not fitted to. The counts of the model must not hold the documents. Equation (31) of
+docs/mathematics.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from gapgram.arrays import Floats, Ids, Integers
 from gapgram.kernels.gate import FREQUENT_WORDS, WORD_BUCKETS
-from gapgram.kernels.history import fit_history
-from gapgram.kernels.special_words import START_ID, UNKNOWN_ID
-from gapgram.queries.history import VIEWS, VIEWS_OF_WORDS, History, HistoryWeights, ReadSentences
+from gapgram.kernels.history_gate import fit_history
+from gapgram.kernels.special_words import START_ID
+from gapgram.queries.history import History, ReadSentences
+from gapgram.queries.history_weights import LEAST_SQUARE, HistoryWeights, View
 
 RATES = (0.1, 0.05, 0.05)  # of the passes
+SQUARES_KEPT = 1 / 16  # a session goes on learning in larger steps than the last ones of fitting
+
+
+class ReadPositions(NamedTuple):
+    """Positions of documents: what each source gave the word [position, source], and the features of its context."""
+
+    shares: Floats
+    rows: Integers
+
+
+def read_documents(
+    documents: Iterable[tuple[ReadSentences, Floats]], views: tuple[View, ...], class_of: Ids
+) -> ReadPositions:
+    """The positions of documents: their ids, and log10 of what the model gives each.
+
+    class_of: of the model's words, as many as it knows.
+    """
+    start = HistoryWeights.zeros(views)
+    shares, rows = [], []
+    for text, log10_probs in documents:
+        given, features = History(start, class_of).sources(text, log10_probs)
+        kept = (text.ids != START_ID) & (text.ids < class_of.size)
+        shares.append(given[kept])
+        rows.append(features[kept])
+    return ReadPositions(np.concatenate(shares), np.concatenate(rows))
 
 
 def fit(
-    documents: Iterable[tuple[ReadSentences, Floats]], class_of: Ids, *, classes: bool, any_words: bool = False
+    parts: Sequence[ReadPositions],
+    views: tuple[View, ...],
+    *,
+    start: HistoryWeights | None = None,
+    any_words: bool = False,
+    fitted_on: str = "documents",
 ) -> HistoryWeights:
-    """Weights from documents: their ids, and log10 of what the model gives each position.
+    """Weights from positions of documents.
 
-    classes: the model has classes, `class_of`. any_words: frequent words have no weights of their own, so that the
-    weights suit texts in other languages.
+    start: weights to begin with. any_words: frequent words have no weights of their own, so that the weights suit
+    texts in other languages.
     """
-    weights = HistoryWeights.zeros(VIEWS if classes else VIEWS_OF_WORDS)
-    shares, rows = [], []
-    for text, log10_probs in documents:
-        history = History(weights, class_of, max_words=max(text.ids.size, 2))
-        given, features = history.sources(text, log10_probs)
-        kept = (text.ids != START_ID) & (text.ids != UNKNOWN_ID) & (text.ids < class_of.size)
-        shares.append(given[kept])
-        rows.append(features[kept])
-    logits = np.array(weights.logits)
+    begin = start or HistoryWeights.zeros(views)
+    logits, squares = np.array(begin.logits), np.full(begin.logits.shape, 1e-8)
+    rows, shares = (np.concatenate([part[i] for part in parts]) for i in (1, 0))
     first = logits.shape[0] - 2 * WORD_BUCKETS
-    all_rows = np.concatenate(rows)
     if any_words:
-        all_rows = _by_magnitude(all_rows, first)
-    _fit(np.concatenate(shares), all_rows, logits)
+        rows = _by_magnitude(rows, first)
+    _fit(shares, rows, logits, squares)
     if any_words:
-        every = np.arange(logits.shape[0])
-        logits = logits[_by_magnitude(every[:, None], first)[:, 0]]
-    return replace(weights, logits=logits, fitted_on="documents")
+        every = _by_magnitude(np.arange(logits.shape[0])[:, None], first)[:, 0]
+        logits, squares = logits[every], squares[every]
+    return HistoryWeights(views, logits, np.maximum(squares * SQUARES_KEPT, LEAST_SQUARE), fitted_on)
 
 
-def _fit(shares: Floats, rows: Integers, logits: Floats) -> None:
-    squares, order = np.full(logits.shape, 1e-8), np.random.default_rng(1)
+def mean_loss(weights: HistoryWeights, part: ReadPositions) -> float:
+    """The mean of -ln P over positions."""
+    logits = np.array(weights.logits)
+    loss = fit_history(part.rows, part.shares, logits, np.ones_like(logits), 0.0)
+    return float(loss) / max(len(part.rows), 1)
+
+
+def _fit(shares: Floats, rows: Integers, logits: Floats, squares: Floats) -> None:
+    order = np.random.default_rng(1)
     for rate in RATES:
         shuffled = order.permutation(rows.shape[0])
         fit_history(rows[shuffled], shares[shuffled], logits, squares, rate)

@@ -1,0 +1,106 @@
+"""How far a reader trusts the model and each view of what it has read, and how it learns that.
+
+The probability of a word is a mixture of the model's and those of the views (`kernels.history`), whose weights are a
+softmax of logits that add up: `logits[row, source]`, source 0 being the model and source v + 1 view v. The rows of a
+prediction are
+
+    the sum of view v, in buckets              v * SUMS + bucket
+    how many words followed it                 n_views * SUMS + v * FOLLOWERS + bucket
+    words read so far, in buckets              n_views * (SUMS + FOLLOWERS) + bucket
+    the last word; the word before             … + AGES + word bucket (`kernels.gate`); … + WORD_BUCKETS + word bucket
+
+Weights depend on the context alone, so that all sums are one. After each word that was predicted and is learned the
+gate takes a step of Adagrad (Duchi, Hazan and Singer, 2011) by what each source gave it. `given` [source] is what a
+source gives the word, and -1 where it takes no part: a view whose context was never read.
+
+Equations (26) to (31) of docs/mathematics.md.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from gapgram.kernels.gate import WORD_BUCKETS
+from gapgram.kernels.jit import kernel
+
+SUMS, FOLLOWERS, AGES = 18, 8, 28  # buckets of the three kinds of features
+RATE = 0.2  # of the steps while reading
+
+
+class HistoryGate(NamedTuple):
+    """The logits of the module's head, and for each the sum of the squared slopes it was moved by."""
+
+    logits: np.ndarray
+    squares: np.ndarray
+
+
+def n_history_rows(n_views: int) -> int:
+    """How many rows a gate has."""
+    return n_views * (SUMS + FOLLOWERS) + AGES + 2 * WORD_BUCKETS
+
+
+@kernel
+def bucket(x, most):
+    """0 where x is not positive, else by its order of magnitude, in steps of 1.6."""
+    if x <= 0.0:
+        return 0
+    return 1 + min(max(math.floor(math.log(x) * 2.1276595744680851) + 3, 0), most - 2)
+
+
+@kernel
+def weigh_sources(logits, rows, given, weights):
+    """Fill the weight of each source: a softmax over those that take part."""
+    n_sources = weights.size
+    for s in range(n_sources):
+        weights[s] = 0.0
+    for f in range(rows.size):
+        row = logits[rows[f]]
+        for s in range(n_sources):
+            weights[s] += row[s]
+    largest = weights[0]
+    for s in range(1, n_sources):
+        if given[s] >= 0.0:
+            largest = max(largest, weights[s])
+    total = 0.0
+    for s in range(n_sources):
+        weights[s] = math.exp(weights[s] - largest) if given[s] >= 0.0 else 0.0
+        total += weights[s]
+    for s in range(n_sources):
+        weights[s] /= total
+
+
+@kernel
+def take_step(logits, squares, rows, given, weights, probability, rate, slopes):
+    """Move the logits of a prediction towards the sources that gave the word more than the mixture did."""
+    n_sources = weights.size
+    for s in range(n_sources):
+        slopes[s] = weights[s] * (given[s] / probability - 1.0) if given[s] >= 0.0 else 0.0
+    for f in range(rows.size):
+        row, sums = logits[rows[f]], squares[rows[f]]
+        for s in range(n_sources):
+            # A slope of 0 leaves both as they are; squares are positive from the start.
+            sums[s] += slopes[s] * slopes[s]
+            row[s] += rate * slopes[s] / math.sqrt(sums[s])
+
+
+@kernel
+def fit_history(rows, shares, logits, squares, rate):
+    """A step for each of many positions in their order, in place; returns the sum of -ln P before each step.
+
+    rows: [position, feature]. shares: [position, source], what each gave. A rate of 0 leaves all as it is.
+    """
+    n_sources = logits.shape[1]
+    weights, slopes = np.empty(n_sources), np.empty(n_sources)
+    loss = 0.0
+    for t in range(rows.shape[0]):
+        weigh_sources(logits, rows[t], shares[t], weights)
+        probability = 0.0
+        for s in range(n_sources):
+            probability += weights[s] * max(shares[t, s], 0.0)
+        loss -= math.log(probability)
+        if rate > 0.0:
+            take_step(logits, squares, rows[t], shares[t], weights, probability, rate, slopes)
+    return loss

@@ -1,0 +1,83 @@
+"""What a session has read, in a small file: words, what was forgotten of them, and how far the views are trusted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gapgram.arrays import Ids
+from gapgram.errors import ModelFileError
+from gapgram.kernels.history_gate import HistoryGate
+from gapgram.kernels.special_words import SPECIAL
+from gapgram.queries.history import History, ReadSentences
+from gapgram.queries.session_words import SessionVocabulary
+from gapgram.system import array_file
+from gapgram.text.vocabulary import Vocabulary
+
+
+def write_session(path: str | Path, signature: str, vocabulary: SessionVocabulary, history: History) -> None:
+    """Write a session of the model with this signature."""
+    parts = [entry for entry in history.log if isinstance(entry, ReadSentences)]
+    words = Vocabulary.of([word.encode("utf-8", "surrogatepass") for word in vocabulary.own])
+    metadata = {
+        "model": signature,
+        "max_words": history.max_words,
+        "words_read": history.words_read,
+        "log": [
+            [entry.ids.size, entry.begins.tolist()] if isinstance(entry, ReadSentences) else entry
+            for entry in history.log
+        ],
+    }
+    ids = np.concatenate([np.empty(0, np.int32), *(part.ids for part in parts)])
+    arrays = {"ids": ids, **words.packed(), **history.gate._asdict()}
+    array_file.write(path, array_file.SESSION, metadata, arrays)
+
+
+def read_session(
+    path: str | Path, signature: str, vocabulary: SessionVocabulary, history: History
+) -> tuple[SessionVocabulary, History]:
+    """The words and the history of a session file, which must be of the model with this signature.
+
+    vocabulary, history: of another session of the model.
+    """
+    with array_file.reading(path, array_file.SESSION, verify=True) as file:
+        metadata, arrays = file.metadata, {name: np.array(array) for name, array in file.arrays.items()}
+        if metadata["model"] != signature:
+            raise ModelFileError(
+                f"{path}: a session of another model ({metadata['model']}); open it with the model it was made with"
+            )
+        own = Vocabulary.unpacked(arrays["words"], arrays["word_lengths"])
+        words = SessionVocabulary(vocabulary.known, list(own)[len(SPECIAL) :])
+        log = _log(metadata["log"], arrays["ids"].astype(np.int32), len(words))
+        gate = HistoryGate(arrays["logits"].astype(np.float64), arrays["squares"].astype(np.float64))
+        shape = history.weights.logits.shape
+        if log is None or any(array.shape != shape for array in gate) or not _makes_sense(gate):
+            raise ModelFileError(f"{path}: not a session as gapgram writes it; begin a new one")
+        read = History(history.weights, history.views.class_of, max_words=int(metadata["max_words"]))
+    read.replay(log, int(metadata["words_read"]))
+    read.gate = gate
+    return words, read
+
+
+def _makes_sense(gate: HistoryGate) -> bool:
+    return bool(np.isfinite(gate.logits).all() and np.isfinite(gate.squares).all() and (gate.squares > 0.0).all())
+
+
+def _log(entries: Any, ids: Ids, n_words: int) -> list[ReadSentences | float] | None:
+    """The log of a session file; None where it makes no sense."""
+    log: list[ReadSentences | float] = []
+    at = 0
+    whole = bool(ids.size == 0 or (int(ids.min()) >= 0 and int(ids.max()) < n_words))
+    for entry in entries:
+        if isinstance(entry, list):
+            size, begins = int(entry[0]), np.array(entry[1], np.int64)
+            whole = whole and begins.ndim == 1 and begins.size > 0 and bool(begins[0] == 0 and begins[-1] == size)
+            whole = whole and bool((np.diff(begins) >= 0).all()) and at + size <= ids.size
+            log.append(ReadSentences(ids[at : at + size], begins))
+            at += size
+        else:
+            whole = whole and 0.0 < float(entry) < 1.0
+            log.append(float(entry))
+    return log if whole and at == ids.size else None
