@@ -17,7 +17,7 @@ from docs.site.python_reference import python_page
 from tests.support.walk import walk
 
 import gapgram
-from gapgram.cli.main import COMMANDS
+from gapgram.cli.commands import COMMANDS
 
 PAGES = sorted(path for path in DOCS.rglob("*.md") if path.name != "report.md")  # which a study writes
 GUIDE = sorted(path for path in (DOCS / "guide").glob("*.md") if path.name != "tutorial.md")

@@ -1,6 +1,7 @@
 """The command line: one file a command, each over an importable function.
 
-    main        finds commands by name, loads them when used, turns errors into sentences
+    main        runs a command, turns errors into sentences
+    commands    all commands by group, found by name and loaded when used
     options     what several commands share
 
     train       text to a model file                    prepare     dumps and documents to sentences

@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 
 @click.command()
 @model_argument
-@click.option("-o", "--output", required=True, metavar="FILE", help="Where to write; compressed if it ends in .gz.")
+@click.option(
+    "-o", "--output", required=True, metavar="FILE", help="File to write; compressed if its name ends in .gz."
+)
 @click.option("--approximate", "nearly", is_flag=True, help="Write a glm too, as the nearest backoff model.")
-@click.option("--measure", metavar="TEXT", help="Of an approximation: say what it loses on this text.")
+@click.option("--measure", metavar="TEXT", help="Text on which to measure what an approximation loses.")
 @threads_option
 @json_option
 @quiet_option
@@ -34,9 +36,9 @@ def command(
     """Write a modified Kneser-Ney model as an ARPA file, which KenLM and other toolkits read.
 
     The file gives the same probabilities. A generalized language model mixes several shorter contexts, for
-    which ARPA has no place: it is refused, or, with --approximate, written as the nearest backoff model,
-    which gives back most of what it gains over mkn. An ARPA file is taken as a model too and written anew, and so is a
-    binary file of KenLM.
+    which ARPA has no place: it is refused, or, with --approximate, written as the nearest backoff model.
+    That model loses most or all of the gain over mkn: --measure says how much. MODEL may also be an ARPA
+    file or a binary file of KenLM.
     """
     announce_compilation(quiet)
     from gapgram import Model, load

@@ -17,10 +17,10 @@ from gapgram.cli.options import (
 
 @click.command()
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT…")
-@click.option("-o", "--output", required=True, metavar="CLASSES", help="The file to write: word, class, count.")
-@click.option("-k", type=int, metavar="N", help="The most classes to make.  [default: by the size of the text]")
-@click.option("--min-count", default=1, show_default=True, metavar="N", help="Rarer words get no class.")
-@click.option("--vocab-limit", type=int, metavar="N", help="Classes for the N most frequent words only.")
+@click.option("-o", "--output", required=True, metavar="CLASSES", help="File to write: word, class, count.")
+@click.option("-k", type=int, metavar="N", help="Number of classes at most.  [default: by the size of the text]")
+@click.option("--min-count", default=1, show_default=True, metavar="N", help="Leave out words that occur less often.")
+@click.option("--vocab-limit", type=int, metavar="N", help="Find classes for the N most frequent words only.")
 @text_options(training=True)
 @threads_option
 @json_option
@@ -31,7 +31,7 @@ def command(
 ) -> None:  # fmt: skip
     """Find classes of words that have the same neighbours in text, one sentence a line.
 
-    The file is plain text, a line a word: the word, the number of its class and how often the word is met, with tabs
+    The file is plain text, a line a word: the word, the number of its class and how often the word occurs, with tabs
     between them; class by class, the most frequent first. It may be edited: move words by changing their class, give
     classes any names.
     """

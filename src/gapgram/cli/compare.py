@@ -32,7 +32,9 @@ def parse_orders(text: str) -> list[int]:
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT…")
 @click.option("-n", "--orders", default="3-5", show_default=True, metavar="N-M", help="Orders to compare.")
 @click.option("--train", "share", default=0.8, show_default=True, metavar="SHARE", help="Share of training text.")
-@click.option("--seed", default=1, type=click.IntRange(min=0), show_default=True, metavar="N", help="Of the split.")
+@click.option(
+    "--seed", default=1, type=click.IntRange(min=0), show_default=True, metavar="N", help="Random seed of the split."
+)
 @text_options(training=True)
 @threads_option
 @json_option

@@ -26,11 +26,11 @@ _ARPA_NAMES = (".arpa", ".arpa.gz")
 
 @click.command()
 @model_argument
-@click.option("-o", "--output", required=True, metavar="MODEL", help="The model file to write.")
+@click.option("-o", "--output", required=True, metavar="MODEL", help="Model file to write.")
 @click.option(
     "--layout",
     type=click.Choice(["compact", "fast"]),
-    help="A third of the size, or the layout that is scored with fastest.  [default: compact]",
+    help="Layout to write: compact, a third of the size, or fast to score with.  [default: compact]",
 )
 @click.option(
     "--quantise",

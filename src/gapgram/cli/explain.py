@@ -11,7 +11,7 @@ from gapgram.cli.options import announce_compilation, json_option, model_argumen
 @model_argument
 @click.argument("word")
 @click.argument("context", nargs=-1)
-@click.option("--start", is_flag=True, help="The context begins a sentence.")
+@click.option("--start", is_flag=True, help="Put the beginning of a sentence before the context.")
 @click.option("--svg", "form", flag_value="svg", help="Print a picture of the lattice.")
 @click.option("--dot", "form", flag_value="dot", help="Print the lattice for Graphviz.")
 @json_option

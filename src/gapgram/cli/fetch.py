@@ -9,14 +9,12 @@ from gapgram.cli.options import json_option, print_json, quiet_option, talk
 
 @click.command()
 @click.argument("name", metavar="NAME")
-@click.option("-o", "--output", metavar="FILE", help="File to write.  [default: called as at its source]")
+@click.option("-o", "--output", metavar="FILE", help="File to write.  [default: named as at its source]")
 @click.option("--host", metavar="ADDRESS", help="Mirror to fetch from, such as https://mirror.example.")
 @click.option("--sha256", metavar="DIGEST", help="Digest that the file must have.")
 @json_option
 @quiet_option
-def command(
-    name: str, output: str | None, host: str | None, sha256: str | None, as_json: bool, quiet: bool
-) -> None:
+def command(name: str, output: str | None, host: str | None, sha256: str | None, as_json: bool, quiet: bool) -> None:
     """Fetch a public corpus: wikipedia-LANGUAGE, acquis-LANGUAGE or billion.
 
     The file is kept as it comes; a message says which command turns it into text. Wikipedia's dumps and JRC-Acquis

@@ -10,18 +10,26 @@ from gapgram.cli.options import announce_compilation, json_option, model_argumen
 @click.command()
 @model_argument
 @click.argument("begin", nargs=-1)
-@click.option("-n", "--sentences", "n", default=1, show_default=True, metavar="N", help="How many sentences.")
-@click.option("--temperature", default=1.0, show_default=True, metavar="T", help="Below 1 ordinary, above surprising.")
+@click.option("-n", "--sentences", "n", default=1, show_default=True, metavar="N", help="Number of sentences.")
+@click.option(
+    "--temperature",
+    default=1.0,
+    show_default=True,
+    metavar="T",
+    help="Temperature: below 1 for ordinary sentences, above 1 for surprising ones.",
+)
 @click.option("--top-k", type=int, metavar="K", help="Draw from the K most probable words only.")
-@click.option("--max-words", default=100, show_default=True, metavar="N", help="Cut a sentence off.")
-@click.option("--seed", default=1, show_default=True, metavar="N", help="The same seed, the same sentences.")
+@click.option("--max-words", default=100, show_default=True, metavar="N", help="Cut sentences off after N words.")
+@click.option(
+    "--seed", default=1, show_default=True, metavar="N", help="Random seed; the same seed gives the same sentences."
+)
 @json_option
 @quiet_option
 def command(
     model: str, begin: tuple[str, ...], n: int, temperature: float, top_k: int | None, max_words: int, seed: int,
     as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Draw sentences from a model, each beginning with the words BEGIN if there are any."""
+    """Draw sentences from a model; each begins with the words BEGIN if they are given."""
     announce_compilation(quiet)
     from gapgram import load
     from gapgram.queries.generate import generate

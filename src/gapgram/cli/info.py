@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @model_argument
 @click.option("--pattern", metavar="PATTERN", help="Show this pattern's most frequent grams, e.g. 101.")
 @click.option(
-    "--top", default=10, type=click.IntRange(min=0), show_default=True, metavar="K", help="How many grams to show."
+    "--top", default=10, type=click.IntRange(min=0), show_default=True, metavar="K", help="Number of grams to show."
 )
 @click.option("--classes", is_flag=True, help="Show the word classes, each with its most frequent words.")
 @json_option

@@ -1,4 +1,4 @@
-"""The `gapgram` command: finds commands by name, loads them when used, turns errors into sentences."""
+"""The `gapgram` command: runs a command and turns errors into sentences."""
 
 from __future__ import annotations
 
@@ -7,33 +7,13 @@ import os
 import signal
 import sys
 import warnings
-from importlib import import_module
 from types import FrameType
 
 import click
 
+from gapgram.cli.commands import LazyGroup
 from gapgram.errors import GapgramError
 from gapgram.signature import __version__
-
-COMMANDS = (
-    "demo", "train", "score", "perplexity", "compare", "predict", "explain", "generate", "surprisal", "serve", "info",
-    "verify", "convert", "arpa", "prune", "mix", "classes", "fetch", "prepare", "split", "sample", "study",
-)  # fmt: skip
-
-
-class LazyGroup(click.Group):
-    """A group whose commands are the modules of this package, imported when they are asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """All commands, in the order a newcomer meets them."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of a module."""
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = import_module(f"gapgram.cli.{cmd_name}").command
-        return command
 
 
 @click.group(
@@ -44,13 +24,13 @@ class LazyGroup(click.Group):
 @click.version_option(__version__, prog_name="gapgram")
 @click.pass_context
 def group(ctx: click.Context) -> None:
-    """n-gram language models that may skip words.
-
-    Train a model on text with one sentence a line, then score text with it:
+    """Train and use n-gram language models that may skip words.
 
     \b
         gapgram train TEXT -o MODEL
         gapgram perplexity MODEL OTHER_TEXT
+
+    TEXT holds one sentence a line, its words separated by spaces. gapgram COMMAND --help explains a command.
     """
     if ctx.invoked_subcommand is None:
         print(ctx.get_help())

@@ -19,7 +19,7 @@ from gapgram.cli.options import (
 @click.argument("models", nargs=-1, required=True, metavar="MODEL MODEL…")
 @click.option("--tune", "tuning", metavar="TEXT", help="Find the weights that suit this text best.")
 @click.option("--weights", metavar="A,B,…", help="Weights to use, a sum of 1.")
-@click.option("-o", "--output", metavar="FILE", help="Where to write the mixture; it names the models' files.")
+@click.option("-o", "--output", metavar="FILE", help="File to write the mixture to; it names the models' files.")
 @text_options(training=False)
 @threads_option
 @json_option

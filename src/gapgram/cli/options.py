@@ -12,12 +12,12 @@ import click
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, no talk.")
-threads_option = click.option("--threads", type=int, metavar="N", help="Threads to use.  [default: all cores]")
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="Hide progress and messages.")
+threads_option = click.option("--threads", type=int, metavar="N", help="Number of threads.  [default: all cores]")
 memory_option = click.option(
     "--memory",
     metavar="SIZE",
-    help="What this may take beside the program itself, such as 4G.  [default: half of what there is]",
+    help="Memory to use beside the program itself, such as 4G.  [default: half of the machine's]",
 )
 COMPILING = "compiling kernels for this machine (once, up to a minute) …"
 model_argument = click.argument("model", type=click.Path())
@@ -32,14 +32,14 @@ def text_options(training: bool) -> Callable[[Command], Command]:
             type=click.Choice(["error", "replace"]),
             default="error",
             show_default=True,
-            help="Bytes that are not UTF-8: stop, or replace them.",
+            help="Treatment of bytes that are not UTF-8: stop, or replace them by U+FFFD.",
         )(command)
         return click.option(
             "--special",
             type=click.Choice(["error", "skip", "unk"]),
             default="error" if training else "unk",
             show_default=True,
-            help="Words <s>, </s>, <unk> in the text: stop, leave them out, or let <unk> stand for unknown words.",
+            help="Treatment of <s>, </s> and <unk> in the text: stop, skip them, or read <unk> as an unknown word.",
         )(command)
 
     return add

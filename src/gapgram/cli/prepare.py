@@ -23,8 +23,8 @@ def _shared(function: _Command) -> _Command:
     """The options of all sources."""
     for option in (
         click.option("-q", "--quiet", is_flag=True, help="Hide the progress bar."),
-        click.option("--json", "as_json", is_flag=True, help="Report as JSON."),
-        click.option("--processes", type=int, help="How many processes to use; all cores by default."),
+        click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+        click.option("--processes", type=int, help="Number of processes.  [default: all cores]"),
         click.option(
             "--malformed",
             default="error",
@@ -45,7 +45,7 @@ def _shared(function: _Command) -> _Command:
 @click.argument("dumps", nargs=-1, required=True, metavar="DUMP...")
 @_shared
 def wikipedia(dumps: tuple[str, ...], output: str, language: str, as_json: bool, **rest: Any) -> None:
-    """MediaWiki pages-articles dumps: articles without their markup."""
+    """Prepare MediaWiki dumps: articles without their markup."""
     from gapgram.preparation import prepare_wikipedia
 
     _report(prepare_wikipedia(dumps, output, language, _options(**rest)), output, as_json)
@@ -55,7 +55,7 @@ def wikipedia(dumps: tuple[str, ...], output: str, language: str, as_json: bool,
 @click.argument("sources", nargs=-1, required=True, metavar="FOLDER|FILE...")
 @_shared
 def acquis(sources: tuple[str, ...], output: str, language: str, as_json: bool, **rest: Any) -> None:
-    """JRC-Acquis documents in TEI XML; a folder stands for its XML files in sorted order."""
+    """Prepare JRC-Acquis documents in TEI XML; a folder stands for its files."""
     from gapgram.preparation import prepare_acquis
 
     _report(prepare_acquis(sources, output, language, _options(**rest)), output, as_json)
@@ -65,7 +65,7 @@ def acquis(sources: tuple[str, ...], output: str, language: str, as_json: bool, 
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT...")
 @_shared
 def text(texts: tuple[str, ...], output: str, language: str, as_json: bool, **rest: Any) -> None:
-    """Plain text; blank lines end paragraphs, - is standard input."""
+    """Prepare plain text; blank lines end paragraphs, - is standard input."""
     from gapgram.preparation import prepare_text
 
     _report(prepare_text(texts, output, language, _options(**rest)), output, as_json)

@@ -17,15 +17,19 @@ from gapgram.cli.options import (
 
 @click.command()
 @model_argument
-@click.option("-o", "--output", required=True, metavar="SMALL", help="The model file to write.")
+@click.option("-o", "--output", required=True, metavar="SMALL", help="Model file to write.")
 @click.option(
     "--counts",
     metavar="COUNTS",
-    help="Drop grams that occur so often or less: 0,0,1 for grams of 1, 2, 3 and more words (gaps are no words), or by "
-    "pattern, such as 111=1,1011=2.",
+    help="Drop n-grams with this count or less: 0,0,1 for n-grams of 1, 2, 3 and more words (gaps do not count as "
+    "words), or by pattern, such as 111=1,1011=2.",
 )
-@click.option("--size", metavar="SIZE", help="The size of the file, such as 10M; what is lost is kept small.")
-@click.option("--keep", type=float, metavar="PART", help="The same, as a part of MODEL's size, such as 0.3.")
+@click.option(
+    "--size", metavar="SIZE", help="Size of the file at most, such as 10MB; n-grams that matter least are dropped."
+)
+@click.option(
+    "--keep", type=float, metavar="PART", help="Size of the file at most, as a part of MODEL's size, such as 0.3."
+)
 @memory_option
 @json_option
 @quiet_option
@@ -39,9 +43,9 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Drop grams from a model: the rare ones, or those whose loss changes it least, down to a size.
+    """Drop n-grams from a model: the rare ones, or, down to a size, those that matter least.
 
-    Words stay, probabilities still sum to one, and discounts and weights are those of the whole model.
+    Words stay, probabilities still sum to one, and discounts and weights stay those of the whole model.
     """
     announce_compilation(quiet)
     from gapgram.models.open import load_own

@@ -10,11 +10,11 @@ import click
 
 @click.command()
 @click.argument("text", metavar="TEXT")
-@click.option("--sequences", type=int, default=100_000, show_default=True, help="How many.")
-@click.option("--length", type=int, default=5, show_default=True, help="Words of each.")
-@click.option("--seed", type=int, default=1, show_default=True)
-@click.option("-o", "--output", default="-", metavar="FILE", help="File to write; standard output by default.")
-@click.option("--json", "as_json", is_flag=True, help="Report as JSON; needs --output.")
+@click.option("--sequences", type=int, default=100_000, show_default=True, help="Number of sequences.")
+@click.option("--length", type=int, default=5, show_default=True, help="Words of each sequence.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Random seed.")
+@click.option("-o", "--output", default="-", metavar="FILE", help="File to write.  [default: standard output]")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON; needs --output.")
 @click.option("-q", "--quiet", is_flag=True, help="Hide the progress bar.")
 def command(text: str, sequences: int, length: int, seed: int, output: str, as_json: bool, quiet: bool) -> None:
     """Draw word sequences from the sentences of TEXT, all equally likely, without replacement."""

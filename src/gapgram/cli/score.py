@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 @click.command()
 @model_argument
 @click.argument("text", default="-")
-@click.option("--words", is_flag=True, help="A line for each word instead: word, log10 probability.")
-@click.option("--per-line", is_flag=True, help="Perplexity, words, unknown words and the line itself, for filtering.")
+@click.option("--words", is_flag=True, help="Print a line for each word: word, log10 probability.")
+@click.option(
+    "--per-line", is_flag=True, help="Print perplexity, words, unknown words and the line itself, for filtering."
+)
 @text_options(training=False)
 @threads_option
 @json_option

@@ -9,8 +9,19 @@ from gapgram.cli.options import announce_compilation, quiet_option, talk
 
 @click.command()
 @click.argument("models", nargs=-1, required=True, metavar="MODEL…")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes any free one.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on: this machine alone.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="Port to listen on; 0 takes any free one.",
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen on; the default is reached from this machine only.",
+)
 @quiet_option
 def command(models: tuple[str, ...], port: int, host: str, quiet: bool) -> None:
     """Show what models predict, and why, on a page in the browser.

@@ -9,12 +9,20 @@ import click
 
 @click.command()
 @click.argument("text", metavar="TEXT")
-@click.option("--train", default="0.8", show_default=True, metavar="SHARE[,SHARE...]", help="Each holds the smaller.")
-@click.option("--valid", type=float, default=0.0, show_default=True, help="Share for validation.")
-@click.option("--seed", type=int, default=1, show_default=True)
-@click.option("-o", "--output", "prefix", metavar="PREFIX", help="Start of the file names; that of TEXT by default.")
+@click.option(
+    "--train",
+    default="0.8",
+    show_default=True,
+    metavar="SHARE[,SHARE...]",
+    help="Share of training text; of several, the larger hold the smaller.",
+)
+@click.option("--valid", type=float, default=0.0, show_default=True, help="Share of validation text.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Random seed.")
+@click.option(
+    "-o", "--output", "prefix", metavar="PREFIX", help="Beginning of the file names.  [default: that of TEXT]"
+)
 @click.option("--compression", default="", metavar="gz|bz2|xz|zst", help="Compress the parts.")
-@click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("-q", "--quiet", is_flag=True, help="Hide the progress bar.")
 def command(
     text: str,
@@ -26,7 +34,7 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Share the sentences of TEXT out at random; the test set is what is left."""
+    """Split the sentences of TEXT at random; the test set is what is left."""
     from gapgram.preparation.split import split_text
 
     split = split_text(

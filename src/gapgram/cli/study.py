@@ -12,8 +12,10 @@ from gapgram.cli.options import announce_compilation, json_option, print_json, q
 
 @click.command()
 @click.argument("config", required=False, metavar="[CONFIG.toml]")
-@click.option("-o", "--output", metavar="FOLDER", help="The report folder.  [default: the one that CONFIG names]")
-@click.option("--no-plots", "plots", is_flag=True, flag_value=False, default=True, help="Tables only; no matplotlib.")
+@click.option("-o", "--output", metavar="FOLDER", help="Report folder.  [default: the one that CONFIG names]")
+@click.option(
+    "--no-plots", "plots", is_flag=True, flag_value=False, default=True, help="Leave out plots, which need matplotlib."
+)
 @click.option("--published", is_flag=True, help="Recompute the paper's published figures instead.")
 @click.option(
     "--data", metavar="FOLDER", help="Folder of train.txt and test.5.txt, for --published.  [default: data/paper]"
@@ -42,9 +44,7 @@ def command(
     _study(str(config), output, plots, threads, as_json, quiet)
 
 
-def _study(
-    config: str, output: str | None, plots: bool, threads: int | None, as_json: bool, quiet: bool
-) -> None:
+def _study(config: str, output: str | None, plots: bool, threads: int | None, as_json: bool, quiet: bool) -> None:
     from gapgram.experiments.study import read_config, run_study
 
     study = read_config(config)

@@ -14,23 +14,23 @@ from gapgram.cli.options import announce_compilation, model_argument, quiet_opti
 @click.command()
 @model_argument
 @click.argument("text", default="-")
-@click.option("-o", "--output", metavar="FILE", help="Where to write the table.  [default: standard output]")
+@click.option("-o", "--output", metavar="FILE", help="File to write the table to.  [default: standard output]")
 @click.option("--format", "kind", type=click.Choice(["tsv", "csv", "jsonl"]),
-              help="Of the table.  [default: by the name of the output, or tsv]")  # fmt: skip
-@click.option("--entropy", is_flag=True, help="Also the entropy of the next-word distribution before each word.")
-@click.option("--lengths", is_flag=True, help="Also the surprisal if only the last 0, 1, 2 … words were known.")
-@click.option("--patterns", is_flag=True, help="Also the surprisal under each pattern of kept and skipped words alone.")
+              help="Format of the table.  [default: by the name of the output, or tsv]")  # fmt: skip
+@click.option("--entropy", is_flag=True, help="Add the entropy of the next-word distribution before each word.")
+@click.option("--lengths", is_flag=True, help="Add the surprisal if only the last 0, 1, 2 … words were known.")
+@click.option("--patterns", is_flag=True, help="Add the surprisal under each pattern of kept and skipped words alone.")
 @click.option("--punctuation", type=click.Choice(["as-is", "split", "join"]), default="as-is", show_default=True,
-              help="Marks: as they are, words of their own, or counted with the word that they touch.")  # fmt: skip
+              help="Punctuation: as it is, as words of its own, or counted with the word that it touches.")  # fmt: skip
 @click.option("--unknown", type=click.Choice(["score", "empty"]), default="score", show_default=True,
               help="Unknown words: scored as <unk>, or without figures.")  # fmt: skip
 @click.option("--no-start", is_flag=True, help="Predict the first word of a sentence without context, not after <s>.")
-@click.option("--end", is_flag=True, help="A row for the end of each sentence.")
-@click.option("--text-column", metavar="NAME", help="TEXT is a table: sentences are in this column.")
-@click.option("--region-column", metavar="NAME", help="TEXT is a table: words or regions are in this column.")
-@click.option("--item-column", metavar="NAME", help="Items of the table.")
-@click.option("--sentence-column", metavar="NAME", help="Sentences of an item.")
-@click.option("--separator", metavar="MARK", help="What stands between the regions of a sentence, such as '|'.")
+@click.option("--end", is_flag=True, help="Add a row for the end of each sentence.")
+@click.option("--text-column", metavar="NAME", help="Column of the sentences, where TEXT is a table.")
+@click.option("--region-column", metavar="NAME", help="Column of the words or regions, where TEXT is a table.")
+@click.option("--item-column", metavar="NAME", help="Column of the items.")
+@click.option("--sentence-column", metavar="NAME", help="Column of the sentences of an item.")
+@click.option("--separator", metavar="MARK", help="Mark between the regions of a sentence, such as '|'.")
 @click.option("--no-about", is_flag=True, help="Leave out the lines that say what the figures mean.")
 @threads_option
 @quiet_option

@@ -19,25 +19,29 @@ from gapgram.cli.options import (
 
 @click.command()
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT…")
-@click.option("-o", "--output", required=True, metavar="MODEL", help="The model file to write.")
-@click.option("-n", "--order", default=5, show_default=True, metavar="N", help="Words a gram spans.")
+@click.option("-o", "--output", required=True, metavar="MODEL", help="Model file to write.")
+@click.option(
+    "-n", "--order", default=5, show_default=True, metavar="N", help="Length of the longest n-grams, in words."
+)
 @click.option(
     "--model",
     type=click.Choice(["mkn", "glm"]),
     default="glm",
     show_default=True,
-    help="Modified Kneser-Ney, or the generalized language model with skips.",
+    help="Model to train: modified Kneser-Ney (mkn), or the generalized language model with gaps (glm).",
 )
 @click.option(
-    "--lattice", metavar="PATTERNS", help="chain, full, or patterns such as 1,11,101.  [default: the model's own]"
+    "--lattice",
+    metavar="PATTERNS",
+    help="Patterns of kept and skipped words: chain, full, or a list such as 1,11,101.  [default: the model's own]",
 )
 @click.option(
-    "--weights", metavar="NAME", help="How a glm weighs its patterns: learned, counts or uniform.  [default: learned]"
+    "--weights", metavar="NAME", help="Weights of a glm's patterns: learned, counts or uniform.  [default: learned]"
 )
 @click.option(
     "--classes",
     metavar="K|auto|none|FILE",
-    help="Patterns of word classes, too: at most K found in the text, or those of a file (word, tab, class).  "
+    help="Word classes: at most K found in the text, or those of a file (word, tab, class).  "
     "[default: auto for a glm with learned weights]",
 )
 @click.option(
@@ -47,26 +51,34 @@ from gapgram.cli.options import (
     metavar="TEXT",
     help="Learn weights from this text.  [default: the training text, each word left out in turn]",
 )
-@click.option("--seed", default=1, show_default=True, metavar="N", help="Of the sample that weights are learned from.")
+@click.option(
+    "--seed", default=1, show_default=True, metavar="N", help="Random seed of the sample that weights are learned from."
+)
 @click.option(
     "--layout",
     type=click.Choice(["fast", "compact"]),
     default="fast",
     show_default=True,
-    help="Of the model file: scored with fastest, or a third of the size; gapgram convert makes one of the other.",
+    help="Layout of the model file: fast to score with, or compact, a third of the size; see gapgram convert.",
 )
-@click.option("--min-count", default=1, show_default=True, metavar="N", help="Rarer words become <unk>.")
-@click.option("--vocab-limit", type=int, metavar="N", help="Keep the N most frequent words.")
+@click.option(
+    "--min-count", default=1, show_default=True, metavar="N", help="Replace words that occur less often by <unk>."
+)
+@click.option("--vocab-limit", type=int, metavar="N", help="Keep the N most frequent words; replace others by <unk>.")
 @click.option(
     "--memory",
     metavar="SIZE",
-    help="What training may take beside the program itself, such as 4G; a text that needs more is counted through "
-    "files, with the same result.  [default: half of what there is]",
+    help="Memory to use beside the program itself, such as 4G; a text that needs more is counted through files, with "
+    "the same result.  [default: half of the machine's]",
 )
-@click.option("--tmp", metavar="FOLDER", help="Where such files are written.  [default: beside the model]")
-@click.option("--resume", is_flag=True, help="Go on where an interrupted run to the same MODEL stopped.")
-@click.option("--prune", metavar="COUNTS", help="Drop rare grams, such as 0,0,1 or 111=1,1011=2; see gapgram prune.")
-@click.option("--size", metavar="SIZE", help="Drop grams by loss until the model has this size, such as 10M.")
+@click.option("--tmp", metavar="FOLDER", help="Folder for such files.  [default: beside the model]")
+@click.option("--resume", is_flag=True, help="Continue an interrupted run to the same MODEL.")
+@click.option("--prune", metavar="COUNTS", help="Drop rare n-grams, such as 0,0,1 or 111=1,1011=2; see gapgram prune.")
+@click.option(
+    "--size",
+    metavar="SIZE",
+    help="Size of the model file at most, such as 10MB; n-grams that matter least are dropped.",
+)
 @click.option(
     "--engine",
     type=click.Choice(["local", "spark"]),
@@ -74,12 +86,14 @@ from gapgram.cli.options import (
     show_default=True,
     help="Count on this machine, or with Apache Spark on many; the result is the same.",
 )
-@click.option("--master", metavar="URL", help="Of Spark: local[2], spark://host:7077, yarn, k8s://…  [default: local]")
-@click.option("--spark-conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark.")
+@click.option(
+    "--master", metavar="URL", help="Address of Spark: local[2], spark://host:7077, yarn, k8s://…  [default: local]"
+)
+@click.option("--spark-conf", multiple=True, metavar="NAME=VALUE", help="Setting of Spark.")
 @click.option(
     "--shards",
     metavar="FOLDER",
-    help="Where Spark writes counts, as Parquet, in a new folder that all its machines reach; kept.  "
+    help="Folder, new and within reach of all machines, in which Spark keeps counts as Parquet.  "
     "[default: temporary, beside the model]",
 )
 @text_options(training=True)

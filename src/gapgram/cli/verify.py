@@ -11,7 +11,7 @@ from gapgram.cli.options import json_option, model_argument, print_json
 @model_argument
 @json_option
 def command(model: str, as_json: bool) -> None:
-    """Check every bit of a model file against its checksums, and that its distributions sum to one."""
+    """Check a model file against its checksums, and that its distributions sum to one."""
     from gapgram.errors import ModelFileError
     from gapgram.models.open import load_own
 
