@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from fuzz.seeds import made_files
 from hypothesis import HealthCheck, settings
 from tests.support.corpora import toy_text
 from tests.support.made_models import KINDS, trained
@@ -53,6 +54,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, gapgram.Model]:
     return {
         name: trained(text, order=4, output=folder / f"{name}.model", **options) for name, options in KINDS.items()
     }
+
+
+@pytest.fixture(scope="session")
+def seeds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A small file of every kind by its name, for hostile ones to be made from."""
+    return made_files(tmp_path_factory.mktemp("seeds"))
 
 
 @pytest.fixture

@@ -15,10 +15,12 @@ import pytest
 import xxhash
 
 import gapgram
-from gapgram import Counts, GapgramError, Model
+from gapgram import Counts, GapgramError, Model, sections
 from gapgram.errors import ModelFileError
 from gapgram.system import array_file as container
+from gapgram.system import array_reading
 from gapgram.system.array_file import VERSION
+from gapgram.system.section_rules import Rule
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 
@@ -96,15 +98,20 @@ def test_a_small_file_is_checked_whenever_it_is_opened(saved: Path, path: Path) 
 
 
 def test_a_large_file_is_checked_in_full_on_request(saved: Path, path: Path) -> None:
-    sections = {section.name: section for section in container.read(saved, container.MODEL).sections}
-    grams, discounts = sections["grams"], sections["discounts"]
+    there = {section.name: section for section in array_reading.read(saved, container.MODEL, sections.MODEL).sections}
+    grams, discounts = there["grams"], there["discounts"]
 
-    def read(damaged: container.Section, verify: bool | None) -> container.Contents:
+    def read(damaged: container.Section, verify: bool | None) -> array_reading.Contents:
         data = bytearray(saved.read_bytes())
         data[damaged.offset] ^= 4
         path.write_bytes(data)
-        return container.read(
-            path, container.MODEL, verify=verify, small_file_bytes=100, small_section_bytes=grams.padded - 1
+        return array_reading.read(
+            path,
+            container.MODEL,
+            sections.MODEL,
+            verify=verify,
+            small_file_bytes=100,
+            small_section_bytes=grams.padded - 1,
         )
 
     for section, verify in ((grams, True), (discounts, True), (discounts, None)):
@@ -163,7 +170,7 @@ def test_no_file_and_a_folder(path: Path) -> None:
 
 def test_a_whole_file_without_what_a_model_needs(path: Path) -> None:
     container.write(path, container.MODEL, {"order": 2}, {"words": np.zeros(3, np.uint8)})
-    assert message(path, path.read_bytes()).startswith("not as gapgram writes it (")
+    assert message(path, path.read_bytes()).startswith("not as gapgram writes it: no section ")
 
 
 def test_nothing_in_a_file_is_executed() -> None:
@@ -178,7 +185,8 @@ def test_arrays_of_any_shape_come_back(path: Path) -> None:
     none, two, some = np.empty(0, np.int32), np.ones((2, 3)), np.arange(65, dtype=np.uint8)
     arrays: dict[str, Any] = {"none": none, "two": two, "bytes": some}
     container.write(path, container.COUNTS, {"ä": [1, None]}, arrays)
-    contents = container.read(path, container.COUNTS, verify=True)
+    rules = {name: Rule(array.dtype.str, " ".join(map(str, array.shape))) for name, array in arrays.items()}
+    contents = array_reading.read(path, container.COUNTS, rules, verify=True)
     assert contents.metadata == {"ä": [1, None]}
     for name, array in arrays.items():
         assert np.array_equal(contents.arrays[name], array)

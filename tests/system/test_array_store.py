@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from gapgram.arrays import Integers
-from gapgram.system import array_file
+from gapgram.system import array_file, array_reading
 from gapgram.system.array_file import Stream, Unfinished
 from gapgram.system.array_store import ArrayStore, InFolder, InSections
 from gapgram.system.mapped_pages import Pages
+from gapgram.system.section_rules import Rule
 
 
 def squares(begin: int, end: int) -> Integers:
@@ -63,6 +64,7 @@ def test_sections_are_those_of_the_file(tmp_path: Path) -> None:
     store.filled("squares", np.int64, 10, squares)
     store.put("ready", np.arange(3))
     file.finish({})
-    with array_file.reading(tmp_path / "file", array_file.MODEL) as contents:
+    rules = {"squares": Rule("i8", "10"), "ready": Rule("i8", "n")}
+    with array_reading.reading(tmp_path / "file", array_file.MODEL, rules) as contents:
         assert list(contents.arrays) == ["squares", "ready"]
         assert np.array_equal(contents.arrays["squares"], squares(0, 10))

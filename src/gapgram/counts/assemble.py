@@ -107,7 +107,7 @@ def n_contexts(places: Integers) -> int:
 
 def checked_key_bits(n_words: int) -> int:
     """The bits that a word takes in a gram; at least two are left for the count."""
-    bits = int(kernels.key_bits_of(n_words))
+    bits = max(1, (n_words - 1).bit_length())
     if bits > FAST_WIDTH - 2:
         raise TextError(f"{n_words:,} different words: at most {1 << (FAST_WIDTH - 2):,} can be told apart")
     return bits

@@ -117,6 +117,35 @@ def compacted(
     return frozen(made._replace(packed=packed, packed_places=store.put("packed_places", packed_places)))
 
 
+def packed_columns(first_word: int, place: Integers, numbers: Integers) -> Integers:
+    """The columns of `packed_places` of a pattern whose packed words begin at a word.
+
+    place: its columns of `places`; numbers: its packed columns, of which those that say how many there are, and how
+    wide listed counts and buckets are, are taken as they are.
+    """
+    at = numbers.copy()
+    n_grams, n_contexts = int(place[kernels.N_GRAMS]), int(place[kernels.N_CONTEXTS])
+    n_more, bucket_bits = int(at[columns.N_MORE]), int(at[columns.BUCKET_BITS])
+    at[columns.BUCKET_WIDTH] = max(1, n_more.bit_length())
+    at[columns.ROW_WIDTH] = row_width = max(1, (int(place[kernels.N_ROWS]) - 1).bit_length())
+    sizes = {
+        columns.BOOK: 64 << int(place[kernels.CODE_BITS]),
+        columns.MORE: n_more * (int(at[columns.VALUE_WIDTH]) + bucket_bits),
+        columns.BUCKETS: ((n_grams >> bucket_bits) + 2) * int(at[columns.BUCKET_WIDTH]),
+        columns.VECTOR: n_grams + n_contexts + 1,
+        columns.RECORDS: ((n_contexts >> columns.BLOCK_BITS) + 1) * columns.RECORD * 64,
+        columns.FAR: int(at[columns.N_FAR]) * (columns.BLOCK + 1) * columns.FAR_WIDTH,
+        columns.LISTED: int(at[columns.N_LISTED]) * row_width,
+        columns.FEW: columns.FEW_SIZE * row_width,
+    }
+    word = first_word
+    for column, size in sizes.items():
+        at[column] = word if column in (columns.BOOK, columns.VECTOR, columns.RECORDS) else word * 64
+        word += -(-size // 64)
+    at[columns.END] = word
+    return at
+
+
 class _Packer:
     """One pattern on its way into the compact layout."""
 
@@ -195,28 +224,15 @@ class _Packer:
             compact_write.vote_rows(contexts, *coded, self.few, votes)
         measured = [compact_write.measure_contexts(contexts, self.few, *coded) for _, contexts in self._contexts()]
         n_listed, n_far = map(sum, zip(*measured, strict=True))
-        bucket_width, row_width = int(bits.width_of(self.n_more)), int(bits.width_of(len(self.rows) - 1))
         if n_listed > int(columns.RANK_MASK) or self.n_grams + self.n_contexts + 1 >= 1 << (63 - columns.RANK_BITS):
             raise UsageError(f"{self.n_grams:,} grams of one pattern are too many for the compact layout")
-        sizes = {
-            columns.BOOK: 64 * codes.book.size,
-            columns.MORE: self.n_more * (codes.value_width + codes.bucket_bits),
-            columns.BUCKETS: (self._n_buckets + 1) * bucket_width,
-            columns.VECTOR: self.n_grams + self.n_contexts + 1,
-            columns.RECORDS: ((self.n_contexts >> columns.BLOCK_BITS) + 1) * columns.RECORD * 64,
-            columns.FAR: n_far * (columns.BLOCK + 1) * columns.FAR_WIDTH,
-            columns.LISTED: n_listed * row_width,
-            columns.FEW: columns.FEW_SIZE * row_width,
-        }
-        word = first_word
-        for column, size in sizes.items():
-            at[column] = word if column in (columns.BOOK, columns.VECTOR, columns.RECORDS) else word * 64
-            word += -(-size // 64)
         at[columns.N_MORE], at[columns.N_LISTED], at[columns.N_FAR] = self.n_more, n_listed, n_far
         at[columns.VALUE_WIDTH], at[columns.BUCKET_BITS] = codes.value_width, codes.bucket_bits
-        at[columns.BUCKET_WIDTH], at[columns.ROW_WIDTH] = bucket_width, row_width
-        at[columns.END] = word
-        return word
+        place = np.zeros(kernels.N_COLUMNS, np.int64)
+        place[kernels.N_GRAMS], place[kernels.N_CONTEXTS] = self.n_grams, self.n_contexts
+        place[kernels.N_ROWS], place[kernels.CODE_BITS] = len(self.rows), codes.bits
+        at[:] = packed_columns(first_word, place, at)
+        return int(at[columns.END])
 
     @property
     def _n_buckets(self) -> int:

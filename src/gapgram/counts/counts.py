@@ -177,10 +177,11 @@ class Counts:
         container.write(path, container.COUNTS, metadata, sections)
 
     @classmethod
-    def open(cls, path: str | Path) -> Counts:
-        """Map the counts of a file."""
-        with container.reading(path, container.COUNTS) as file:
-            return cls.from_sections(file.metadata, file.arrays)
+    def open(cls, path: str | Path, *, verify: bool | None = None) -> Counts:
+        """Map the counts of a file; all of them are checked if `verify`, unless False those that are small."""
+        from gapgram.counts.file import read_counts
+
+        return read_counts(path, verify=verify)
 
     def contents(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
         """What goes into a file: all arrays by name, and what they do not say, as plain values."""
@@ -199,21 +200,6 @@ class Counts:
         if packed:
             return words.packed()
         return {"words": words.pool, "word_offsets": words.offsets, "word_slots": words.slots}
-
-    @classmethod
-    def from_sections(
-        cls, metadata: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], pages: Pages | None = None
-    ) -> Counts:
-        """The counts that `contents` came from."""
-        if "word_slots" in arrays:
-            vocabulary = Vocabulary(arrays["words"], arrays["word_offsets"], arrays["word_slots"])
-        else:
-            vocabulary = Vocabulary.unpacked(arrays["words"], arrays["word_lengths"])
-        lattice = Lattice.from_text(metadata["lattice"], metadata["order"])
-        tables = Tables(**{name: arrays[name] for name in Tables._fields if name in arrays})
-        names, quantised = tuple(metadata.get("classes", ())), metadata.get("quantised", 0)
-        facts = TextFacts(**metadata["text"])
-        return cls(lattice, vocabulary, facts, tables, names, quantised, pages, metadata["pruned"])
 
 
 def class_text(name: str) -> str:

@@ -2,6 +2,7 @@
 
     model           gapgram's own: counts, discounts, weights
     file            its file
+    check_numbers   whether the numbers of a file fit its tables
     streamed_file   its file, written while the tables are put together
     backoff         probabilities and backoff weights, as ARPA files have them
     grams           their grams

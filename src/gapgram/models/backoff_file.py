@@ -11,10 +11,15 @@ from pathlib import Path
 
 import numpy as np
 
+from gapgram import sections
+from gapgram.arrays import Integers
+from gapgram.counts.check_meaning import SMALL_GRAMS
+from gapgram.counts.file import vocabulary_of
 from gapgram.models.backoff import BackoffModel
 from gapgram.models.grams import Grams
 from gapgram.system import array_file
-from gapgram.text.vocabulary import Vocabulary
+from gapgram.system.array_reading import reading
+from gapgram.system.plain_values import text_of
 
 FIRST_BYTES = array_file.first_bytes(array_file.BACKOFF)
 
@@ -43,13 +48,29 @@ def write_backoff(model: BackoffModel, path: str | Path) -> None:
 
 def read_backoff(path: str | Path, *, verify: bool | None = None) -> BackoffModel:
     """Map the file of a backoff model; large ones are checked in full only if `verify`."""
-    with array_file.reading(path, array_file.BACKOFF, verify=verify) as file:
+    with reading(path, array_file.BACKOFF, sections.BACKOFF, verify=verify) as file:
         found = file.arrays
-        vocabulary = Vocabulary(found["words"], found["word_offsets"], found["word_slots"])
+        vocabulary = vocabulary_of(found, verify=verify)
         figures = found["log10_probs"], found["log10_backoffs"]
         grams = Grams(found["base"], found["grams"], found["children"], *figures)
         _check(grams, len(vocabulary))
-        return BackoffModel(vocabulary, grams, str(file.metadata["signature"]), Path(path).absolute())
+        if verify or (verify is None and grams.words.size <= SMALL_GRAMS):
+            _check_tree(grams)
+        return BackoffModel(vocabulary, grams, text_of(file.metadata["signature"]), Path(path).absolute())
+
+
+def _check_tree(grams: Grams) -> None:
+    """Whether the tree is one that can be searched: lists one after the other, of rising words, for every context."""
+    base, words, children = grams.base, grams.words, grams.children
+    if not np.array_equal(words[: base[1]], np.arange(base[1])):
+        raise ValueError("words in another order than that of their ids")
+    if (np.diff(children) < 0).any() or not np.array_equal(children[base[:-1]], base[1:]):
+        raise ValueError("lists of grams that overlap, or are not there")
+    rising = np.diff(words) >= 0  # a file may have had a gram twice
+    starts: Integers = np.unique(children).astype(np.int64)
+    rising[starts[(starts > 0) & (starts < words.size)] - 1] = True  # from the last of a list to the first of another
+    if not rising.all():
+        raise ValueError("grams in no order")
 
 
 def _check(grams: Grams, n_words: int) -> None:

@@ -9,18 +9,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gapgram import sections
+from gapgram.arrays import Floats
+from gapgram.counts.check_meaning import check_meaning
 from gapgram.counts.counts import Counts
+from gapgram.counts.file import are_small, counts_of
 from gapgram.counts.layouts import COMPACT, check_layout, layout_of
 from gapgram.estimation.discounts import Discounts
 from gapgram.estimation.parts import ModelParts
-from gapgram.estimation.weights import FallbackGraph, Weights
+from gapgram.estimation.weights import ESTIMATORS, FallbackGraph, Weights
 from gapgram.kernels.model_arrays import SECTIONS, WEIGHT, ModelArrays
 from gapgram.kernels.tables import N_GRAMS
+from gapgram.models.check_numbers import check_graph, check_numbers, check_small
 from gapgram.pattern import Pattern
 from gapgram.system import array_file as container
 from gapgram.system.array_file import Unfinished
+from gapgram.system.array_reading import reading
 from gapgram.system.array_store import ArrayStore, InSections
 from gapgram.system.mapped_pages import Pages
+from gapgram.system.plain_values import count_of, entries_of, list_of, number_of, text_of, truth_of
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -55,23 +62,67 @@ def write_made(path: str | Path, parts: ModelParts, layout: str, make: Callable[
 
 
 def read(path: str | Path, *, verify: bool | None = None, most_resident: int | None = None) -> ModelParts:
-    """Map a model file; see `gapgram.Model.load`."""
-    with container.reading(path, container.MODEL, verify=verify) as file:
-        metadata, arrays = file.metadata, file.arrays
+    """Map a model file; see `gapgram.Model.load`. What it says is checked, in full if `verify` or where it is small."""
+    with reading(path, container.MODEL, sections.MODEL, verify=verify) as file:
         pages = Pages(most_resident, file.mapped.map) if most_resident is not None else None
-        counts = Counts.from_sections(metadata, arrays, pages)
-        uniform = 1.0 / (int(counts.tables.places[0, N_GRAMS]) - 1)
-        derived = ModelArrays(counts.tables, counts.lattice.order, uniform, *(arrays[name] for name in SECTIONS))
-        graph = FallbackGraph(*(getattr(derived, name) for name in FallbackGraph.__dataclass_fields__))
-        weights = Weights(
-            metadata["weights"]["name"], graph, derived.row_values[:, WEIGHT], derived.gate_table, arrays["lift"],
-            metadata["weights"]["report"],
-        )  # fmt: skip
-        estimated = metadata["discounts"]["estimated"]
-        discounts = Discounts(
+        counts = counts_of(file.metadata, file.arrays, pages, verify=verify)
+        parts = _parts_of(file.metadata, file.arrays, counts)
+        check_graph(counts, parts.weights.graph)
+        check_small(counts, parts.arrays, parts.weights.log_odds_shift)
+        if verify or (verify is None and are_small(counts)):
+            check_meaning(counts)
+            check_numbers(counts, parts.arrays)
+        return parts
+
+
+def _parts_of(metadata: dict[str, Any], arrays: Arrays, counts: Counts) -> ModelParts:
+    """The model of a file; of its plain values each is what it is taken for."""
+    uniform = 1.0 / (int(counts.tables.places[0, N_GRAMS]) - 1)
+    derived = ModelArrays(counts.tables, counts.lattice.order, uniform, *(arrays[name] for name in SECTIONS))
+    graph = FallbackGraph(*(getattr(derived, name) for name in FallbackGraph.__dataclass_fields__))
+    weights, discounts = entries_of(metadata["weights"]), entries_of(metadata["discounts"])
+    return ModelParts(
+        text_of(metadata["model"]),
+        counts,
+        Discounts(
             derived.discounts[:, 1:],
-            tuple(map(Pattern.parse, metadata["discounts"]["fallbacks"])),
-            metadata["discounts"]["fitted"],
-            None if estimated is None else np.array(estimated),
-        )
-        return ModelParts(metadata["model"], counts, discounts, weights, derived)
+            tuple(Pattern.parse(text_of(short)) for short in list_of(discounts["fallbacks"])),
+            truth_of(discounts["fitted"]),
+            _estimated(discounts["estimated"], derived.discounts[:, 1:].shape),
+        ),
+        Weights(
+            _estimator(weights["name"]), graph, derived.row_values[:, WEIGHT], derived.gate_table, arrays["lift"],
+            _report(weights["report"], counts),
+        ),
+        derived,
+    )  # fmt: skip
+
+
+def _estimated(values: Any, shape: tuple[int, ...]) -> Floats | None:
+    """The discounts that were taken from counts of counts, where others were fitted."""
+    if values is None:
+        return None
+    found = np.array([[number_of(value) for value in list_of(row)] for row in list_of(values)], np.float64)
+    if found.shape != shape:
+        raise ValueError(f"estimated discounts of shape {list(found.shape)}, expected {list(shape)}")
+    return found
+
+
+def _estimator(name: Any) -> str:
+    if text_of(name) not in ESTIMATORS:
+        raise ValueError(f"weights {name!r}, expected one of {', '.join(ESTIMATORS)}")
+    return str(name)
+
+
+def _report(report: Any, counts: Counts) -> dict[str, Any]:
+    """What is told of how weights were found: nothing, or all that `estimation.weights.learned` tells."""
+    found = entries_of(report)
+    if not found:
+        return {}
+    weights = entries_of(found["mean_weights"])
+    return {
+        "source": text_of(found["source"]),
+        **{name: count_of(found[name]) for name in ("positions", "parameters")},
+        **{name: number_of(found[name]) for name in ("perplexity_before", "perplexity_after")},
+        "mean_weights": {str(pattern): number_of(weights[str(pattern)]) for pattern in counts.lattice.stored},
+    }

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,11 +25,13 @@ from gapgram.models.mixture_states import MixtureStepper
 from gapgram.queries.by_ids import ByIds
 from gapgram.queries.language_model import LanguageModel, Sentence
 from gapgram.system.atomic_file import check_place, written_aside
+from gapgram.system.plain_values import list_of, number_of, text_of
 from gapgram.text import corpus as text
 from gapgram.text.files import Paths, blocks_of_files
 from gapgram.text.vocabulary import Vocabulary
 
 FORMAT = "gapgram mixture 1"
+MOST_BYTES = 1 << 20  # of a mixture's file
 ROUNDS, ENOUGH = 200, 1e-7  # of expectation maximisation, and the change of a weight that ends it
 
 
@@ -140,6 +143,30 @@ class Mixture(ByIds):
 
     def __repr__(self) -> str:
         return f"<Mixture {self.signature}>"
+
+
+class MixtureEntry(NamedTuple):
+    """A model of a mixture as its file has it: where it is, its weight, and what it was when it was mixed."""
+
+    path: str
+    weight: float
+    signature: str
+
+
+def read_entries(path: Path) -> list[MixtureEntry]:
+    """What a mixture file names; no model is opened yet."""
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise ValueError
+        content = json.loads(path.read_text("utf-8"))
+        entries = [MixtureEntry(text_of(e["path"]), number_of(e["weight"]), text_of(e["signature"]))
+                   for e in list_of(content["models"])]  # fmt: skip
+        is_mixture = content["format"] == FORMAT and not any("\0" in entry.path for entry in entries)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        is_mixture = False
+    if not is_mixture:
+        raise ModelFileError(f"{path}: not a mixture as gapgram writes it; make it again with gapgram mix")
+    return entries
 
 
 def _checked(models: Sequence[LanguageModel], weights: Sequence[float]) -> Floats:

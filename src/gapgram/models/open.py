@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
+import stat
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
@@ -25,16 +25,21 @@ if TYPE_CHECKING:  # a kind of model is loaded when a file is of that kind
     AnyModel = Model | BackoffModel | KenlmModel | Mixture
 
 _FIRST_BYTES = 64
+_MOST_MIXED = 100  # models of a mixture and of the mixtures in it
 _INTRODUCTION_BYTES = 1 << 20  # in which the data of an ARPA file begin, after what its toolkit says about itself
 _DATA_LINE = re.compile(rb"^[ \t]*\\data\\[ \t\r]*$", re.IGNORECASE | re.MULTILINE)
 
 
 class _Options(NamedTuple):
-    """How models are opened; `inside` are the files of the mixtures that this one is a model of."""
+    """How models are opened.
+
+    inside: the files of the mixtures that this one is a model of; mixed: all models of mixtures opened so far.
+    """
 
     verify: bool | None
     most_resident: int | None
     progress: bool
+    mixed: list[Path]
     inside: tuple[Path, ...] = ()
 
 
@@ -50,7 +55,7 @@ def load(
         another layout does, may take beside the program itself. What queries read stays mapped.
     progress: show how far an ARPA file is read.
     """
-    return _open(Path(path), _Options(verify, _most_resident(memory), progress))
+    return _open(Path(path), _Options(verify, _most_resident(memory), progress, []))
 
 
 def load_own(
@@ -95,25 +100,21 @@ def _open_arpa(path: Path, options: _Options) -> BackoffModel:
 
 
 def _open_mixture(path: Path, options: _Options) -> Mixture:
-    from gapgram.models.mixture import FORMAT, Mixture
+    from gapgram.models.mixture import Mixture, read_entries
 
     if path.resolve() in options.inside:
         raise ModelFileError(f"{path}: a mixture that is a part of itself; make it again with gapgram mix")
-    try:
-        content = json.loads(path.read_text("utf-8"))
-        entries = [(str(e["path"]), float(e["weight"]), str(e["signature"])) for e in content["models"]]
-        is_mixture = content["format"] == FORMAT
-    except (ValueError, KeyError, TypeError):
-        is_mixture = False
-    if not is_mixture:
-        raise ModelFileError(f"{path}: not a mixture as gapgram writes it; make it again with gapgram mix")
     inner = options._replace(progress=False, inside=(*options.inside, path.resolve()))
-    models = [_open_mixed(path, name, signature, inner) for name, _, signature in entries]
-    return Mixture(models, [weight for _, weight, _ in entries], path.resolve())
+    entries = read_entries(path)
+    models = [_open_mixed(path, entry.path, entry.signature, inner) for entry in entries]
+    return Mixture(models, [entry.weight for entry in entries], path.resolve())
 
 
 def _open_mixed(mixture: Path, name: str, signature: str, options: _Options) -> AnyModel:
     """A model of a mixture; it must be the one that was mixed."""
+    options.mixed.append(mixture)
+    if len(options.mixed) > _MOST_MIXED:
+        raise ModelFileError(f"{mixture}: a mixture of more than {_MOST_MIXED} models; mix fewer")
     model = _open(mixture.parent / name, options)
     if str(model.signature) != signature:
         raise ModelFileError(f"{mixture}: {name} is another model than when the mixture was made; mix again")
@@ -142,9 +143,14 @@ _KINDS = (
 def _kind_of(path: Path) -> _Kind:
     """The kind of a model file; what cannot be read, or is empty, is left to `Model.load` to complain about."""
     try:
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise ModelFileError(f"{path}: a pipe or a device, not a model file")
         with path.open("rb") as file:
             head = file.read(_FIRST_BYTES)
-    except OSError:
+    except ModelFileError:
+        raise
+    except (OSError, ValueError):  # also a name that no file can have
         return _OWN
     if not head:
         return _OWN

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gapgram import sections
 from gapgram.arrays import Ids
 from gapgram.errors import ModelFileError
 from gapgram.kernels.history_gate import HistoryGate
@@ -14,6 +15,8 @@ from gapgram.kernels.special_words import SPECIAL
 from gapgram.queries.history import History, ReadSentences
 from gapgram.queries.session_words import SessionVocabulary
 from gapgram.system import array_file
+from gapgram.system.array_reading import reading
+from gapgram.system.plain_values import count_of, list_of, number_of, text_of
 from gapgram.text.vocabulary import Vocabulary
 
 
@@ -42,9 +45,9 @@ def read_session(
 
     vocabulary, history: of another session of the model.
     """
-    with array_file.reading(path, array_file.SESSION, verify=True) as file:
+    with reading(path, array_file.SESSION, sections.SESSION, verify=True) as file:
         metadata, arrays = file.metadata, {name: np.array(array) for name, array in file.arrays.items()}
-        if metadata["model"] != signature:
+        if text_of(metadata["model"]) != signature:
             raise ModelFileError(
                 f"{path}: a session of another model ({metadata['model']}); open it with the model it was made with"
             )
@@ -55,8 +58,9 @@ def read_session(
         shape = history.weights.logits.shape
         if log is None or any(array.shape != shape for array in gate) or not _makes_sense(gate):
             raise ModelFileError(f"{path}: not a session as gapgram writes it; begin a new one")
-        read = History(history.weights, history.views.class_of, max_words=int(metadata["max_words"]))
-    read.replay(log, int(metadata["words_read"]))
+        read = History(history.weights, history.views.class_of, max_words=count_of(metadata["max_words"]))
+        words_read = count_of(metadata["words_read"])
+    read.replay(log, words_read)
     read.gate = gate
     return words, read
 
@@ -70,14 +74,14 @@ def _log(entries: Any, ids: Ids, n_words: int) -> list[ReadSentences | float] | 
     log: list[ReadSentences | float] = []
     at = 0
     whole = bool(ids.size == 0 or (int(ids.min()) >= 0 and int(ids.max()) < n_words))
-    for entry in entries:
+    for entry in list_of(entries):
         if isinstance(entry, list):
-            size, begins = int(entry[0]), np.array(entry[1], np.int64)
-            whole = whole and begins.ndim == 1 and begins.size > 0 and bool(begins[0] == 0 and begins[-1] == size)
+            size, begins = count_of(entry[0]), np.array([count_of(begin) for begin in list_of(entry[1])], np.int64)
+            whole = whole and begins.size > 0 and bool(begins[0] == 0 and begins[-1] == size)
             whole = whole and bool((np.diff(begins) >= 0).all()) and at + size <= ids.size
             log.append(ReadSentences(ids[at : at + size], begins))
             at += size
         else:
-            whole = whole and 0.0 < float(entry) < 1.0
-            log.append(float(entry))
+            whole = whole and 0.0 < number_of(entry) < 1.0
+            log.append(number_of(entry))
     return log if whole and at == ids.size else None

@@ -12,7 +12,6 @@ given its header, synced, and renamed. Checksums are XXH3-64.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import mmap
 import os
@@ -27,7 +26,6 @@ import numpy.typing as npt
 import xxhash
 
 from gapgram.arrays import Bytes
-from gapgram.errors import ModelFileError, ModelNotFoundError
 from gapgram.system.atomic_file import Aside, cannot_write, written_aside
 from gapgram.system.mapped_pages import Pages
 
@@ -35,15 +33,11 @@ VERSION = 2
 COUNTS, MODEL, BACKOFF, SESSION = 1, 2, 3, 4
 KINDS = {COUNTS: "counts", MODEL: "a model", BACKOFF: "a backoff model", SESSION: "a session"}
 
-_MAGIC, _UNFINISHED = b"gapgram\n", b"gapgram?"
-_HEADER = struct.Struct("<8sIIQQQQQ8x")  # magic, version, kind, table at, table bytes, table sum, file bytes, own sum
-_ALIGN = 64
+MAGIC, UNFINISHED = b"gapgram\n", b"gapgram?"
+HEADER = struct.Struct("<8sIIQQQQQ8x")  # magic, version, kind, table at, table bytes, table sum, file bytes, own sum
+ALIGN = 64
 _CHUNK = 1 << 22  # bytes read or written at a time
 _NOT_KNOWN = -1  # the checksum of a section that is still being filled
-# Bytes of files, and of sections of larger files, that are verified whenever a file is opened; the rest, the large
-# tables, by `verify`. Kernels trust all arrays but those.
-SMALL_FILE_BYTES = 64 << 20
-SMALL_SECTION_BYTES = 16 << 20
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -60,20 +54,9 @@ class Section:
     checksum: int
 
 
-@dataclass(frozen=True)
-class Contents:
-    """What a file holds; the arrays are mapped, read-only."""
-
-    metadata: dict[str, Any]
-    arrays: Arrays
-    sections: tuple[Section, ...]
-    bytes: int
-    mapped: Mapped
-
-
 def first_bytes(kind: int) -> bytes:
     """What files of a kind begin with."""
-    return _MAGIC + struct.pack("<II", VERSION, kind)
+    return MAGIC + struct.pack("<II", VERSION, kind)
 
 
 def write(
@@ -89,7 +72,7 @@ def write(
     between: called whenever a few megabytes are written.
     """
     with written_aside(Path(path)) as file:
-        file.write(_HEADER.pack(_UNFINISHED, VERSION, kind, 0, 0, 0, 0, 0))
+        file.write(HEADER.pack(UNFINISHED, VERSION, kind, 0, 0, 0, 0, 0))
         sections = [_write_section(file, name, _bytes_of(array, between)) for name, array in arrays.items()]
         _finish(file, kind, metadata, sections)
 
@@ -108,8 +91,13 @@ def _finish(file: BinaryIO, kind: int, metadata: Mapping[str, Any], sections: Se
 
 
 def _header(kind: int, at: int, table: bytes, size: int) -> bytes:
-    fields = (_MAGIC, VERSION, kind, at, len(table), xxhash.xxh3_64_intdigest(table), size)
-    return _HEADER.pack(*fields, xxhash.xxh3_64_intdigest(_HEADER.pack(*fields, 0)))
+    fields = (MAGIC, VERSION, kind, at, len(table), xxhash.xxh3_64_intdigest(table), size)
+    return HEADER.pack(*fields, header_checksum(*fields))
+
+
+def header_checksum(*fields: object) -> int:
+    """The checksum of a header with these fields."""
+    return xxhash.xxh3_64_intdigest(HEADER.pack(*fields, 0))
 
 
 @dataclass(frozen=True)
@@ -145,7 +133,7 @@ def _write_section(file: BinaryIO, name: str, stream: Stream) -> Section:
     expected = dtype.itemsize * int(np.prod(stream.shape, dtype=np.int64))
     if written != expected:
         raise ValueError(f"section {name}: {written} bytes, expected {expected}")
-    padding = bytes(-written % _ALIGN)
+    padding = bytes(-written % ALIGN)
     checksum.update(padding)
     file.write(padding)
     return Section(name, dtype.str, stream.shape, offset, written + len(padding), checksum.intdigest())
@@ -169,7 +157,7 @@ class Unfinished:
         try:
             file = Aside(path)
             with file.path.open("wb") as written:
-                written.write(_HEADER.pack(_UNFINISHED, VERSION, kind, 0, 0, 0, 0, 0))
+                written.write(HEADER.pack(UNFINISHED, VERSION, kind, 0, 0, 0, 0, 0))
         except OSError as error:
             if file is not None:
                 file.discard()
@@ -181,7 +169,7 @@ class Unfinished:
         """A file that another process began; None where it is no longer there or not as it was left."""
         sections = [Section(**{**entry, "shape": tuple(entry["shape"])}) for entry in state["sections"]]
         aside = Path(os.path.realpath(path)).parent / state["aside"]
-        size = max((s.offset + s.padded for s in sections), default=_HEADER.size)
+        size = max((s.offset + s.padded for s in sections), default=HEADER.size)
         if not aside.is_file() or aside.stat().st_size < size:
             return None
         os.truncate(aside, size)
@@ -212,7 +200,7 @@ class Unfinished:
     ) -> npt.NDArray[Any]:
         """Append an array of zeros, to be filled in place before the file is finished; its pages may be given back."""
         size = np.dtype(dtype).itemsize * int(np.prod(shape, dtype=np.int64))
-        padded = size + -size % _ALIGN
+        padded = size + -size % ALIGN
         try:
             with self.aside.open("rb+") as file:
                 offset = file.seek(0, os.SEEK_END)
@@ -287,92 +275,8 @@ class Mapped:
         return {section.name: _array(self.memory, section) for section in sections}
 
 
-@contextlib.contextmanager
-def reading(path: str | Path, kind: int, *, verify: bool | None = None) -> Iterator[Contents]:
-    """The contents of a file; an entry that is missing or odd is an error about the file."""
-    contents = read(path, kind, verify=verify)
-    try:
-        yield contents
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise ModelFileError(f"{path}: not as gapgram writes it ({error!r}); make it again") from None
-
-
-def read(
-    path: str | Path,
-    kind: int,
-    *,
-    verify: bool | None = None,
-    small_file_bytes: int = SMALL_FILE_BYTES,
-    small_section_bytes: int = SMALL_SECTION_BYTES,
-) -> Contents:
-    """Map a file. All of it is verified if `verify`; unless False, small files and small sections always are."""
-    path = Path(path)
-    at, length, checksum, size = _read_header(path, kind)
-    mapped = Mapped(path)
-    memory = mapped.memory
-    table = memory[at : at + length].tobytes()
-    if xxhash.xxh3_64_intdigest(table) != checksum:
-        raise _damaged(path, "its table of sections")
-    entries = json.loads(table)
-    sections = tuple(Section(**{**entry, "shape": tuple(entry["shape"])}) for entry in entries["sections"])
-    for section in sections:
-        small = size <= small_file_bytes or section.padded <= small_section_bytes
-        if verify or (verify is None and small):
-            data = memory[section.offset : section.offset + section.padded].data
-            if xxhash.xxh3_64_intdigest(data) != section.checksum:
-                raise _damaged(path, f"its section {section.name}")
-    return Contents(entries["metadata"], mapped.arrays_of(sections), sections, size, mapped)
-
-
 def _array(memory: Bytes, section: Section) -> npt.NDArray[Any]:
     dtype = np.dtype(section.dtype)
     nbytes = dtype.itemsize * int(np.prod(section.shape, dtype=np.int64))
     # A plain array over the mapping: kernels are compiled for those alone.
     return np.asarray(memory[section.offset : section.offset + nbytes]).view(dtype).reshape(section.shape)
-
-
-def _first_bytes(path: Path) -> tuple[bytes, int]:
-    """As many bytes of a file as a header has, and how many it has in all."""
-    try:
-        with path.open("rb") as file:
-            return file.read(_HEADER.size), os.fstat(file.fileno()).st_size
-    except FileNotFoundError:
-        raise ModelNotFoundError(f"{path}: no such file") from None
-    except IsADirectoryError:
-        raise ModelFileError(f"{path}: a folder, not a model file") from None
-    except OSError as error:
-        raise ModelFileError(f"{path}: cannot be read: {error.strerror}") from None
-
-
-def _read_header(path: Path, kind: int) -> tuple[int, int, int, int]:
-    """(table at, table bytes, table checksum, file bytes) of a file that is whole and of this kind."""
-    head, size = _first_bytes(path)
-    if not head:
-        raise ModelFileError(f"{path}: an empty file, not {KINDS[kind]} of gapgram")
-    if head.startswith(_UNFINISHED):
-        raise ModelFileError(f"{path}: unfinished: the program that wrote it was stopped; make it again")
-    if not head.startswith(_MAGIC):
-        raise ModelFileError(f"{path}: not a file of gapgram; expected {KINDS[kind]} written by gapgram")
-    if len(head) < _HEADER.size:
-        raise ModelFileError(f"{path}: truncated: {size} bytes are less than a header; copy it again")
-    magic, version, found, at, length, checksum, expected_size, own = _HEADER.unpack(head)
-    if version != VERSION:
-        age = "a newer" if version > VERSION else "an older"
-        raise ModelFileError(
-            f"{path}: written in format {version} by {age} gapgram, this one reads format {VERSION}: "
-            f"{'update gapgram' if version > VERSION else 'train the model again'}"
-        )
-    fields = (magic, version, found, at, length, checksum, expected_size, 0)
-    if xxhash.xxh3_64_intdigest(_HEADER.pack(*fields)) != own or head[-8:] != bytes(8):
-        raise _damaged(path, "its header")
-    if found != kind:
-        raise ModelFileError(f"{path}: holds {KINDS.get(found, 'something else')}, expected {KINDS[kind]}")
-    if size < expected_size:
-        raise ModelFileError(f"{path}: truncated: {size:,} bytes of {expected_size:,} are there; copy it again")
-    if size > expected_size:
-        raise _damaged(path, f"its end ({size - expected_size:,} bytes too many)")
-    return at, length, checksum, size
-
-
-def _damaged(path: Path, what: str) -> ModelFileError:
-    return ModelFileError(f"{path}: damaged: {what} does not match its checksum; copy or make it again")

@@ -93,6 +93,8 @@ def read_config(path: str | Path) -> StudyConfig:
         raise UsageError(f"{path}: cannot be read: {error}") from None
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: not TOML: {error}") from None
+    except (ValueError, RecursionError):  # a number of thousands of digits, tables thousands deep
+        raise UsageError(f"{path}: not the TOML of a study: a number is too long, or tables are too deep") from None
     return _study(Fields(str(path), data), path.parent)
 
 

@@ -19,12 +19,14 @@ from gapgram.errors import ModelFileError, ModelNotFoundError, TextError
 from gapgram.kernels.special_words import SPECIAL, START
 from gapgram.models.backoff import BackoffModel
 from gapgram.models.grams import NEVER, closed, single_words, with_ends, with_longer
+from gapgram.sections import MOST_LOG10
 from gapgram.system.progress import progress_bar
 from gapgram.text.files import display_name, read_blocks
 from gapgram.text.vocabulary import Vocabulary
 
 MISSING_UNKNOWN = -100.0
-_LARGEST = 1e300  # a backoff further from 0 is no number
+MOST_LENGTHS = 100  # of grams, the longest being of so many words
+_ROOM = 1 << 16  # grams for which there is room before any is read
 _ODD_SPACES = re.compile(rb"[\v\f\0]")  # at which Python splits and KenLM does not, or the other way round
 _FIELDS = re.compile(rb"[^\0\t\r ]+")
 _CAPITALS = {word.upper().encode(): word.encode() for word in SPECIAL}  # as some toolkits write the special words
@@ -94,8 +96,8 @@ class _ArpaReader:
         self._skip_introduction()
         sizes: list[int] = []
         while (line := self._next()) != b"\\1-grams:":
-            found = re.fullmatch(rb"ngram\s+(\d+)\s*=\s*(\d+)", line)
-            if not found or int(found[1]) != len(sizes) + 1:
+            found = re.fullmatch(rb"ngram\s+(\d{1,18})\s*=\s*(\d{1,18})", line)
+            if not found or int(found[1]) != len(sizes) + 1 or len(sizes) >= MOST_LENGTHS:
                 raise self.fault(f"expected 'ngram {len(sizes) + 1}=…' or \\1-grams:, found {_shown(line)}")
             sizes.append(int(found[2]))
         if not sizes:
@@ -134,9 +136,9 @@ class _ArpaReader:
             prob = self._figure(fields[0], fields)
             if not prob <= 0.0:
                 raise self.fault(f"log10 of a probability is at most 0, found {_shown(fields[0])}")
-            if not -_LARGEST < backoff < _LARGEST:
+            if not -MOST_LOG10 <= backoff <= MOST_LOG10:
                 raise self.fault(f"a backoff is a number, found {_shown(fields[-1])}")
-            yield prob, fields[1 : length + 1], backoff
+            yield max(prob, -MOST_LOG10), fields[1 : length + 1], backoff
 
     def _figure(self, field: bytes, fields: list[bytes]) -> float:
         try:
@@ -167,15 +169,17 @@ class _ArpaReader:
         """(word ids, log10 probabilities, log10 backoffs) of all grams of a length."""
         title = f"\\{length}-grams:"
         self._expect(title.encode(), f"expected {title} here: more grams than the header says?")
-        grams = np.empty((size, length), np.int64)
-        probs, backoffs = np.empty(size), np.empty(size)
+        # Room grows with what is read: the header may name any number.
+        grams, figures = np.empty((min(size, _ROOM), length), np.int64), np.empty((min(size, _ROOM), 2))
         for i, (prob, words, backoff) in enumerate(self.entries(length, size)):
+            if i == len(grams):
+                grams, figures = (np.concatenate([part, np.empty_like(part)])[:size] for part in (grams, figures))
             try:
                 grams[i] = [ids[word] for word in words]
             except KeyError as error:
                 raise self.fault(f"the word {_shown(error.args[0])} is not among the 1-grams") from None
-            probs[i], backoffs[i] = prob, backoff
-        return grams, probs, backoffs
+            figures[i] = prob, backoff
+        return grams, figures[:, 0].copy(), figures[:, 1].copy()
 
 
 def _shown(line: bytes) -> str:

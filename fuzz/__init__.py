@@ -1,0 +1,14 @@
+"""Fuzzers: files and requests changed at random, checksums repaired, opened and asked as a user would.
+
+    sealed        files of arrays taken apart, changed and sealed again with right checksums
+    mutations     what is changed: numbers, bits, shapes, names, plain values, texts
+    questions     what a model is asked, and which answers are possible
+    seeds         one small file of every kind to begin with
+    readers       every reader: its files, how it opens one, and what may come of it
+    apart         many inputs in a process that may crash or hang, and is watched
+    run           the command: python -m fuzz.run
+
+An input fails if it ends the process, takes more than a second or 200 MB, raises anything but an error of gapgram's, or
+opens and then gives an impossible answer. The n-th input of a reader is the same for ever: `--seed` and `--first` give
+it again.
+"""

@@ -1,0 +1,197 @@
+"""Every reader: the files that its inputs are made from, how they are changed, and what is done with one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import gapgram
+from fuzz.mutations import mutated_bytes, mutated_file, mutated_lines, mutated_text, mutated_value
+from fuzz.questions import ask, expect
+from gapgram.classes.classes import read_classes
+from gapgram.reporting.model_info import model_info
+from gapgram.text.corpus import read_corpus
+from gapgram.text.files import read_blocks
+
+Mutate = Callable[[bytes, random.Random], bytes]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A reader: the names of its seeds, how inputs are made from them, and how one, in a file, is read and asked."""
+
+    name: str
+    seeds: tuple[str, ...]
+    mutate: Mutate
+    read: Callable[[Path], object]
+
+    def input(self, files: dict[str, Path], number: int, seed: int) -> bytes:
+        """The input of a number; the same for ever."""
+        draw = random.Random(f"{seed} {self.name} {number}")
+        return self.mutate(_bytes_of(files[draw.choice(self.seeds)]), draw)
+
+
+@cache
+def _bytes_of(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+def _model(path: Path) -> None:
+    model = gapgram.Model.load(path)
+    ask(model)
+    model_info(model)
+
+
+def _tables(path: Path) -> None:
+    """As if all tables were too large to be checked: kernels are on their own."""
+    ask(gapgram.Model.load(path, verify=False), sums_to_one=False)
+
+
+def _counts(path: Path) -> None:
+    counts = gapgram.Counts.open(path)
+    for pattern in counts.lattice.stored:
+        counts.counts_of_counts(pattern)
+        counts.most_frequent(pattern, 3)
+
+
+def _other_model(path: Path, **options: Any) -> None:
+    ask(gapgram.load(path, **options), sums_to_one=False)
+
+
+def _session(path: Path) -> None:
+    session = gapgram.Model.load(path.parent / "mkn.model").session()
+    session.load(path)
+    for context in ((), ("w1", "w2"), ("new",)):
+        whole = session.distribution(context)
+        expect(abs(float(whole.sum()) - 1) < 1e-6 and bool((whole >= 0).all()), f"a distribution of {whole.sum()}")
+    score = session.score("w1 new w2 other")
+    expect(-1e6 < score <= 0, f"a score of {score}")
+    session.predict("w1", 3)
+
+
+def _class_list(path: Path) -> None:
+    read_classes(path, gapgram.Model.load(path.parent / "mkn.model").vocabulary)
+
+
+def _text(path: Path) -> None:
+    read_corpus(read_blocks(path))
+
+
+def _study(path: Path) -> None:
+    from gapgram.experiments.study.config import read_config
+
+    read_config(path)
+
+
+def _wiki(path: Path) -> None:
+    from gapgram.preparation.conversion import Options
+    from gapgram.preparation.wikipedia import prepare_wikipedia
+
+    prepare_wikipedia([path], path.with_suffix(".out"), "en", Options(processes=1, malformed="skip"))
+
+
+def _acquis(path: Path) -> None:
+    from gapgram.preparation.acquis import prepare_acquis
+    from gapgram.preparation.conversion import Options
+
+    prepare_acquis([path], path.with_suffix(".out"), "en", Options(processes=1, malformed="skip"))
+
+
+def _plain(path: Path) -> None:
+    from gapgram.preparation.conversion import Options
+    from gapgram.preparation.plain import prepare_text
+
+    prepare_text([path], path.with_suffix(".out"), "en", Options(processes=1, malformed="skip"))
+
+
+_HEADERS = ("content-length", "transfer-encoding", "content-type", "host", "expect", "origin", "upgrade")
+_HEADER_VALUES = ("0", "5", "-1", "1e9", "9" * 30, "chunked", "text/xml", "100-continue", "")
+
+
+def _requests(data: bytes, draw: random.Random) -> bytes:
+    """A request: its place, headers and body, with one of them changed."""
+    body = draw.choice(json.loads(data))
+    names = ("predict", "explain", "generate", "score", "models", "health", "openapi.json", "", "..", "\ud800")
+    request = {"path": f"/api/{draw.choice(names)}", "method": draw.choice(("POST", "POST", "GET", "PUT", "\x00"))}
+    if draw.random() < 0.7:
+        body = mutated_value({"model": "m", **body}, draw)
+    text = json.dumps(body)
+    if draw.random() < 0.3:
+        text = mutated_text(text, draw)
+    headers = [["host", draw.choice(("localhost", "127.0.0.1:80", "evil", "", "[::1]", "\xff"))]]
+    for _ in range(draw.randrange(3)):
+        headers.append([draw.choice(_HEADERS), draw.choice(_HEADER_VALUES)])
+    kind = draw.choice(("http", "http", "http", "http", "http", "websocket", "lifespan?", ""))
+    return json.dumps({**request, "headers": headers, "body": text, "type": kind}).encode()
+
+
+@cache
+def _application(folder: Path) -> Any:
+    from gapgram.web.app import make_app
+    from gapgram.web.served import ServedModel
+
+    return make_app([ServedModel("m", gapgram.Model.load(folder / "learned.model"))])
+
+
+def _request(path: Path) -> None:
+    request, sent = json.loads(path.read_bytes()), list[dict[str, Any]]()
+    scope = {
+        "type": request["type"], "asgi": {"version": "3.0"}, "http_version": "1.1", "method": request["method"],
+        "path": request["path"], "raw_path": request["path"].encode("utf-8", "replace"), "query_string": b"",
+        "root_path": "", "scheme": "http", "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80),
+        "headers": [(name.encode(), value.encode("latin-1", "replace")) for name, value in request["headers"]],
+    }  # fmt: skip
+    waiting = [{"type": "http.request", "body": request["body"].encode("utf-8", "surrogatepass"), "more_body": False}]
+
+    async def receive() -> dict[str, Any]:
+        return waiting.pop() if waiting else {"type": "http.disconnect"}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    asyncio.run(_application(path.parent)(scope, receive, send))
+    statuses = [message["status"] for message in sent if message["type"] == "http.response.start"]
+    expect(request["type"] != "http" or (len(statuses) == 1 and statuses[0] < 500), f"answered {statuses}")
+    if statuses == [200]:
+        body = b"".join(message.get("body", b"") for message in sent)
+        expect(b"NaN" not in body and b"Infinity" not in body, f"answered {body[:200]!r}")
+
+
+_KINDS = ("mkn", "uniform", "counts", "learned", "classes", "custom")
+_MODELS = tuple(f"{kind}{suffix}" for kind in _KINDS for suffix in ("", "-compact", "-pruned", "-quantised"))
+_TEXTS = ("text.gz", "text.bz2", "text.xz", "text.zst")
+
+
+def _mutated_json(data: bytes, draw: random.Random) -> bytes:
+    if draw.random() < 0.3:
+        return mutated_lines(data, draw)
+    text = json.dumps(mutated_value(json.loads(data), draw))
+    return text.encode("utf-8", "surrogatepass")
+
+
+READERS = {
+    reader.name: reader
+    for reader in (
+        Reader("model", _MODELS, mutated_file, _model),
+        Reader("tables", _MODELS, mutated_file, _tables),
+        Reader("counts", ("counts-file",), mutated_file, _counts),
+        Reader("backoff", ("backoff",), mutated_file, _other_model),
+        Reader("backoff-tables", ("backoff",), mutated_file, partial(_other_model, verify=False)),
+        Reader("session", ("session",), mutated_file, _session),
+        Reader("mixture", ("mixture",), _mutated_json, _other_model),
+        Reader("arpa", ("arpa",), mutated_lines, _other_model),
+        Reader("class-list", ("class-list",), mutated_lines, _class_list),
+        Reader("text", _TEXTS, mutated_bytes, _text),
+        Reader("study", ("toml",), mutated_lines, _study),
+        Reader("wiki", ("wiki",), mutated_lines, _wiki),
+        Reader("acquis", ("acquis",), mutated_lines, _acquis),
+        Reader("plain", ("wiki",), mutated_lines, _plain),
+        Reader("http", ("requests",), _requests, _request),
+    )
+}

@@ -1,0 +1,145 @@
+"""One small file of every kind, made once, for inputs to be changed from."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+import random
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import zstandard
+
+import gapgram
+from gapgram.errors import DiscountWarning
+from gapgram.models.arpa import as_backoff, write_arpa
+from gapgram.models.backoff_file import write_backoff
+from gapgram.models.mixture import Mixture
+
+WORDS = 14
+
+
+def made_lines(n: int, *, seed: int = 7, words: int = WORDS) -> list[str]:
+    """Sentences of words w1, w2, … in which a word hints at the next."""
+    draw = random.Random(seed).random
+    lines = []
+    for _ in range(n):
+        sentence = [0]
+        for _ in range(1 + int(8 * draw())):
+            sentence.append(int(words ** draw()) if draw() < 0.5 else (3 * sentence[-1] + int(2 * draw())) % words + 1)
+        lines.append(" ".join(f"w{word}" for word in sentence[1:]))
+    return lines
+
+
+def made_files(folder: Path) -> dict[str, Path]:
+    """A file of every kind in a folder, by its name."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DiscountWarning)
+        return {**_model_files(folder), **_other_files(folder)}
+
+
+def _model_files(folder: Path) -> dict[str, Path]:
+    """Models of all kinds: fast and compact, words and classes, whole, pruned and quantised."""
+    lines = made_lines(60)
+    kinds: dict[str, Callable[[Path], object]] = {
+        "mkn": lambda path: gapgram.train(sentences=lines, order=3, model="mkn", output=path),
+        "uniform": lambda path: gapgram.train(sentences=lines, order=3, weights="uniform", output=path),
+        "counts": lambda path: gapgram.train(sentences=lines, order=4, weights="counts", output=path),
+        "learned": lambda path: gapgram.train(sentences=lines, order=3, classes="none", output=path),
+        "classes": lambda path: gapgram.train(sentences=lines, order=3, classes=4, output=path),
+        "custom": lambda path: gapgram.train(
+            sentences=lines, order=4, weights="uniform", lattice="11,1001,1011", output=path
+        ),
+    }
+    made = {}
+    for name, make in kinds.items():
+        made[name] = folder / f"{name}.model"
+        make(made[name])
+        whole = gapgram.Model.load(made[name])
+        for suffix in ("compact", "pruned", "quantised"):
+            made[f"{name}-{suffix}"] = folder / f"{name}-{suffix}.model"
+        whole.with_layout("compact", output=made[f"{name}-compact"])
+        whole.pruned(counts="0,1,1", output=made[f"{name}-pruned"])
+        whole.quantised(2, output=made[f"{name}-quantised"])
+    return made
+
+
+def _other_files(folder: Path) -> dict[str, Path]:
+    """All that is no model of gapgram's own."""
+    models = {name: gapgram.Model.load(folder / f"{name}.model") for name in ("mkn", "learned")}
+    names = ("counts-file", "session", "arpa", "backoff", "mixture", "class-list", "toml")
+    made = {name: folder / name for name in names}
+    models["mkn"].counts.save(made["counts-file"])
+    session = models["mkn"].session()
+    session.read(["w1 w2 new", "w3 new w1"])
+    session.forget(0.5)
+    session.read(["w5 other w1"])
+    session.save(made["session"])
+    backoff = as_backoff(models["mkn"])
+    write_arpa(backoff, made["arpa"])
+    write_backoff(gapgram.load(made["arpa"]), made["backoff"])  # type: ignore[arg-type]
+    Mixture(list(models.values()), [0.25, 0.75]).save(made["mixture"])
+    made["class-list"].write_text("".join(f"w{i}\tgroup{i % 3}\n" for i in range(1, WORDS)), "utf-8")
+    text = "\n".join(made_lines(40)).encode() + b"\n"
+    for suffix, pack in (("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress),
+                         ("zst", zstandard.ZstdCompressor().compress)):  # fmt: skip
+        made[f"text.{suffix}"] = folder / f"text.{suffix}"
+        made[f"text.{suffix}"].write_bytes(pack(text[: len(text) // 2]) + pack(text[len(text) // 2 :]))
+    made["toml"].write_text(_STUDY, "utf-8")
+    made["wiki"], made["acquis"] = folder / "wiki.xml", folder / "acquis.xml"
+    made["wiki"].write_text(_WIKI, "utf-8")
+    made["acquis"].write_text(_ACQUIS, "utf-8")
+    made["requests"] = folder / "requests.json"
+    made["requests"].write_text(json.dumps(_REQUESTS), "utf-8")
+    return made
+
+
+_STUDY = """title = "Toy"
+output = "report"
+orders = [2, 3]
+models = ["mkn", "glm uniform"]
+protocols = ["sequences", "running"]
+seed = 7
+
+[sequences]
+length = 5
+number = 100
+
+[[corpus]]
+name = "toy"
+language = "en"
+text = "text.txt"
+max_lines = 50
+
+[[sizes]]
+corpus = "toy"
+shares = [1.0, 0.1]
+"""
+
+_WIKI = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/" version="0.10" xml:lang="en">
+  <siteinfo><namespaces><namespace key="0" case="first-letter" /><namespace key="4">Project</namespace></namespaces>
+  </siteinfo>
+  <page><title>One</title><ns>0</ns><id>1</id><revision><model>wikitext</model><text>A '''word''' in a [[link|text]] and
+{{a template|x={{y}}}}. &lt;ref name="n"&gt;A note.&lt;/ref&gt; * Lists {| class="x" |- | cell |} of [http://a.b words].
+&lt;nowiki&gt;[[no]]&lt;/nowiki&gt; &lt;!-- hidden --&gt; Dr. Smith came. He left &amp;amp; slept.</text></revision>
+  </page>
+  <page><title>Two</title><ns>0</ns><id>2</id><redirect title="One" />
+  <revision><text>#REDIRECT [[One]]</text></revision></page>
+</mediawiki>
+"""
+
+_ACQUIS = """<TEI.2 id="jrc1-en" n="1" lang="en"><teiHeader lang="en"><fileDesc><titleStmt><title>A</title></titleStmt>
+</fileDesc></teiHeader><text><body><head n="1">Decision 1</head><div type="body">
+<p n="2">The Council has decided. It is so.</p>
+<p n="3">Article 1 &amp; 2 of the Treaty.</p></div><div type="signature"><p n="9">Done at Brussels.</p></div></body>
+</text></TEI.2>
+"""
+
+_REQUESTS = [
+    {"context": "w1 w2", "k": 5, "prefix": "w"},
+    {"context": "w1", "word": "w2"},
+    {"begin": "w1", "n": 2, "max_words": 5, "temperature": 1.0, "top_k": 3, "seed": 1},
+]

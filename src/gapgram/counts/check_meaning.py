@@ -1,0 +1,216 @@
+"""Whether tables mean what tables of counts mean: every gram a word that there is, every context its own statistics.
+
+Where they do, the discounted counts of each context and what it passes on add up to one, and a search finds every gram
+that a list holds. The tables of small models are checked whenever a file is opened, those of all others by `verify`.
+One pattern is read at a time, the grams of some contexts at a time.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from gapgram.arrays import Integers
+from gapgram.counts.counts import Counts
+from gapgram.kernels import tables as columns
+from gapgram.kernels.read_tables import unpack_contexts, unpack_grams
+from gapgram.kernels.special_words import SPECIAL, START_ID
+from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS, ROW_MASK, Tables
+from gapgram.pattern import Pattern
+
+SMALL_GRAMS = 1 << 16  # of a model whose tables are checked whenever it is opened
+_CHUNK = 1 << 20  # contexts read at a time
+_NO_GRAMS = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True)
+class _Some:
+    """Some contexts of a pattern that follow each other, and their grams.
+
+    first, begins, rows: the number of the first context, where the grams of each begin and the last end, its row.
+    words, counts: of each gram.
+    """
+
+    first: int
+    begins: Integers
+    rows: Integers
+    words: Integers
+    counts: Integers
+
+    @property
+    def contexts(self) -> Integers:
+        """The context of each gram."""
+        return np.repeat(np.arange(self.first, self.first + self.rows.size), np.diff(self.begins))
+
+
+def check_meaning(counts: Counts) -> None:
+    """Refuse counts whose tables are not those of any text."""
+    tables = counts.tables
+    _check_large(tables)
+    predicted = _predicted_classes(counts)
+    for p, pattern in enumerate(counts.lattice.stored):
+        for some in _in_chunks(counts, p):
+            _check_words(counts, p, some, predicted if pattern.classes else None)
+            _check_statistics(counts, p, some)
+    if tables.parts.any():
+        _check_parts(counts)
+
+
+def _refuse(pattern: Pattern, what: str) -> None:
+    raise ValueError(f"tables of pattern {pattern}: {what}")
+
+
+def _check_large(tables: Tables) -> None:
+    """Refuse a list of large counts that cannot be searched."""
+    n_grams = int(tables.places[:, columns.N_GRAMS].sum())
+    if tables.large_at.size and (tables.large_at[-1] >= n_grams or (np.diff(tables.large_at) <= 0).any()):
+        raise ValueError("large counts of grams that are not there, or in no order")
+
+
+def _predicted_classes(counts: Counts) -> Integers:
+    """How often the words of each class are met: one that never is cannot be predicted."""
+    class_of, n_classes = counts.tables.class_of, len(counts.class_names)
+    if not class_of.size:
+        return _NO_GRAMS
+    if class_of[: len(SPECIAL)].tolist() != list(range(len(SPECIAL))) or class_of.max() >= n_classes:
+        raise ValueError("classes of words that have no name")
+    return np.bincount(class_of, counts.tables.word_counts, n_classes).astype(np.int64)
+
+
+def _in_chunks(counts: Counts, p: int) -> Iterator[_Some]:
+    """The contexts of pattern p and their grams, some at a time; their bounds are checked."""
+    tables, pattern, at = counts.tables, counts.lattice.stored[p], counts.tables.places[p]
+    n_contexts, n_grams = int(at[columns.N_CONTEXTS]), int(at[columns.N_GRAMS])
+    done = 0
+    for first in range(0, n_contexts, _CHUNK) or (0,):
+        last = min(first + _CHUNK, n_contexts)
+        records = _records(tables, p, first, last)
+        begins, rows = records >> ROW_BITS, records[:-1] & ROW_MASK
+        if begins[0] != done or (np.diff(begins) < 0).any() or (last == n_contexts and begins[-1] != n_grams):
+            _refuse(pattern, "contexts whose grams overlap, or are not there")
+        if rows.size and rows.max() >= at[columns.N_ROWS]:
+            _refuse(pattern, "contexts without statistics")
+        done = int(begins[-1])
+        yield _Some(first, begins, rows, *_grams(tables, p, int(begins[0]), done))
+        if counts.pages is not None:
+            counts.pages.give_back()
+
+
+def _records(tables: Tables, p: int, first: int, last: int) -> Integers:
+    """Contexts first … last as `begin << ROW_BITS | row`, the last only for where it begins."""
+    at = tables.places[p]
+    if tables.contexts.size:
+        begin, stride = int(at[columns.FIRST_CONTEXT]), int(at[columns.STRIDE])
+        return tables.contexts[begin + first * stride : begin + last * stride + 1 : stride]
+    n_contexts = int(at[columns.N_CONTEXTS])
+    found: Integers = unpack_contexts(tables, p, first, min(last + 1, n_contexts))
+    return found if last < n_contexts else np.append(found, at[columns.N_GRAMS] << ROW_BITS)
+
+
+def _grams(tables: Tables, p: int, begin: int, end: int) -> tuple[Integers, Integers]:
+    """The words and counts of some grams. Those of the fast layout are read here, without a kernel to be loaded."""
+    at = tables.places[p]
+    if not tables.contexts.size or sys.byteorder != "little":
+        grams: Integers = unpack_grams(tables, p, begin, end)
+        return grams >> COUNT_BITS, grams & COUNT_MASK
+    first, code_bits, key_bits = int(at[columns.FIRST_GRAM]), int(at[columns.CODE_BITS]), int(at[columns.KEY_BITS])
+    narrow = tables.grams.view(np.uint32)[first + begin : first + end].astype(np.int64)
+    counts = narrow & ((1 << code_bits) - 1)
+    large = np.flatnonzero(counts == (1 << code_bits) - 1)
+    if large.size:
+        places = np.searchsorted(tables.large_at, large + (first + begin))
+        if places.max() >= tables.large_at.size or (tables.large_at[places] != large + (first + begin)).any():
+            raise ValueError("a large count that is not listed")
+        counts[large] = tables.large_counts[places]
+    inverse = pow(_odd(key_bits), -1, 1 << key_bits)
+    return (narrow >> code_bits) * inverse & ((1 << key_bits) - 1), counts
+
+
+def _odd(key_bits: int) -> int:
+    """What words are multiplied with to give keys (`kernels.tables.key_of`)."""
+    return int((1 << key_bits) * 0.6180339887498949) | 1
+
+
+def _keys(tables: Tables, p: int, words: Integers) -> Integers:
+    """The keys of words, by which the grams of a context are sorted."""
+    key_bits = int(tables.places[p, columns.KEY_BITS])
+    return words * _odd(key_bits) & ((1 << key_bits) - 1)
+
+
+def _check_words(counts: Counts, p: int, some: _Some, predicted: Integers | None) -> None:
+    """Refuse grams of words that there are not, in an order that cannot be searched, or that predict `<s>`."""
+    pattern, words = counts.lattice.stored[p], some.words
+    n_words = len(counts.class_names) if pattern.classes else len(counts.vocabulary)
+    if words.size and words.max() >= n_words:
+        _refuse(pattern, "a gram of a word that is not there")
+    if (some.counts[words == START_ID] > 0).any():
+        _refuse(pattern, "a gram that predicts <s>")
+    if predicted is not None and (predicted[words[some.counts > 0]] == 0).any():
+        _refuse(pattern, "a gram of a class without words")
+    if not pattern.mask:
+        if (words != np.arange(n_words)).any():
+            _refuse(pattern, "words in another order than that of their ids")
+    else:
+        rising = np.diff(_keys(counts.tables, p, words)) > 0
+        starts = some.begins[1:-1] - some.begins[0]
+        starts = starts[(starts > 0) & (starts < words.size)]
+        rising[starts - 1] = True  # between the last gram of a context and the first of another
+        if not rising.all() or (some.counts < 1).any():
+            _refuse(pattern, "grams that are there twice, or in no order, or were never seen")
+
+
+def _check_statistics(counts: Counts, p: int, some: _Some) -> None:
+    """Refuse contexts whose statistics are not those of their grams."""
+    pattern, rows = counts.lattice.stored[p], counts.rows(counts.lattice.stored[p])
+    if rows[0].any():
+        _refuse(pattern, "statistics of contexts never seen")
+    if not counts.pruned and rows[:, 4].any():
+        _refuse(pattern, "grams that are missing though none was pruned")
+    ends = some.begins - some.begins[0]
+    statistics = rows[some.rows]
+    seen = (some.counts, some.counts == 1, some.counts == 2, some.counts >= 3)
+    for k, found in enumerate(seen):
+        sums = np.diff(np.concatenate([[0], np.cumsum(found, dtype=np.int64)])[ends])
+        if (sums != statistics[:, k] - (statistics[:, 4] if k == 0 else 0)).any():
+            _refuse(pattern, "statistics that are not those of the grams")
+
+
+def _check_parts(counts: Counts) -> None:
+    """Refuse a gram of which a part, the gram that skips one word more, is not there: no search would look for it."""
+    number = {pattern: p for p, pattern in enumerate(counts.lattice.stored)}
+    contexts_of: dict[Pattern, Integers] = {}
+    parts_of: dict[tuple[Pattern, Pattern], Integers] = {}  # of each gram of a pattern its part's number in another
+    for p, pattern in enumerate(counts.lattice.stored):
+        contexts, words = _contexts_and_words(counts, p)
+        contexts_of[pattern] = contexts
+        for part in pattern.smaller():
+            if part not in number:
+                continue
+            if not part.mask:
+                parts_of[pattern, part] = words  # a gram of the empty pattern has the number of its word
+                continue
+            # Without the nearest word the context is that of the context; else it is the context's own part.
+            nearest_goes = pattern.nearest not in part
+            above = contexts_of[pattern.tail] if nearest_goes else parts_of[pattern.tail, part.tail]
+            parts_of[pattern, part] = found = _numbers_of(counts, number[part], above[contexts], words)
+            if (found < 0).any():
+                _refuse(pattern, f"a gram whose words pattern {part} was never seen with")
+
+
+def _contexts_and_words(counts: Counts, p: int) -> tuple[Integers, Integers]:
+    """The context and the word of each gram of pattern p."""
+    some = list(_in_chunks(counts, p))
+    return np.concatenate([s.contexts for s in some]), np.concatenate([s.words for s in some])
+
+
+def _numbers_of(counts: Counts, p: int, contexts: Integers, words: Integers) -> Integers:
+    """The numbers of the grams of pattern p with these contexts and words; -1 where it has none."""
+    tables, bits = counts.tables, int(counts.tables.places[p, columns.KEY_BITS])
+    own_contexts, own_words = _contexts_and_words(counts, p)
+    own = own_contexts << bits | _keys(tables, p, own_words)
+    wanted = contexts << bits | _keys(tables, p, words)
+    found = np.minimum(np.searchsorted(own, wanted), max(own.size - 1, 0))
+    return np.where(own[found] == wanted, found, -1) if own.size else np.full(wanted.size, -1)

@@ -1,0 +1,113 @@
+"""Whether the arrays of counts fit each other, so that no kernel is led outside of them by what says where things lie.
+
+These arrays are small and are checked whenever a file is opened. What lies in the large ones kernels do not believe.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gapgram.arrays import Integers
+from gapgram.counts.assemble import n_contexts, parts_of, places_of
+from gapgram.counts.compact import packed_columns
+from gapgram.kernels import compact_read as packed
+from gapgram.kernels import tables as columns
+from gapgram.kernels.tables import FAST_WIDTH, ROW_MASK, Tables
+from gapgram.pattern import Pattern
+
+MOST_GRAMS = 1 << 40
+MOST_CODE_BITS = 8
+_OF_LAYOUT = (columns.GRAM_BIT, columns.WIDTH, columns.CODE_BITS)
+
+
+def check_structure(patterns: tuple[Pattern, ...], tables: Tables, n_words: int, n_classes: int) -> None:
+    """Refuse tables whose places are not those that patterns with so many grams and rows have.
+
+    n_classes: how many classes have names; 0 without patterns of classes.
+    """
+    _check_sizes(patterns, tables, n_words, n_classes)
+    _check_classes(patterns, tables, n_words, n_classes)
+    places = tables.places
+    expected = places_of(patterns, places[:, columns.N_GRAMS].tolist(), places[:, columns.N_ROWS].tolist())
+    compact = tables.contexts.size == 0
+    if compact:
+        _check_widths(places, expected)
+    wrong = np.argwhere(places != expected)
+    if wrong.size:
+        p, column = wrong[0].tolist()
+        raise ValueError(
+            f"places of pattern {patterns[p]}: {places[p, column]} in column {column}, expected {expected[p, column]}"
+        )
+    bits = int((places[:, columns.N_GRAMS] * places[:, columns.WIDTH]).sum())
+    _expect("words of grams", tables.grams.size, -(-bits // 64))
+    if compact:
+        _check_packed(tables)
+    else:
+        _expect("contexts", tables.contexts.size, n_contexts(places))
+        _expect("packed words", tables.packed.size, 0)
+    if tables.parts.any() and (tables.parts != parts_of(patterns)).any():
+        raise ValueError("parts of patterns that skip other words")
+
+
+def _expect(what: str, found: int, expected: int) -> None:
+    if found != expected:
+        raise ValueError(f"{found:,} {what}, expected {expected:,}")
+
+
+def _check_sizes(patterns: tuple[Pattern, ...], tables: Tables, n_words: int, n_classes: int) -> None:
+    """Refuse numbers of grams and rows that no table has."""
+    places = tables.places
+    _expect("patterns", len(places), len(patterns))
+    sizes, n_rows = places[:, columns.N_GRAMS], places[:, columns.N_ROWS]
+    if sizes.max() > MOST_GRAMS or int(sizes.sum()) > 64 * tables.grams.size:
+        raise ValueError(f"{int(sizes.max()):,} grams of a pattern in {8 * tables.grams.size:,} bytes")
+    if n_rows.min() < 1 or n_rows.max() > ROW_MASK:
+        raise ValueError(f"{n_rows.min():,} to {n_rows.max():,} rows of a pattern, expected 1 to {ROW_MASK:,}")
+    _expect("rows", len(tables.rows), int(n_rows.sum()))
+    for p, pattern in enumerate(patterns):
+        if not pattern.mask:
+            _expect(f"grams of {pattern}", int(sizes[p]), n_classes if pattern.classes else n_words)
+
+
+def _check_classes(patterns: tuple[Pattern, ...], tables: Tables, n_words: int, n_classes: int) -> None:
+    """Refuse classes that are not there, or not for every word."""
+    has_classes = any(pattern.classes for pattern in patterns)
+    if has_classes != (n_classes > 0):
+        raise ValueError(f"{n_classes:,} names of classes, {'some' if has_classes else 'no'} patterns of classes")
+    for name, array in (("classes of words", tables.class_of), ("counts of words", tables.word_counts)):
+        _expect(name, array.size, n_words if has_classes else 0)
+
+
+def _check_widths(places: Integers, expected: Integers) -> None:
+    """Refuse widths that no compact table has, and take those that it may have for expected."""
+    expected[:, _OF_LAYOUT] = places[:, _OF_LAYOUT]
+    code_bits = places[:, columns.CODE_BITS]
+    if code_bits.min() < 1 or code_bits.max() > MOST_CODE_BITS:
+        raise ValueError(f"codes of {code_bits.min()} to {code_bits.max()} bits, expected 1 to {MOST_CODE_BITS}")
+    expected[:, columns.WIDTH] = places[:, columns.KEY_BITS] + code_bits
+    sizes = places[:, columns.N_GRAMS] * expected[:, columns.WIDTH]
+    expected[:, columns.GRAM_BIT] = np.cumsum(sizes) - sizes
+    assert FAST_WIDTH + MOST_CODE_BITS < 64, "a gram is read as one number"
+
+
+def _check_packed(tables: Tables) -> None:
+    """Refuse places in the packed words that are not those of tables with so many listed counts and rows."""
+    _expect("packed places", len(tables.packed_places), len(tables.places))
+    word = 0
+    for p, (at, found) in enumerate(zip(tables.places, tables.packed_places, strict=True)):
+        n_grams, n_contexts_ = int(at[columns.N_GRAMS]), int(at[columns.N_CONTEXTS])
+        blocks = (n_contexts_ >> packed.BLOCK_BITS) + 1
+        most = {
+            packed.N_MORE: n_grams, packed.N_LISTED: min(n_contexts_, int(packed.RANK_MASK)), packed.N_FAR: blocks,
+            packed.VALUE_WIDTH: 16, packed.BUCKET_BITS: 44,
+        }  # fmt: skip
+        for column, limit in most.items():
+            if not 0 <= found[column] <= limit:
+                raise ValueError(f"packed places of pattern {p}: {found[column]} in column {column}, at most {limit}")
+        if found[packed.VALUE_WIDTH] < 1:
+            raise ValueError(f"packed places of pattern {p}: counts of no bits")
+        expected = packed_columns(word, at, found)
+        if (found != expected).any():
+            raise ValueError(f"packed places of pattern {p}: {found.tolist()}, expected {expected.tolist()}")
+        word = int(expected[packed.END])
+    _expect("packed words", tables.packed.size, word)

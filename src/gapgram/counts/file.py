@@ -1,0 +1,79 @@
+"""Counts from the sections of a file, checked before any kernel reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from gapgram import sections
+from gapgram.arrays import Integers
+from gapgram.counts.check_meaning import SMALL_GRAMS, check_meaning
+from gapgram.counts.check_structure import check_structure
+from gapgram.counts.counts import Counts
+from gapgram.kernels.special_words import SPECIAL
+from gapgram.kernels.tables import N_GRAMS, Tables
+from gapgram.lattice import Lattice
+from gapgram.system import array_file
+from gapgram.system.array_file import Arrays
+from gapgram.system.array_reading import is_checked, reading
+from gapgram.system.mapped_pages import Pages
+from gapgram.system.plain_values import count_of, entries_of, list_of, text_of
+from gapgram.text.corpus import TextFacts
+from gapgram.text.vocabulary import Vocabulary, slots_for
+
+
+def read_counts(path: str | Path, *, verify: bool | None = None) -> Counts:
+    """Map the counts of a file; see `Counts.open`."""
+    with reading(path, array_file.COUNTS, sections.COUNTS, verify=verify) as file:
+        counts = counts_of(file.metadata, file.arrays, verify=verify)
+        if verify or (verify is None and are_small(counts)):
+            check_meaning(counts)
+        return counts
+
+
+def counts_of(
+    metadata: dict[str, Any], arrays: Arrays, pages: Pages | None = None, *, verify: bool | None = None
+) -> Counts:
+    """The counts that `Counts.metadata` and `Counts.sections` have given, if their arrays fit each other."""
+    vocabulary = vocabulary_of(arrays, verify=verify)
+    lattice = Lattice.from_text(text_of(metadata["lattice"]), count_of(metadata["order"]))
+    tables = Tables(**{name: arrays[name] for name in Tables._fields if name in arrays})
+    names = tuple(map(text_of, list_of(metadata.get("classes", []))))
+    check_structure(lattice.stored, tables, len(vocabulary), len(names))
+    quantised, pruned = count_of(metadata.get("quantised", 0)), text_of(metadata["pruned"])
+    return Counts(lattice, vocabulary, _facts_of(metadata["text"]), tables, names, quantised, pages, pruned)
+
+
+def are_small(counts: Counts) -> bool:
+    """Whether the tables are so small that they are checked whenever a file is opened."""
+    return int(counts.tables.places[:, N_GRAMS].sum()) <= SMALL_GRAMS
+
+
+def _facts_of(metadata: Any) -> TextFacts:
+    facts = entries_of(metadata)
+    return TextFacts(
+        count_of(facts["sentences"]), count_of(facts["words"]), text_of(facts["digest"]), text_of(facts["rule"])
+    )
+
+
+def vocabulary_of(arrays: Arrays, *, verify: bool | None = None) -> Vocabulary:
+    """The vocabulary of a file, which begins with the special words."""
+    pool, slots = arrays["words"], arrays.get("word_slots")
+    if slots is None:
+        words = Vocabulary.unpacked(pool, arrays["word_lengths"])
+    else:
+        words = Vocabulary(pool, arrays["word_offsets"], slots)
+        if slots.size != slots_for(len(words)):
+            raise ValueError(f"{slots.size:,} slots for {len(words):,} words, expected {slots_for(len(words)):,}")
+        if is_checked(slots, verify):
+            _check_slots(slots, len(words))
+    if len(words) < len(SPECIAL) or tuple(words[i] for i in range(len(SPECIAL))) != SPECIAL:
+        raise ValueError(f"a vocabulary that does not begin with {' '.join(SPECIAL)}")
+    return words
+
+
+def _check_slots(slots: Integers, n_words: int) -> None:
+    """Refuse slots of words that are not there, or that leave no slot empty, at which a search would end."""
+    ids = slots[slots >= 0] & 0xFFFFFFFF
+    if ids.size != n_words or int(ids.max(initial=0)) >= n_words:
+        raise ValueError("a slot of a word that is not there")

@@ -1,0 +1,250 @@
+"""A file of named arrays opened: nothing in it is believed before it was checked.
+
+First the header and the table of contents, then that the sections tile the file without gaps or overlaps, then that
+each has the name, type and size that the rules of this kind of file allow (`system.section_rules`); only then is an
+array made.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import xxhash
+
+from gapgram.errors import ModelFileError, ModelNotFoundError, UsageError
+from gapgram.system.array_file import (
+    ALIGN,
+    HEADER,
+    KINDS,
+    MAGIC,
+    UNFINISHED,
+    VERSION,
+    Arrays,
+    Mapped,
+    Section,
+    header_checksum,
+)
+from gapgram.system.section_rules import Rules, Sizes, check_numbers, check_shape
+
+# Bytes of files, and of sections of larger files, whose checksums are compared whenever a file is opened; those of the
+# rest, the large tables, are compared by `verify`.
+SMALL_FILE_BYTES = 64 << 20
+SMALL_SECTION_BYTES = 16 << 20
+# Bytes of a section that may be large, up to which its numbers are looked at whenever a file is opened.
+CHECKED_SECTION_BYTES = 1 << 20
+
+MOST_TABLE_BYTES = 64 << 20
+MOST_DEPTH = 16  # of lists and objects in each other in the table
+_TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_ODD = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError)
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a file holds; the arrays are mapped, read-only. `sizes` are those that its rules name."""
+
+    metadata: dict[str, Any]
+    arrays: Arrays
+    sections: tuple[Section, ...]
+    bytes: int
+    mapped: Mapped
+    sizes: Sizes
+
+
+@contextlib.contextmanager
+def reading(path: str | Path, kind: int, rules: Rules, *, verify: bool | None = None) -> Iterator[Contents]:
+    """The contents of a file; an entry that is missing or odd, now or inside the block, is an error about the file."""
+    with odd_files_refused(path):
+        yield read(path, kind, rules, verify=verify)
+
+
+@contextlib.contextmanager
+def odd_files_refused(path: str | Path) -> Iterator[None]:
+    """Turn what goes wrong with the contents of a file into an error about the file."""
+    try:
+        yield
+    except (ModelFileError, MemoryError):
+        raise
+    except UsageError as error:
+        raise odd_file(path, str(error)) from None
+    except _ODD as error:
+        what = str(error) if type(error) is ValueError else repr(error)
+        raise odd_file(path, what[:500]) from None
+
+
+def odd_file(path: str | Path, what: str) -> ModelFileError:
+    """An error about a file that gapgram did not write."""
+    return ModelFileError(f"{path}: not as gapgram writes it: {what}; make it again")
+
+
+def read(
+    path: str | Path,
+    kind: int,
+    rules: Rules,
+    *,
+    verify: bool | None = None,
+    small_file_bytes: int = SMALL_FILE_BYTES,
+    small_section_bytes: int = SMALL_SECTION_BYTES,
+) -> Contents:
+    """Map a file and check it against the rules of its kind.
+
+    All of it is compared with its checksums if `verify`; unless False, small files and small sections always are.
+    """
+    path = Path(path)
+    at, length, checksum, size = _read_header(path, kind)
+    with odd_files_refused(path):
+        mapped = Mapped(path)
+    memory = mapped.memory
+    table = memory[at : at + length].tobytes()
+    if xxhash.xxh3_64_intdigest(table) != checksum:
+        raise _damaged(path, "its table of sections")
+    with odd_files_refused(path):
+        metadata, sections = _read_table(table, at)
+        sizes = _checked_shapes(sections, rules)
+    for section in sections:
+        small = size <= small_file_bytes or section.padded <= small_section_bytes
+        if verify or (verify is None and small):
+            data = memory[section.offset : section.offset + section.padded].data
+            if xxhash.xxh3_64_intdigest(data) != section.checksum:
+                raise _damaged(path, f"its section {section.name}")
+    arrays = mapped.arrays_of(sections)
+    with odd_files_refused(path):
+        for name, array in arrays.items():
+            if not rules[name].large or is_checked(array, verify):
+                check_numbers(name, rules[name], array, sizes)
+    return Contents(metadata, arrays, sections, size, mapped, sizes)
+
+
+def is_checked(array: npt.NDArray[Any], verify: bool | None) -> bool:
+    """Whether the numbers of a section that may be large are looked at when a file is opened."""
+    return array.nbytes <= CHECKED_SECTION_BYTES if verify is None else verify
+
+
+def _read_table(table: bytes, end: int) -> tuple[dict[str, Any], tuple[Section, ...]]:
+    """The metadata, and the sections, which lie one after the other up to `end`."""
+    if _depth(table) > MOST_DEPTH:
+        raise ValueError(f"a table of sections more than {MOST_DEPTH} deep")
+    entries = json.loads(table)
+    if not isinstance(entries, dict) or set(entries) != {"metadata", "sections"}:
+        raise ValueError("a table of sections without sections or metadata")
+    if not isinstance(entries["metadata"], dict) or not isinstance(entries["sections"], list):
+        raise ValueError("a table of sections that is no list")
+    sections = tuple(map(_section, entries["sections"]))
+    used = HEADER.size
+    for section in sections:
+        if section.offset != used:
+            raise ValueError(f"section {section.name} at byte {section.offset:,}, expected {used:,}")
+        used += section.padded
+    if used != end:
+        raise ValueError(f"sections up to byte {used:,}, expected {end:,}")
+    return entries["metadata"], sections
+
+
+def _depth(table: bytes) -> int:
+    """How deep lists and objects lie in each other."""
+    bare = np.frombuffer(_TEXTS.sub(b"", table), np.uint8)
+    opened = (bare == ord("[")) | (bare == ord("{"))
+    closed = (bare == ord("]")) | (bare == ord("}"))
+    return int(np.cumsum(opened.astype(np.int32) - closed).max(initial=0))
+
+
+def _section(entry: Any) -> Section:
+    """A section as the table has it, if its numbers are numbers."""
+    if not isinstance(entry, dict) or set(entry) != {"name", "dtype", "shape", "offset", "padded", "checksum"}:
+        raise ValueError("a section without its name, type, shape, place or checksum")
+    name, dtype, shape = entry["name"], entry["dtype"], entry["shape"]
+    if not isinstance(name, str) or not isinstance(dtype, str) or not isinstance(shape, list):
+        raise ValueError("a section whose name, type or shape is no text or list")
+    for number in (*shape, entry["offset"], entry["padded"], entry["checksum"]):
+        if type(number) is not int or not 0 <= number < 1 << 64:
+            raise ValueError(f"section {name} with the number {number!r}")
+    return Section(name, dtype, tuple(shape), entry["offset"], entry["padded"], entry["checksum"])
+
+
+def _checked_shapes(sections: tuple[Section, ...], rules: Rules) -> Sizes:
+    """The sizes that sections have by the rules for them; no section is missing, there twice, or unknown."""
+    names = [section.name for section in sections]
+    unknown = set(names) - set(rules)
+    if unknown:
+        raise ValueError(f"an unknown section {min(unknown)!r}")
+    if len(set(names)) != len(names):
+        raise ValueError("a section that is there twice")
+    missing = {name for name, rule in rules.items() if not rule.optional} - set(names)
+    if missing:
+        raise ValueError(f"no section {min(missing)}")
+    by_name = {section.name: section for section in sections}
+    sizes: Sizes = {}
+    for name, rule in rules.items():
+        section = by_name.get(name)
+        if section is not None:
+            check_shape(name, rule, section.dtype, section.shape, sizes)
+            n_bytes = np.dtype(section.dtype).itemsize
+            for size in section.shape:
+                n_bytes *= size
+            if section.padded != n_bytes + -n_bytes % ALIGN:
+                raise ValueError(f"section {name} of {section.padded:,} bytes, expected {n_bytes:,}")
+    return sizes
+
+
+def _first_bytes(path: Path) -> tuple[bytes, int]:
+    """As many bytes of a file as a header has, and how many it has in all."""
+    try:
+        with path.open("rb") as file:
+            return file.read(HEADER.size), os.fstat(file.fileno()).st_size
+    except FileNotFoundError:
+        raise ModelNotFoundError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise ModelFileError(f"{path}: a folder, not a model file") from None
+    except OSError as error:
+        raise ModelFileError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _read_header(path: Path, kind: int) -> tuple[int, int, int, int]:
+    """(table at, table bytes, table checksum, file bytes) of a file that is whole and of this kind."""
+    head, size = _first_bytes(path)
+    _check_magic(path, kind, head, size)
+    magic, version, found, at, length, checksum, expected_size, own = HEADER.unpack(head)
+    if version != VERSION:
+        age = "a newer" if version > VERSION else "an older"
+        raise ModelFileError(
+            f"{path}: written in format {version} by {age} gapgram, this one reads format {VERSION}: "
+            f"{'update gapgram' if version > VERSION else 'train the model again'}"
+        )
+    if header_checksum(magic, version, found, at, length, checksum, expected_size) != own or head[-8:] != bytes(8):
+        raise _damaged(path, "its header")
+    if found != kind:
+        raise ModelFileError(f"{path}: holds {KINDS.get(found, 'something else')}, expected {KINDS[kind]}")
+    if size < expected_size:
+        raise ModelFileError(f"{path}: truncated: {size:,} bytes of {expected_size:,} are there; copy it again")
+    if size > expected_size:
+        raise _damaged(path, f"its end ({size - expected_size:,} bytes too many)")
+    if at + length != size or at < HEADER.size:
+        raise odd_file(path, "a table of sections that is not at its end")
+    if length > MOST_TABLE_BYTES:
+        raise odd_file(path, f"a table of sections of {length:,} bytes, at most {MOST_TABLE_BYTES:,} are read")
+    return at, length, checksum, size
+
+
+def _check_magic(path: Path, kind: int, head: bytes, size: int) -> None:
+    """Refuse a file that does not begin as a finished one does."""
+    if not head:
+        raise ModelFileError(f"{path}: an empty file, not {KINDS[kind]} of gapgram")
+    if head.startswith(UNFINISHED):
+        raise ModelFileError(f"{path}: unfinished: the program that wrote it was stopped; make it again")
+    if not head.startswith(MAGIC):
+        raise ModelFileError(f"{path}: not a file of gapgram; expected {KINDS[kind]} written by gapgram")
+    if len(head) < HEADER.size:
+        raise ModelFileError(f"{path}: truncated: {size} bytes are less than a header; copy it again")
+
+
+def _damaged(path: Path, what: str) -> ModelFileError:
+    return ModelFileError(f"{path}: damaged: {what} does not match its checksum; copy or make it again")

@@ -1,0 +1,71 @@
+"""A short run of every fuzzer, and that each of them can fail."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from fuzz.apart import try_all
+from fuzz.questions import Impossible, expect
+from fuzz.readers import READERS
+from fuzz.run import campaign
+from fuzz.sealed import SealedFile
+
+from gapgram.errors import UsageError
+
+INPUTS = {"model": 400}
+USUAL_INPUTS = 100
+WITHOUT_CHECKS = ("tables", "backoff-tables")
+
+
+@pytest.mark.parametrize("name", [name for name in READERS if name not in WITHOUT_CHECKS])
+def test_changed_inputs_are_refused_or_give_possible_answers(seeds: dict[str, Path], name: str) -> None:
+    outcome = campaign(READERS[name], seeds, range(INPUTS.get(name, USUAL_INPUTS)), seed=1)
+    assert outcome.failures == []
+    assert outcome.refused + outcome.answered == outcome.tried
+
+
+def test_a_file_taken_apart_and_sealed_again_has_the_same_bytes(seeds: dict[str, Path]) -> None:
+    for name in ("mkn", "classes-compact", "backoff", "session"):
+        parsed = SealedFile.parse(seeds[name].read_bytes())
+        again = SealedFile.parse(parsed.sealed())
+        assert [(s.name, s.dtype, s.shape, s.data) for s in again.sections] == [
+            (s.name, s.dtype, s.shape, s.data) for s in parsed.sections
+        ]
+
+
+def test_an_input_is_the_same_for_ever(seeds: dict[str, Path]) -> None:
+    reader = READERS["model"]
+    assert reader.input(seeds, 3, 1) == reader.input(seeds, 3, 1) != reader.input(seeds, 4, 1)
+
+
+def attempt(number: int) -> None:
+    """What inputs can do: be refused, answered, wrong, raise, crash, or take too long."""
+    if number == 1:
+        raise UsageError("refused")
+    if number == 3:
+        expect(False, "one is two")
+    if number == 4:
+        raise ZeroDivisionError("a foreign error")
+    if number == 5:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if number == 6:
+        begun = time.process_time()
+        while time.process_time() < begun + 1.1:
+            random.random()
+    if number == 7:
+        os.kill(os.getpid(), signal.SIGPROF)
+    if number == 8:
+        bytearray(1 << 30)
+
+
+def test_every_way_to_fail_is_told(tmp_path: Path) -> None:
+    outcome = try_all(range(10), attempt, tmp_path)
+    assert (outcome.tried, outcome.refused) == (10, 1)
+    found = {number: what.partition(":")[0] for number, what in outcome.failures}
+    assert found == {3: Impossible.__name__, 4: "ZeroDivisionError", 5: "crash", 6: "slow", 7: "hang", 8: "MemoryError"}
+    assert list(tmp_path.iterdir()) == []
