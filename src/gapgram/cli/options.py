@@ -45,6 +45,38 @@ def text_options(training: bool) -> Callable[[Command], Command]:
     return add
 
 
+def session_options(*, documents: bool = True) -> Callable[[Command], Command]:
+    """--learn, --history and, if asked for, --documents: what makes a session of a model."""
+
+    def add(command: Command) -> Command:
+        if documents:
+            command = click.option(
+                "--documents", is_flag=True, help="Learn each document by itself; an empty line begins one."
+            )(command)
+        command = click.option(
+            "--history", multiple=True, metavar="TEXT", help="Learn this text first, without scoring it."
+        )(command)
+        return click.option("--learn", is_flag=True, help="Learn each word once it was predicted.")(command)
+
+    return add
+
+
+def open_reader(
+    model: Any, *, learn: bool, history: tuple[str, ...], documents: bool = False, rules: Any = None
+) -> Any:
+    """A session of a model that has read a history; None where the model is to be asked as it is."""
+    from gapgram.errors import UsageError
+
+    if documents and not learn:
+        raise UsageError("--documents says where learning begins anew: add --learn")
+    if not learn and not history:
+        return None
+    session = model.session()
+    if history:
+        session.read_files(list(history), rules=rules)
+    return session
+
+
 def talk(message: str, quiet: bool = False) -> None:
     """Say something on stderr."""
     if not quiet:

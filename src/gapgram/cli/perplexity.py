@@ -8,8 +8,10 @@ from gapgram.cli.options import (
     announce_compilation,
     json_option,
     model_argument,
+    open_reader,
     print_json,
     quiet_option,
+    session_options,
     text_options,
     threads_option,
 )
@@ -18,14 +20,19 @@ from gapgram.cli.options import (
 @click.command()
 @model_argument
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT…")
+@session_options()
 @text_options(training=False)
 @threads_option
 @json_option
 @quiet_option
 def command(
-    model: str, texts: tuple[str, ...], special: str, invalid: str, threads: int | None, as_json: bool, quiet: bool
-) -> None:
-    """Print the perplexity of text under a model, with and without unknown words."""
+    model: str, texts: tuple[str, ...], learn: bool, history: tuple[str, ...], documents: bool, special: str,
+    invalid: str, threads: int | None, as_json: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Print the perplexity of text under a model, with and without unknown words.
+
+    With --learn the text is read in its order, and predictions learn from what was read (docs/sessions.md).
+    """
     announce_compilation(quiet)
     from gapgram.errors import TextError
     from gapgram.models.open import load
@@ -33,7 +40,11 @@ def command(
 
     rules = TextRules(special=special, invalid=invalid)
     opened = load(model, progress=not quiet)
-    result = opened.perplexity(list(texts), rules=rules, threads=threads, progress=not quiet)
+    reader = open_reader(opened, learn=learn, history=history, documents=documents, rules=rules)
+    if reader is not None:
+        result = reader.perplexity(list(texts), learn=learn, documents=documents, rules=rules, progress=not quiet)
+    else:
+        result = opened.perplexity(list(texts), rules=rules, threads=threads, progress=not quiet)
     if not result.sentences:
         raise TextError(f"{', '.join(texts)}: no sentence in it: expected one sentence a line")
     if as_json:

@@ -10,8 +10,10 @@ import click
 from gapgram.cli.options import (
     announce_compilation,
     json_option,
+    open_reader,
     print_json,
     quiet_option,
+    session_options,
     talk,
     text_options,
     threads_option,
@@ -20,7 +22,10 @@ from gapgram.cli.options import (
 if TYPE_CHECKING:
     from gapgram.queries.language_model import LanguageModel
     from gapgram.queries.predict import Prediction
+    from gapgram.queries.session import Session
     from gapgram.reporting.prediction_quality import PredictionQuality
+
+    Asked = LanguageModel | Session
 
 
 @click.command()
@@ -33,47 +38,53 @@ if TYPE_CHECKING:
 @click.option("-i", "--interactive", is_flag=True, help="Type and see what is predicted.")
 @click.option("--evaluate", metavar="TEXT", help="Predict the words of TEXT; further arguments are models.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Evaluate the first N sentences only.")
+@session_options(documents=False)
 @text_options(training=False)
 @threads_option
 @json_option
 @quiet_option
 def command(
     model: str, context: tuple[str, ...], k: int, prefix: str, start: bool, with_special: bool, interactive: bool,
-    evaluate: str | None, limit: int | None, special: str, invalid: str, threads: int | None,
-    as_json: bool, quiet: bool,
+    evaluate: str | None, limit: int | None, learn: bool, history: tuple[str, ...], special: str, invalid: str,
+    threads: int | None, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Predict the next word after CONTEXT, exactly: the K most probable words.
 
     \b
         gapgram predict MODEL "once upon a" -k 3
         gapgram predict MODEL "once upon a" --prefix ti
-        gapgram predict MODEL --interactive
+        gapgram predict MODEL --interactive --learn --history MY_TEXT
         gapgram predict MKN_MODEL GLM_MODEL --evaluate TEXT
     """
     announce_compilation(quiet)
-    if evaluate is not None:
-        from gapgram import TextRules
+    from gapgram.errors import UsageError
+    from gapgram.models.open import load
+    from gapgram.text.corpus import TextRules
 
-        rules = TextRules(special=special, invalid=invalid)
+    rules = TextRules(special=special, invalid=invalid)
+    if learn and not interactive:
+        raise UsageError("predict: --learn is for --interactive; --history learns a text first")
+    if evaluate is not None:
+        if history:
+            raise UsageError("predict: --history is not for --evaluate, which asks models as they are")
         _evaluate([model, *context], evaluate, limit, rules, threads, as_json, quiet)
         return
-    from gapgram.models.open import load
-
     opened = load(model, progress=not quiet)
+    asked = open_reader(opened, learn=learn, history=history, rules=rules) or opened
     if interactive:
-        _interact(opened, k)
+        _interact(asked, k, learn=learn)
         return
     words = [*(["<s>"] if start else []), *" ".join(context).split()]
-    predictions = opened.predict(words, k, prefix=prefix, special=with_special)
-    _tell_unknown(opened, words, prefix, predictions, quiet)
+    predictions = asked.predict(words, k, prefix=prefix, special=with_special)
+    _tell_unknown(asked, words, prefix, predictions, quiet)
     if as_json:
-        print_json(_as_dict(opened, words, prefix, predictions))
+        print_json(_as_dict(asked, words, prefix, predictions))
     else:
         _print_predictions(predictions)
 
 
 def _as_dict(
-    model: LanguageModel, words: Sequence[str], prefix: str, predictions: Sequence[Prediction]
+    model: Asked, words: Sequence[str], prefix: str, predictions: Sequence[Prediction]
 ) -> dict[str, Any]:
     named = [{"word": p.word, "probability": p.probability} for p in predictions]
     return {"context": list(words), "prefix": prefix, "predictions": named, "signature": str(model.signature)}
@@ -87,7 +98,7 @@ def _print_predictions(predictions: Sequence[Prediction]) -> None:
 
 
 def _tell_unknown(
-    model: LanguageModel, words: Sequence[str], prefix: str, predictions: Sequence[Prediction], quiet: bool
+    model: Asked, words: Sequence[str], prefix: str, predictions: Sequence[Prediction], quiet: bool
 ) -> None:
     unknown = [w for w in words[max(0, len(words) - model.order + 1) :] if w not in model.vocabulary]
     if unknown:
@@ -96,7 +107,7 @@ def _tell_unknown(
         talk(f"no word of the model starts with {prefix!r}", quiet)
 
 
-def _interact(model: LanguageModel, k: int) -> None:
+def _interact(model: Asked, k: int, *, learn: bool) -> None:
     """Read lines until the end of input; each is the beginning of a sentence."""
     import contextlib
 
@@ -105,16 +116,39 @@ def _interact(model: LanguageModel, k: int) -> None:
 
     talk("type the beginning of a sentence; a space at its end asks for the next word, no space for the word")
     talk("to be completed; end with Ctrl-D")
+    if learn:
+        talk("an empty line learns the line before it")
+    last = ""
     while True:
         try:
             line = input("> ")
         except EOFError:
             print()
             return
+        if learn and not line.strip():
+            _learn(model, last)
+            last = ""
+            continue
+        last = line
         _answer(model, line, k)
 
 
-def _answer(model: LanguageModel, line: str, k: int) -> None:
+def _learn(session: Any, line: str) -> None:
+    """Learn a line that was typed."""
+    from gapgram.errors import GapgramError
+
+    if not line.strip():
+        talk("nothing to learn: type a sentence first")
+        return
+    try:
+        session.read([line])
+    except GapgramError as mistake:
+        talk(str(mistake))
+        return
+    talk(f"learned; {session.words_read:,} words and ends of sentences so far")
+
+
+def _answer(model: Asked, line: str, k: int) -> None:
     from gapgram.errors import UsageError
 
     words = line.split()

@@ -12,7 +12,9 @@ from gapgram.cli.options import (
     announce_compilation,
     json_option,
     model_argument,
+    open_reader,
     quiet_option,
+    session_options,
     text_options,
     threads_option,
 )
@@ -28,24 +30,26 @@ if TYPE_CHECKING:
 @click.option(
     "--per-line", is_flag=True, help="Print perplexity, words, unknown words and the line itself, for filtering."
 )
+@session_options()
 @text_options(training=False)
 @threads_option
 @json_option
 @quiet_option
 def command(
-    model: str, text: str, words: bool, per_line: bool, special: str, invalid: str, threads: int | None,
-    as_json: bool, quiet: bool,
+    model: str, text: str, words: bool, per_line: bool, learn: bool, history: tuple[str, ...], documents: bool,
+    special: str, invalid: str, threads: int | None, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Score each line of TEXT (standard input by default).
 
     Prints for each line, separated by tabs: log10 of its probability, its words, and how many of them the
     model does not know; with --per-line its perplexity, its words, how many of them the model does not know,
-    and the line as it is. An empty line gives an empty line.
+    and the line as it is. An empty line gives an empty line. With --learn the text is read in its order, and scores
+    learn from what was read (docs/sessions.md).
     """
     announce_compilation(quiet)
     from gapgram.errors import UsageError
     from gapgram.models.open import load
-    from gapgram.queries.line_scores import score_line_blocks
+    from gapgram.queries.line_scores import read_line_blocks, score_line_blocks
     from gapgram.text.corpus import TextRules
 
     if words and per_line:
@@ -54,7 +58,12 @@ def command(
     if sys.stdin.isatty() and text == "-" and not quiet:
         print("reading sentences from the terminal, one a line; end with Ctrl-D", file=sys.stderr)
     rules = TextRules(special=special, invalid=invalid)
-    for lines in score_line_blocks(opened, text, words=words, rules=rules, threads=threads):
+    reader = open_reader(opened, learn=learn, history=history, documents=documents, rules=rules)
+    if reader is not None:
+        scored = read_line_blocks(reader, text, words=words, learn=learn, documents=documents, rules=rules)
+    else:
+        scored = score_line_blocks(opened, text, words=words, rules=rules, threads=threads)
+    for lines in scored:
         # Whoever writes into our pipe may wait for the answer before writing more.
         print("\n".join(_answer(line, words, per_line, as_json) for line in lines), flush=text == "-")
 

@@ -8,7 +8,15 @@ from typing import IO, Any
 
 import click
 
-from gapgram.cli.options import announce_compilation, model_argument, quiet_option, talk, threads_option
+from gapgram.cli.options import (
+    announce_compilation,
+    model_argument,
+    open_reader,
+    quiet_option,
+    session_options,
+    talk,
+    threads_option,
+)
 
 
 @click.command()
@@ -32,11 +40,12 @@ from gapgram.cli.options import announce_compilation, model_argument, quiet_opti
 @click.option("--sentence-column", metavar="NAME", help="Column of the sentences of an item.")
 @click.option("--separator", metavar="MARK", help="Mark between the regions of a sentence, such as '|'.")
 @click.option("--no-about", is_flag=True, help="Leave out the lines that say what the figures mean.")
+@session_options()
 @threads_option
 @quiet_option
 def command(
     model: str, text: str, output: str | None, kind: str | None, punctuation: str, unknown: str, no_about: bool,
-    threads: int | None, quiet: bool, **options: Any,
+    learn: bool, history: tuple[str, ...], documents: bool, threads: int | None, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Print what each word of TEXT costs a reader who predicts as the model does, in bits.
 
@@ -58,7 +67,9 @@ def command(
     if output is not None:
         check_place(output, [model, text])
     columns, measures = _columns(options), _measures(options)
-    asked = Surprisal(load(model, progress=not quiet), measures, unknown=unknown)
+    opened = load(model, progress=not quiet)
+    session = open_reader(opened, learn=learn, history=history, documents=documents)
+    asked = Surprisal(opened, measures, unknown=unknown, session=session, learn=learn, documents=documents)
     reader = StimulusReader(columns, punctuation)
     stimuli = reader.read(text, progress=not quiet)
     writer = Writer(kind or _kind_of(output), asked.columns(reader.carried), {} if no_about else asked.about)

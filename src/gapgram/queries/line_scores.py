@@ -7,17 +7,18 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gapgram.arrays import Begins, Floats, Ids
+from gapgram.arrays import Begins, Floats, Ids, Mask
 from gapgram.kernels.scoring import sum_sequences
 from gapgram.kernels.special_words import UNKNOWN_ID
 from gapgram.queries.perplexity import perplexity_of
+from gapgram.queries.predict import NamesWords
 from gapgram.system.parallel import checked_threads, parallel_map
 from gapgram.text.corpus import QUERY_RULES, TextRules
 from gapgram.text.files import Block, blocks_of_files
-from gapgram.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from gapgram.queries.language_model import LanguageModel
+    from gapgram.queries.session import Session
 
 PIECE_BYTES = 1 << 17  # of text, for one thread at a time; encoding and scoring share a cache
 
@@ -99,7 +100,28 @@ def score_line_blocks(
 ) -> Iterator[list[LineScore]]:
     """As `score_lines`, the lines that were scored at once together: what a pipe had to give, or some kilobytes."""
     for block, lines in score_pieces(model, blocks_of_files(text), rules or QUERY_RULES, threads):
-        yield _line_scores(block, lines, model.vocabulary if words else None)
+        yield _line_scores(block, lines, lines.ids == UNKNOWN_ID, model.vocabulary if words else None)
+
+
+def read_line_blocks(
+    session: Session,
+    text: str | Path,
+    *,
+    words: bool = False,
+    learn: bool = True,
+    documents: bool = False,
+    rules: TextRules | None = None,
+) -> Iterator[list[LineScore]]:
+    """As `score_line_blocks`, by a session, which learns each word once it was predicted.
+
+    A word that the model does not know counts as unknown also once it was read, but has its name then.
+    documents: each is read by itself; an empty line begins one.
+    """
+    blocks = blocks_of_files(text)
+    for block, lines in session.score_blocks(blocks, rules or QUERY_RULES, learn=learn, documents=documents):
+        ids, begins = lines.text
+        scored = ScoredLines(ids, lines.scores, begins, sum_sequences(lines.scores, begins))
+        yield _line_scores(block, scored, ~lines.known, session.vocabulary if words else None)
 
 
 def score_pieces(
@@ -115,9 +137,11 @@ def score_pieces(
         yield from zip(pieces, scored, strict=True)
 
 
-def _line_scores(block: Block, scored: ScoredLines, vocabulary: Vocabulary | None) -> list[LineScore]:
+def _line_scores(
+    block: Block, scored: ScoredLines, is_unknown: Mask, vocabulary: NamesWords | None
+) -> list[LineScore]:
     """The scores of the lines of a block; those of words where there is a vocabulary to name them."""
-    n_unknown = sum_sequences((scored.ids == UNKNOWN_ID).astype(float), scored.begins).tolist()
+    n_unknown = sum_sequences(is_unknown.astype(float), scored.begins).tolist()
     bounds, sums = pairwise(scored.begins.tolist()), scored.sums.tolist()
     out = []
     for (a, b), total, unknown, line in zip(bounds, sums, n_unknown, block.data.split(b"\n"), strict=False):
@@ -129,5 +153,5 @@ def _line_scores(block: Block, scored: ScoredLines, vocabulary: Vocabulary | Non
     return out
 
 
-def _word_scores(vocabulary: Vocabulary, ids: Ids, scores: Floats) -> tuple[tuple[str, float], ...]:
+def _word_scores(vocabulary: NamesWords, ids: Ids, scores: Floats) -> tuple[tuple[str, float], ...]:
     return tuple((vocabulary[i], score) for i, score in zip(ids.tolist(), scores.tolist(), strict=True))

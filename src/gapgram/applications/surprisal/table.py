@@ -12,13 +12,14 @@ import numpy as np
 
 from gapgram.applications.surprisal.formats import Writer
 from gapgram.applications.surprisal.frequency import word_frequencies
-from gapgram.applications.surprisal.measures import Measured, Measurer, Measures
+from gapgram.applications.surprisal.measures import BITS, Measured, Measurer, Measures
 from gapgram.applications.surprisal.punctuation import AS_IS, check_way
 from gapgram.applications.surprisal.stimuli import Region, Stimulus, StimulusColumns, StimulusReader
 from gapgram.errors import UsageError
 from gapgram.kernels.special_words import END, START
 from gapgram.models.model import Model
 from gapgram.queries.language_model import LanguageModel, Sentence
+from gapgram.queries.session import Session
 from gapgram.system.atomic_file import written_aside
 from gapgram.system.parallel import checked_threads, parallel_map
 
@@ -53,7 +54,11 @@ class SurprisalTable:
 
 
 class Surprisal:
-    """Tables of one model: which columns they have, what these mean, and rows in pieces, for texts of any size."""
+    """Tables of one model: which columns they have, what these mean, and rows in pieces, for texts of any size.
+
+    session: of the model, which says what words cost; where `learn`, it learns each once it was predicted, and where
+    `documents`, forgets before each item what it learned of others. Other measures are those of the model.
+    """
 
     def __init__(
         self,
@@ -61,11 +66,15 @@ class Surprisal:
         measures: Measures = Measures(),  # noqa: B008 - frozen
         *,
         unknown: str = SCORE,
+        session: Session | None = None,
+        learn: bool = False,
+        documents: bool = False,
     ) -> None:
         if unknown not in (SCORE, EMPTY):
             raise UsageError(f"unknown words {unknown!r}: expected {SCORE} or {EMPTY}")
         self._model, self._measures, self._unknown = model, measures, unknown
         self._reader, self._frequencies = Measurer(model, measures), word_frequencies(model)
+        self._session, self._learn, self._documents = session, learn, documents
 
     def columns(self, carried: Sequence[str] = ()) -> tuple[str, ...]:
         """The names of all columns, those that are carried over last."""
@@ -92,6 +101,9 @@ class Surprisal:
             if self._frequencies is not None
             else "empty: this model does not tell",
         }
+        if self._session is not None:
+            said["session"] = self._session.signature
+            said["learning"] = "each word once it was predicted" if self._learn else "none but of the history"
         if measures.entropy:
             said["entropy"] = "of the distribution of the next word, in bits, before a region's first word"
         if measures.lengths:
@@ -102,7 +114,20 @@ class Surprisal:
 
     def pieces(self, stimuli: Iterable[Stimulus], *, threads: int | None = None) -> Iterator[list[tuple[Any, ...]]]:
         """The rows of stimuli, some sentences at a time, in order."""
+        if self._session is not None:
+            return self._read(self._session, stimuli)
         return parallel_map(self._rows_of, _batches(iter(stimuli)), checked_threads(threads))
+
+    def _read(self, session: Session, stimuli: Iterable[Stimulus]) -> Iterator[list[tuple[Any, ...]]]:
+        """The rows of stimuli as a session reads them, one sentence after the other."""
+        reader, item = session.copy(), None
+        for one in stimuli:
+            if self._documents and one.item != item:
+                reader, item = session.copy(), one.item
+            words = [word for region in one.regions for word in region.words]
+            (found,) = self._reader.measure([words])
+            scores = reader.scores(words, bos=self._measures.start, learn=self._learn) if words else np.empty(0)
+            yield list(self._rows(one, found._replace(surprisal=-BITS * scores)))
 
     def _rows_of(self, batch: list[Stimulus]) -> list[tuple[Any, ...]]:
         sentences = [[word for region in one.regions for word in region.words] for one in batch]
