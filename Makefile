@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve docs test lint types contract pytest java spark-ready spark-test clean
+.PHONY: help demo serve docs wheel sdist-test oldest test lint types contract pytest java spark-ready spark-test clean
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,6 +66,25 @@ spark-ready: java $(VENV)/.spark
 
 spark-test: spark-ready  ## the tests of the Spark engine; installs Java 17 (as root, on Debian) and PySpark
 	@GAPGRAM_NEEDS_SPARK=1 $(BIN)/python -m pytest tests/counting/spark
+
+wheel: $(BIN)/python  ## a wheel, put into an empty environment: the demo, and the tutorial word for word
+	@rm -rf build/wheel && mkdir -p build/wheel
+	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel .
+	@$(PYTHON) -m venv build/wheel/env
+	@wheel=$$(ls build/wheel/*.whl) && build/wheel/env/bin/python -m pip install --quiet --disable-pip-version-check "$$wheel[prepare]"
+	@cd build/wheel && env/bin/gapgram demo -o demo >demo.txt && echo "the demo runs from the wheel"
+	@$(BIN)/python tests/support/walk.py docs/guide/tutorial.md --bin build/wheel/env/bin && echo "the tutorial can be followed"
+
+sdist-test: $(VENV)/.test  ## the tests, from nothing but the source distribution
+	@rm -rf build/sdist && mkdir -p build/sdist
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check build
+	@$(BIN)/python -m build --sdist --outdir build/sdist . >/dev/null
+	@cd build/sdist && tar xzf gapgram-*.tar.gz && cd gapgram-*/ && $(MAKE) test
+
+oldest:  ## the tests of models with the oldest NumPy and Numba that are allowed; needs Python 3.10 or 3.11
+	@$(PYTHON) -m venv build/oldest
+	@build/oldest/bin/python -m pip install --quiet --disable-pip-version-check --editable . 'numpy==1.24.*' 'numba==0.59.*' 'pytest>=8' 'hypothesis>=6.100'
+	@NUMBA_CACHE_DIR=build/oldest/kernels build/oldest/bin/python -m pytest tests/models tests/counts tests/estimation tests/classes tests/queries tests/kernels
 
 clean:  ## remove the virtual environment and what tools left
 	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .demo build
