@@ -155,8 +155,11 @@ class Lattice:
         one_less = tuple(pattern.smaller())
         if self._members.issuperset(one_less):
             return one_less
-        under = [p for p in self.patterns if p <= pattern and p != pattern]
-        covers = [p for p in under if not any(p <= q and p != q for q in under)]
+        # The largest first: one that is below another that was found is none of the largest.
+        covers: list[Pattern] = []
+        for p in sorted(self.patterns, key=len, reverse=True):
+            if p <= pattern and p != pattern and not any(p <= q for q in covers):
+                covers.append(p)
         return tuple(sorted(covers, key=lambda p: p.place))
 
     def starts(self, available: int) -> tuple[Pattern, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import socket
 import sys
 from pathlib import Path
@@ -90,3 +92,34 @@ def test_being_ended_is_no_error(models: dict[str, Model]) -> None:
     path = models["mkn"].path
     assert path is not None
     assert Service([path]).stop() == 0
+
+
+def test_a_file_that_is_changed_in_place_is_not_read(models: dict[str, Model], tmp_path: Path) -> None:
+    from fastapi.testclient import TestClient
+
+    from gapgram.web.app import make_app
+    from gapgram.web.served import ServedModel
+
+    path = tmp_path / "m.model"
+    shutil.copy(str(models["mkn"].path), path)
+    app = make_app([ServedModel("m", Model.load(path))], seconds=HANGING_SECONDS)
+    with TestClient(app, base_url="http://127.0.0.1") as client:
+
+        def status() -> int:
+            return int(client.post("/api/predict", json={"model": "m", "context": "w1"}).status_code)
+
+        assert status() == 200
+        shutil.copy(path, tmp_path / "new")
+        (tmp_path / "new").replace(path)  # as mv does
+        assert status() == 200
+        path.unlink()
+        assert status() == 200
+        opened = tmp_path / "opened.model"
+        shutil.copy(str(models["mkn"].path), opened)
+    app = make_app([ServedModel("m", Model.load(opened))], seconds=HANGING_SECONDS)
+    with TestClient(app, base_url="http://127.0.0.1") as client:
+        os.truncate(opened, 100)
+        answer = client.post("/api/predict", json={"model": "m", "context": "w1"})
+        assert answer.status_code == 503
+        assert answer.json() == {"error": "The file of model m was changed in place: start the service again."}
+        assert client.get("/api/health").status_code == 200

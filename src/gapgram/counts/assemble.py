@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -93,11 +94,15 @@ def places_of(patterns: tuple[Pattern, ...], sizes: list[int], n_rows: list[int]
 
 def side_by_side(patterns: tuple[Pattern, ...]) -> list[list[int]]:
     """The numbers of the patterns whose contexts lie side by side, group by group as they follow each other."""
+    with_tail: dict[Pattern, list[int]] = defaultdict(list)
+    for q, pattern in enumerate(patterns):
+        if pattern.mask:
+            with_tail[pattern.tail].append(q)
     groups = []
     for p, tail in enumerate(patterns):
         groups += [[p]] if not tail.mask else []
-        groups.append([q for q, pattern in enumerate(patterns) if pattern.mask and pattern.tail == tail])
-    return [group for group in groups if group]
+        groups += [with_tail[tail]] if tail in with_tail else []
+    return groups
 
 
 def n_contexts(places: Integers) -> int:

@@ -21,6 +21,8 @@ from gapgram.system.plain_values import count_of, entries_of, list_of, text_of
 from gapgram.text.corpus import TextFacts
 from gapgram.text.vocabulary import Vocabulary, slots_for
 
+MOST_PATTERNS = 1 << 12  # a full lattice of words and one of classes have half as many
+
 
 def read_counts(path: str | Path, *, verify: bool | None = None) -> Counts:
     """Map the counts of a file; see `Counts.open`."""
@@ -36,7 +38,10 @@ def counts_of(
 ) -> Counts:
     """The counts that `Counts.metadata` and `Counts.sections` have given, if their arrays fit each other."""
     vocabulary = vocabulary_of(arrays, verify=verify)
-    lattice = Lattice.from_text(text_of(metadata["lattice"]), count_of(metadata["order"]))
+    lattice_text = text_of(metadata["lattice"])
+    if lattice_text.count(" ") > MOST_PATTERNS:
+        raise ValueError(f"a lattice of more than {MOST_PATTERNS:,} patterns")
+    lattice = Lattice.from_text(lattice_text, count_of(metadata["order"]))
     tables = Tables(**{name: arrays[name] for name in Tables._fields if name in arrays})
     names = tuple(map(text_of, list_of(metadata.get("classes", []))))
     check_structure(lattice.stored, tables, len(vocabulary), len(names))

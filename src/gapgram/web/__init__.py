@@ -3,6 +3,7 @@
     server      from the paths of models to a running service
     app         routes, and what is said when something is wrong
     guard       what every request passes first: its host, its size, its time
+    connections how long a connection may wait, and which make room
     requests    what can be asked
     responses   what is answered
     limits      how much of it

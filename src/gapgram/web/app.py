@@ -19,7 +19,7 @@ from gapgram.web.examples import make_examples
 from gapgram.web.guard import Application, Guard
 from gapgram.web.page import PageFile, read_page
 from gapgram.web.pool import Deadline, Overloaded, TooSlow, Workshop
-from gapgram.web.served import ServedModel
+from gapgram.web.served import ChangedFile, ServedModel
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
@@ -31,7 +31,7 @@ _MISTAKES: dict[int | str, dict[str, Any]] = {
         408: "The body took too long to arrive.",
         413: "The body is too large.",
         422: "A field is missing, unknown, of the wrong type or out of range.",
-        503: "Too many requests wait, or this one took too long.",
+        503: "Too many requests wait, this one took too long, or the model's file was changed.",
     }.items()
 }
 
@@ -96,6 +96,7 @@ def _add_queries(app: FastAPI, served: dict[str, ServedModel], workshop: Worksho
         if model is None:
             known = ", ".join(served)
             raise HTTPException(404, f"There is no model {question.model[:80]!r}; the models are: {known}.")
+        model.check_file()
         return _json(await workshop.run(lambda deadline: _encoded(ask(model, deadline))))
 
     def query(name: str, answer: type[BaseModel], summary: str) -> Callable[[Any], Any]:
@@ -156,6 +157,10 @@ def _add_mistakes(app: FastAPI) -> None:
         said = "Too many requests are waiting" if isinstance(error, Overloaded) else "This request took too long"
         return _mistake(503, f"{said}; try again in a moment.", {"retry-after": "1"})
 
+    async def changed(_: Request, error: Exception) -> Response:
+        return _mistake(503, f"{str(error).capitalize()}.")
+
+    app.add_exception_handler(ChangedFile, changed)
     app.add_exception_handler(HTTPException, http)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(GapgramError, unanswerable)

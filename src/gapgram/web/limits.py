@@ -7,10 +7,13 @@ BODY_BYTES = 12 * TEXT_CHARACTERS + (1 << 16)  # JSON may write a character as t
 HEADER_BYTES = 1 << 14
 WORD_CHARACTERS = 1_000
 PREDICTIONS = 100
-SENTENCES = 20
-SENTENCE_WORDS = 200
+SENTENCES = 10
+SENTENCE_WORDS = 100
 SEEDS = 2**53  # whole numbers that every JSON reader keeps exact
 
 SECONDS = 5.0  # from the first byte of a body to its answer
 WAITING = 512  # requests that may wait for a thread
 CONNECTIONS = 900  # below the 1,024 files that most systems let a process open
+CONNECTIONS_KEPT = 600  # beyond which those that have no request make room for others
+HEADER_SECONDS = 10.0  # from the first byte of a request, or a connection, to the end of its headers
+ANSWER_SECONDS = 60.0  # from the end of its headers until its answer was taken

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable
 from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from gapgram.arrays import Floats
@@ -34,12 +36,35 @@ def words_of(text: str) -> list[str]:
     return [UNKNOWN if word in (START, END) else word for word in words]
 
 
+class ChangedFile(Exception):
+    """The file of a model is no longer what was opened."""
+
+
+def _state_of(path: Path | None) -> tuple[tuple[int, int], int, int] | None:
+    """Which file a path names, how large it is and when it was changed; None where there is none."""
+    try:
+        found = os.stat(path) if path is not None else None
+    except OSError:
+        return None
+    return found and ((found.st_dev, found.st_ino), found.st_size, found.st_mtime_ns)
+
+
 class ServedModel:
     """A model under the name it is served by. Safe to share between threads."""
 
     def __init__(self, name: str, model: Model) -> None:
         self.name, self.model = name, model
         self._signature = str(model.signature)
+        self._opened = _state_of(model.path)
+
+    def check_file(self) -> None:
+        """Refuse to read a file that was changed in place since it was opened: it is mapped, and may be shorter now.
+
+        One that took its name, or none, does not matter: what was opened stays as it was.
+        """
+        now = _state_of(self.model.path)
+        if self._opened is not None and now is not None and now[0] == self._opened[0] and now != self._opened:
+            raise ChangedFile(f"the file of model {self.name} was changed in place: start the service again")
 
     def warm_up(self) -> None:
         """Compile or load every kernel and sort what is sorted once, before anybody waits for it."""

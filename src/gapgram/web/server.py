@@ -17,6 +17,7 @@ from gapgram.errors import UsageError
 from gapgram.models.open import load_own
 from gapgram.web import limits
 from gapgram.web.app import LOOPBACK, make_app
+from gapgram.web.connections import WatchedConnection
 from gapgram.web.guard import Application
 from gapgram.web.served import ServedModel
 
@@ -99,7 +100,7 @@ def run(app: Application, listener: socket.socket) -> None:
     """Serve until Ctrl-C or a signal to end, and then return."""
     config = uvicorn.Config(
         app,
-        http="h11",  # the other parser does not limit headers
+        http=WatchedConnection,  # reads by h11: the other parser does not limit headers
         h11_max_incomplete_event_size=limits.HEADER_BYTES,
         ws="none",
         backlog=limits.CONNECTIONS,
