@@ -48,6 +48,11 @@ Using them
     Measures        what surprisal is to measure beside it
     StimulusColumns which columns of a table of stimuli mean what
     SurprisalTable  what surprisal gives
+    filter_records  records of a file kept, dropped, split or marked by their perplexity: a FilterSummary
+    Choice          which records filter_records keeps
+    FilterOptions   how filter_records reads and writes
+    DocumentScorer  scores of documents, for pipelines of one's own: a DocumentScore each
+    FilterSummary, DocumentScore    what these give
 
 What may go wrong, each also the built-in error that a program would catch
 
@@ -68,6 +73,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gapgram.applications.filtering.choice import Choice
+    from gapgram.applications.filtering.documents import DocumentScore, DocumentScorer
+    from gapgram.applications.filtering.run import FilterOptions, filter_records
+    from gapgram.applications.filtering.summary import FilterSummary
     from gapgram.applications.surprisal.measures import Measures
     from gapgram.applications.surprisal.stimuli import StimulusColumns
     from gapgram.applications.surprisal.table import SurprisalTable, surprisal
@@ -100,6 +109,10 @@ if TYPE_CHECKING:
     from gapgram.training.train import train
 
 _HOMES = {
+    "applications.filtering.choice": ("Choice",),
+    "applications.filtering.documents": ("DocumentScore", "DocumentScorer"),
+    "applications.filtering.run": ("FilterOptions", "filter_records"),
+    "applications.filtering.summary": ("FilterSummary",),
     "applications.surprisal.measures": ("Measures",),
     "applications.surprisal.stimuli": ("StimulusColumns",),
     "applications.surprisal.table": ("SurprisalTable", "surprisal"),
@@ -135,10 +148,15 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "BackoffModel",
+    "Choice",
     "Corpus",
     "Counts",
     "DiscountWarning",
+    "DocumentScore",
+    "DocumentScorer",
     "Explanation",
+    "FilterOptions",
+    "FilterSummary",
     "GapgramError",
     "KenlmModel",
     "LanguageModel",
@@ -164,6 +182,7 @@ __all__ = [
     "as_dot",
     "as_svg",
     "count",
+    "filter_records",
     "find_classes",
     "generate",
     "load",

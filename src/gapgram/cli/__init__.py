@@ -15,4 +15,5 @@
     convert     another layout, or fewer counts         arpa        a model as an ARPA file
     prune       a smaller model from a model            mix         several models as one
     surprisal   what each word costs a reader           fetch       public corpora by name
+    filter      records kept by their perplexity
 """

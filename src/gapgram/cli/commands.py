@@ -22,8 +22,11 @@ GROUPS = {
         "predict": "Print the most probable next words",
         "explain": "Show where a probability comes from",
         "generate": "Draw sentences from a model",
-        "surprisal": "Print what each word costs a reader, in bits",
         "serve": "Open a page and a JSON API on this machine",
+    },
+    "Use models": {
+        "surprisal": "Print what each word costs a reader, in bits",
+        "filter": "Keep, split or mark records by their perplexity",
     },
     "Look at and change models": {
         "info": "Show what is in a model file",

@@ -74,10 +74,8 @@ class Aside:
 
     def put_in_place(self) -> None:
         """Give the file its name; it must be whole and on disk."""
-        _take_permissions(self.path, self.place)
-        self.path.replace(self.place)
+        move_into_place(self.path, self.place)
         self.release()
-        sync_folder(self.place.parent)
 
     def discard(self) -> None:
         """Remove what was written; nothing happens once the file has its name."""
@@ -87,6 +85,14 @@ class Aside:
     def release(self) -> None:
         """Leave the file as it is, for another process to take up."""
         self._unlock()
+
+
+def move_into_place(aside: Path, path: str | Path) -> None:
+    """Give a file of the same file system, whole and on disk, its name; a link stays, what it leads to changes."""
+    place = Path(os.path.realpath(path))
+    _take_permissions(aside, place)
+    aside.replace(place)
+    sync_folder(place.parent)
 
 
 @contextlib.contextmanager

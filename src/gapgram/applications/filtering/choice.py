@@ -1,0 +1,112 @@
+"""Which records are kept, and into which bucket they go."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.applications.filtering.documents import Scores
+from gapgram.arrays import Floats, Integers
+from gapgram.errors import UsageError
+
+BUCKETS = ("head", "middle", "tail")
+CUTS = (0.3, 0.6)  # as cc_net cuts
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a record must be to be kept; None asks nothing.
+
+    The measure is the perplexity, or, against another model, log10 of the perplexity minus that under the other.
+    keep_below, keep_above: percentiles of the measure, as shares, found on a sample or on other text.
+    buckets: split what is kept at these shares into head, middle and tail, as cc_net does with 0.3 and 0.6.
+    """
+
+    max_perplexity: float | None = None
+    min_perplexity: float | None = None
+    max_difference: float | None = None
+    min_words: int | None = None
+    max_words: int | None = None
+    max_unknown: float | None = None
+    keep_below: float | None = None
+    keep_above: float | None = None
+    buckets: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("keep_below", "keep_above", "max_unknown"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value <= 1:
+                raise UsageError(f"{name.replace('_', '-')} {value}: expected a share from 0 to 1")
+        cuts = self.buckets
+        if cuts is not None and not 0 < cuts[0] < cuts[1] < 1:
+            raise UsageError(
+                f"buckets {cuts[0]},{cuts[1]}: expected two rising shares between 0 and 1, such as 0.3,0.6"
+            )
+
+    @property
+    def chooses(self) -> bool:
+        """Whether anything is asked."""
+        return any(getattr(self, field.name) is not None for field in fields(self))
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """The percentiles that must be found first, rising."""
+        asked = [self.keep_below, self.keep_above, *(self.buckets or ())]
+        return tuple(sorted({share for share in asked if share is not None}))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the outputs."""
+        return BUCKETS if self.buckets is not None else ("kept",)
+
+    def as_dict(self) -> dict[str, Any]:
+        """What is asked, by name."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Chooser:
+    """A choice whose percentiles are known, by share."""
+
+    choice: Choice
+    percentiles: dict[float, float]
+
+    def kept(self, scores: Scores, measure: Floats) -> npt.NDArray[np.bool_]:
+        """Of each record whether it is kept. One without words has no perplexity and meets no limit of that."""
+        choice, percentiles = self.choice, self.percentiles
+        good = np.ones(measure.size, bool)
+        bounds = [
+            (scores.words, choice.min_words, choice.max_words),
+            (scores.unknown_share, None, choice.max_unknown),
+            (scores.perplexity, choice.min_perplexity, choice.max_perplexity),
+            (measure, None, choice.max_difference),
+            (measure, percentiles.get(_given(choice.keep_above)), percentiles.get(_given(choice.keep_below))),
+        ]
+        for values, least, most in bounds:
+            if least is not None:
+                good &= values >= least
+            if most is not None:
+                good &= values <= most
+        return good
+
+    def bucket_of(self, measure: Floats) -> Integers:
+        """The number of the bucket of each record; those without words are in the last."""
+        if self.choice.buckets is None:
+            return np.zeros(measure.size, np.int64)
+        cuts = [self.percentiles[share] for share in self.choice.buckets]
+        found: Integers = np.searchsorted(cuts, measure, side="left").astype(np.int64)
+        return found
+
+
+def _given(share: float | None) -> float:
+    return -1.0 if share is None else share
+
+
+def checked(choice: Choice, *, against: bool) -> Choice:
+    """The choice, if it makes sense with or without another model."""
+    if choice.max_difference is not None and not against:
+        raise UsageError("a limit of the difference needs another model: --against BAD --max-difference X")
+    return choice

@@ -1,0 +1,149 @@
+"""Scores of documents: some lines of text each, of which a model has scored every one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import NamedTuple
+
+import numpy as np
+
+from gapgram.applications.filtering.normalise import normaliser
+from gapgram.arrays import Floats, Integers
+from gapgram.errors import TextError
+from gapgram.kernels.special_words import UNKNOWN_ID
+from gapgram.queries.language_model import LanguageModel
+from gapgram.queries.perplexity import perplexity_of
+from gapgram.text.corpus import TextRules
+from gapgram.text.files import Block
+
+_RULES = TextRules(special="skip")  # whatever stands in documents of other people
+
+
+class DocumentScore(NamedTuple):
+    """log10 of the probability of a document, its words, those of them that the model does not know, and its lines.
+
+    lines: those that have words; each has an end that is predicted too.
+    """
+
+    log10_prob: float
+    words: int
+    unknown_words: int
+    lines: int
+
+    @property
+    def perplexity(self) -> float:
+        """Per word, ends of lines counted as words; not a number where there are none.
+
+        >>> DocumentScore(-8.0, 3, 0, 1).perplexity
+        100.0
+        """
+        return perplexity_of(self.log10_prob, self.words + self.lines)
+
+    @property
+    def unknown_share(self) -> float:
+        """The share of words that the model does not know; 0 where there are no words."""
+        return self.unknown_words / self.words if self.words else 0.0
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of some units of text, lines or documents; arrays of one length."""
+
+    log10: Floats
+    words: Integers
+    unknown: Integers
+    lines: Integers
+
+    @cached_property
+    def log10_perplexity(self) -> Floats:
+        """log10 of the perplexity of each; not a number where there are no words."""
+        predictions = (self.words + self.lines).astype(float)
+        predictions[predictions == 0] = np.nan
+        out: Floats = -self.log10 / predictions
+        return out
+
+    @property
+    def perplexity(self) -> Floats:
+        """The perplexity of each; infinite where no float is as large."""
+        with np.errstate(over="ignore"):
+            out: Floats = np.power(10.0, self.log10_perplexity)
+        return out
+
+    @property
+    def unknown_share(self) -> Floats:
+        """The share of unknown words of each."""
+        out: Floats = self.unknown / np.maximum(self.words, 1)
+        return out
+
+    def summed(self, begins: Integers) -> Scores:
+        """Of units that are made of these: the first begins at begins[0], and none is empty."""
+        parts = (self.log10, self.words, self.unknown, self.lines)
+        return Scores(*(np.add.reduceat(part, begins) for part in parts))
+
+
+class DocumentScorer:
+    """Scores documents with one model, many at a time; safe to share between threads.
+
+    A document is a text of any number of lines, each a sentence. Words `<s>`, `</s>` and `<unk>` in it are left out.
+    normalise: `ccnet` for models that were trained on text normalised that way.
+
+    >>> import gapgram
+    >>> model = gapgram.train(sentences=["the cat sat", "the dog sat", "a cat ran"] * 9, order=3, model="mkn")
+    >>> [(s.words, s.unknown_words) for s in DocumentScorer(model).score(["the cat\\nthe emu", ""])]
+    [(4, 1), (0, 0)]
+    """
+
+    def __init__(self, model: LanguageModel, *, normalise: str | None = None) -> None:
+        self.model, self._normalised = model, normaliser(normalise)
+
+    def score(self, documents: Sequence[str]) -> list[DocumentScore]:
+        """The scores of documents, in order."""
+        for number, document in enumerate(documents, 1):
+            if not is_text(document):
+                raise TextError(f"document {number}: holds half of a surrogate pair, which is no text")
+        found = self.arrays(documents)
+        columns = (found.log10.tolist(), found.words.tolist(), found.unknown.tolist(), found.lines.tolist())
+        return [DocumentScore(*row) for row in zip(*columns, strict=True)]
+
+    def arrays(self, documents: Sequence[str]) -> Scores:
+        """As `score`, as arrays; documents must be text (`is_text`)."""
+        if not documents:
+            return Scores(np.empty(0), *(np.empty(0, np.int64) for _ in range(3)))
+        texts = documents if self._normalised is None else [self._normalised(one) for one in documents]
+        return self.by_line(texts).summed(line_begins(texts))
+
+    def by_line(self, texts: Sequence[str]) -> Scores:
+        """The scores of all lines of some documents that are normalised already, one after the other."""
+        data = ("\n".join(texts) + "\n").encode()
+        scored = self.model.score_block(Block("documents", 1, data), _RULES)
+        words = np.diff(scored.begins) - 2
+        unknown = np.add.reduceat((scored.ids == UNKNOWN_ID).astype(np.int64), scored.begins[:-1])
+        return Scores(np.where(words > 0, scored.sums, 0.0), words, unknown, (words > 0).astype(np.int64))
+
+
+def line_begins(texts: Sequence[str]) -> Integers:
+    """The number of the first line of each document among those of all.
+
+    >>> line_begins(["a", "b\\nc", "d"]).tolist()
+    [0, 1, 3]
+    """
+    n_lines = [text.count("\n") + 1 for text in texts[:-1]]
+    return np.fromiter(accumulate(n_lines, initial=0), np.int64, len(texts))
+
+
+def is_text(document: str) -> bool:
+    """Whether a string can be written as UTF-8: JSON may hold halves of surrogate pairs.
+
+    >>> is_text("text"), is_text("\\ud800")
+    (True, False)
+    """
+    if document.isascii():
+        return True
+    try:
+        document.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,178 @@
+"""Records that are rows of Parquet files, with pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from gapgram.applications.filtering.documents import is_text
+from gapgram.applications.filtering.pieces import LINE, Done, Piece, Records, Work
+from gapgram.applications.filtering.tally import Tally
+from gapgram.errors import TextError, TextFileError, TextNotFoundError, UsageError
+from gapgram.system.atomic_file import check_place, written_aside
+
+ROWS = 2048  # of a piece
+_MAGIC = b"PAR1"
+
+
+def is_parquet(path: str | Path) -> bool:
+    """Whether a file begins as Parquet files do."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(4) == _MAGIC
+    except OSError:
+        return False
+
+
+def arrow() -> tuple[Any, Any]:
+    """pyarrow and its module for Parquet."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise UsageError("Parquet files need pyarrow: pip install 'gapgram[parquet]'") from None
+    return pyarrow, pyarrow.parquet
+
+
+class ParquetRows(Records):
+    """The rows of a file, some thousand at a time; what is kept are tables."""
+
+    def __init__(self, path: str | Path, work_field: str) -> None:
+        self._pa, self._parquet = arrow()
+        self.path, self.name = path, str(path)
+        try:
+            self._file = self._parquet.ParquetFile(path)
+        except FileNotFoundError:
+            raise TextNotFoundError(f"{path}: no such file") from None
+        except (self._pa.ArrowException, OSError) as error:
+            raise TextFileError(f"{path}: no whole Parquet file: {_said(error)}") from None
+        schema = self._file.schema_arrow
+        if work_field not in schema.names:
+            names = ", ".join(schema.names)
+            raise TextError(f"{path}: the column {work_field!r} is missing; there are {names}"[:400])
+        kind = schema.field(work_field).type
+        if not (self._pa.types.is_string(kind) or self._pa.types.is_large_string(kind)):
+            raise TextError(f"{path}: the column {work_field!r} holds {kind}, expected strings")
+
+    def check_names(self, names: list[str]) -> None:
+        """Refuse figures whose names are columns already."""
+        for name in names:
+            if name in self._file.schema_arrow.names:
+                raise TextError(f"{self.name}: there is a column {name!r} already; name figures otherwise (--prefix)")
+
+    def pieces(self, begin: Any, on_bytes: Callable[[int], None]) -> Iterator[Piece]:
+        """Batches of rows; the end is the number of rows before the next piece."""
+        n, skipped = 0, int(begin or 0)
+        batches = self._file.iter_batches(ROWS)
+        while True:
+            try:
+                batch = next(batches, None)
+            except (self._pa.ArrowException, OSError) as error:
+                raise TextFileError(f"{self.name}: damaged after row {n:,}: {_said(error)}") from None
+            if batch is None:
+                return
+            n += batch.num_rows
+            on_bytes(batch.nbytes)
+            if n > skipped:
+                yield Piece((batch, n - batch.num_rows), n, int(batch.nbytes))
+
+    def texts(self, piece: Piece, work: Work, tally: Tally) -> list[str]:
+        """The texts of a piece's rows."""
+        return [text for _, text in self._read(piece, work, tally)]
+
+    def _read(self, piece: Piece, work: Work, tally: Tally) -> Iterator[tuple[int, str]]:
+        batch, before = piece.records
+        for i, value in enumerate(batch.column(work.field)):
+            where = f"{self.name}: row {before + i + 1}"
+            try:
+                text = value.as_py()
+            except UnicodeDecodeError:
+                work.refuse(where, f"the column {work.field!r} holds bytes that are not UTF-8", tally)
+                continue
+            if text is None:
+                work.refuse(where, f"the column {work.field!r} is null", tally)
+            elif not is_text(text):
+                work.refuse(where, f"the column {work.field!r} holds half of a surrogate pair, which is no text", tally)
+            else:
+                yield i, text
+
+    def process(self, piece: Piece, work: Work) -> Done:
+        """Score the rows of a piece; a table of those that are kept for each output."""
+        tally = Tally([0] * len(work.chooser.choice.names))
+        read = list(self._read(piece, work, tally))
+        if not read:
+            return Done([None] * len(tally.kept), tally, piece.end, piece.size_bytes)
+        texts = [text for _, text in read]
+        changes = work.by == LINE and work.chooser.choice.chooses
+        if changes:
+            texts = work.kept_lines(texts)
+        found, kept, buckets = work.choose(texts, tally)
+        table = self._pa.Table.from_batches([piece.records[0]]).take([i for i, _ in read])
+        if changes:
+            at = table.schema.get_field_index(work.field)
+            table = table.set_column(at, table.schema.field(at), self._pa.array(texts, table.schema.field(at).type))
+        if work.figures:
+            names = [work.chooser.choice.names[b] for b in buckets] if work.names.buckets else None
+            for name, values in zip(work.names.all, found.columns(names), strict=True):
+                table = table.append_column(name, self._pa.array(values, self._type_of(name, work)))
+        outputs = [
+            table.filter([stays and bucket == number for stays, bucket in zip(kept, buckets, strict=True)])
+            for number in range(len(tally.kept))
+        ]
+        return Done(outputs, tally, piece.end, piece.size_bytes)
+
+    def _type_of(self, name: str, work: Work) -> Any:
+        plain = name.removeprefix(work.names.prefix)
+        return {"words": self._pa.int64(), "bucket": self._pa.string()}.get(plain, self._pa.float64())
+
+    def schema(self, work: Work) -> Any:
+        """The columns of what is kept."""
+        schema = self._file.schema_arrow
+        for name in work.names.all if work.figures else []:
+            schema = schema.append(self._pa.field(name, self._type_of(name, work)))
+        return schema
+
+
+class ParquetParts:
+    """Tables written to parts in the work folder, which become one file in the end; `mark` is how many there are."""
+
+    def __init__(self, folder: Path, name: str, place: Path, mark: int | None, schema: Any) -> None:
+        _, self._parquet = arrow()
+        check_place(place)
+        self._folder, self._name, self._place, self._schema = folder, name, place, schema
+        self._parts, self._tables = mark or 0, list[Any]()
+
+    def _part(self, number: int) -> Path:
+        return self._folder / f"{self._name}.{number}.parquet"
+
+    def append(self, payload: Any) -> None:
+        """Add the rows of a table."""
+        if payload is not None and payload.num_rows:
+            self._tables.append(payload)
+
+    def mark(self) -> int:
+        """Write what was added to a part of its own."""
+        if self._tables:
+            with self._parquet.ParquetWriter(self._part(self._parts), self._schema) as writer:
+                for table in self._tables:
+                    writer.write_table(table)
+            self._parts, self._tables = self._parts + 1, []
+        return self._parts
+
+    def finish(self) -> None:
+        """All parts in one file."""
+        self.mark()
+        with written_aside(self._place) as file, self._parquet.ParquetWriter(file, self._schema) as writer:
+            for number in range(self._parts):
+                part = self._parquet.ParquetFile(self._part(number))
+                for group in range(part.num_row_groups):
+                    writer.write_table(part.read_row_group(group))
+
+    def close(self) -> None:
+        """Parts are whole already; what was not yet written to one is dropped."""
+        self._tables = []
+
+
+def _said(error: BaseException) -> str:
+    return str(error).partition("\n")[0]

@@ -1,0 +1,124 @@
+"""Records as they are read, some at a time, and what becomes of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gapgram.applications.filtering.choice import Chooser
+from gapgram.applications.filtering.documents import DocumentScorer, line_begins
+from gapgram.applications.filtering.figures import FigureNames, Judged
+from gapgram.applications.filtering.tally import Tally
+from gapgram.arrays import Floats
+from gapgram.errors import TextError
+
+ERROR, SKIP = "error", "skip"
+DOCUMENT, LINE = "document", "line"
+
+
+class Piece(NamedTuple):
+    """Some records, and where the next ones begin, as plain values."""
+
+    records: Any
+    end: Any
+    size_bytes: int
+
+
+class Done(NamedTuple):
+    """What became of a piece: what goes to each output, and what was counted."""
+
+    payloads: list[Any]
+    tally: Tally
+    end: Any
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is done to every record.
+
+    field: of the record's text. by: whether whole documents or their lines are kept or dropped.
+    figures: whether figures are written into records. broken: `error`, or `skip` records that cannot be read.
+    """
+
+    scorers: tuple[DocumentScorer, ...]
+    against: DocumentScorer | None
+    chooser: Chooser
+    names: FigureNames
+    field: str = "text"
+    by: str = DOCUMENT
+    figures: bool = True
+    broken: str = ERROR
+
+    def judged(self, texts: Sequence[str]) -> Judged:
+        """The scores of whole documents under all models."""
+        own, *others = [scorer.arrays(texts) for scorer in self.scorers]
+        return Judged(own, tuple(others), self.against.arrays(texts) if self.against else None)
+
+    def line_scores(self, texts: Sequence[str]) -> Judged:
+        """The scores of the lines of documents."""
+        return self.judged([line for text in texts for line in text.split("\n")])
+
+    def refuse(self, where: str, why: str, tally: Tally) -> None:
+        """Count a record that cannot be read, or stop at it."""
+        if self.broken == ERROR:
+            raise TextError(f"{where}: {why}: mend it, or leave such records out (--broken skip)")
+        tally.broken += 1
+
+    def kept_lines(self, texts: Sequence[str]) -> list[str]:
+        """Documents without the lines that are not kept; those that are left without any are empty."""
+        scored = self.line_scores(texts)
+        good = self.chooser.kept(scored.scores, scored.measure)
+        bounds = [*line_begins(texts).tolist(), good.size]
+        out = []
+        for text, begin, end in zip(texts, bounds, bounds[1:], strict=False):
+            lines = zip(text.split("\n"), good[begin:end].tolist(), strict=True)
+            out.append("\n".join(line for line, stays in lines if stays))
+        return out
+
+    def choose(self, texts: Sequence[str], tally: Tally) -> tuple[Judged, list[bool], list[int]]:
+        """Score documents: (scores, whether each is kept, the number of its output)."""
+        found = self.judged(texts)
+        kept = np.ones(len(texts), bool)
+        if self.by == DOCUMENT:
+            kept = self.chooser.kept(found.scores, found.measure)
+        elif self.chooser.choice.chooses:
+            kept = found.scores.words > 0
+        buckets = self.chooser.bucket_of(found.measure)
+        tally.records += len(texts)
+        log10 = found.scores.log10_perplexity if found.difference is None else found.difference
+        tally.count(found.scores.words, found.scores.unknown, log10, kept)
+        for number in range(len(tally.kept)):
+            tally.kept[number] += int((kept & (buckets == number)).sum())
+        return found, kept.tolist(), buckets.tolist()
+
+    def measures(self, texts: Sequence[str]) -> Floats:
+        """What percentiles are taken of: the measure of documents, or of lines, that have words."""
+        if not texts:
+            return np.empty(0)
+        found = self.judged(texts) if self.by == DOCUMENT else self.line_scores(texts)
+        values = found.measure
+        return values[np.isfinite(values)]
+
+
+class Records(ABC):
+    """A kind of file of records."""
+
+    path: str | Path
+
+    @abstractmethod
+    def pieces(self, begin: Any, on_bytes: Callable[[int], None]) -> Iterator[Piece]:
+        """The records of the file, from its beginning (None) or from where a piece ended."""
+
+    @abstractmethod
+    def texts(self, piece: Piece, work: Work, tally: Tally) -> list[str]:
+        """The texts of a piece's records."""
+
+    @abstractmethod
+    def process(self, piece: Piece, work: Work) -> Done:
+        """What becomes of a piece."""

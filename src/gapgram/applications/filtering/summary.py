@@ -1,0 +1,72 @@
+"""What a run has done, to be printed."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gapgram.applications.filtering.tally import BIN, Tally, bin_begin
+
+_WIDTH = 40  # characters of the longest bar
+
+
+@dataclass(frozen=True)
+class FilterSummary:
+    """What was read and kept, by what limits, with which models.
+
+    kept: records by output. percentiles: those that were found, by share. measure: what records were chosen by.
+    """
+
+    tally: Tally
+    kept: dict[str, int]
+    percentiles: dict[float, float]
+    choice: dict[str, Any]
+    measure: str
+    signatures: tuple[str, ...]
+    seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """All figures by name, for JSON."""
+        found = {**asdict(self), **asdict(self.tally), "kept": self.kept}
+        del found["tally"], found["histogram_kept"]
+        found["percentiles"] = {str(share): value for share, value in self.percentiles.items()}
+        bins = range(len(self.tally.histogram))
+        found["histogram"] = [
+            {"log10": round(bin_begin(b), 1), "records": self.tally.histogram[b], "kept": self.tally.histogram_kept[b]}
+            for b in bins
+            if self.tally.histogram[b]
+        ]
+        return found
+
+    def __str__(self) -> str:
+        """Lines for people, with the histogram."""
+        tally = self.tally
+        share = 100 * tally.unknown_words / max(tally.words, 1)
+        lines = [
+            f"{tally.records:,} records, {tally.words:,} words, {share:.2f} % of them unknown"
+            + (f"; {tally.broken:,} broken records left out" if tally.broken else "")
+            + (f"; {tally.without_words:,} without words" if tally.without_words else ""),
+            *(f"{name}: {n:,} records, {100 * n / max(tally.records, 1):.1f} %" for name, n in self.kept.items()),
+            *(f"percentile {share}: {self.measure} {value:.6g}" for share, value in self.percentiles.items()),
+            *self._histogram(),
+        ]
+        return "\n".join(lines)
+
+    def _histogram(self) -> list[str]:
+        """A bar a bin from the first to the last that has records: # for those kept, . for the others."""
+        found = self.tally.histogram
+        used = [b for b, n in enumerate(found) if n]
+        if not used:
+            return []
+        most, lines = max(found), [f"{self.measure}, # kept, . not:"]
+        for b in range(used[0], used[-1] + 1):
+            begin = bin_begin(b)
+            shown = f"{begin:+.1f} to {begin + BIN:+.1f}" if self.measure == "difference" else _range(begin)
+            kept = round(_WIDTH * self.tally.histogram_kept[b] / most)
+            rest = max(round(_WIDTH * found[b] / most) - kept, 0)
+            lines.append(f"{shown:>18} {found[b]:>9,} {'#' * kept}{'.' * rest}")
+        return lines
+
+
+def _range(log10: float) -> str:
+    return f"{10**log10:,.0f} to {10 ** (log10 + BIN):,.0f}"
