@@ -14,10 +14,10 @@ from tests.support.running import Cli, assert_refused
 
 import gapgram
 from gapgram import Choice, DocumentScorer, FilterOptions, Model
-from gapgram.applications.filtering import lines as line_records
 from gapgram.applications.filtering import run as filter_run
 from gapgram.applications.filtering.lines import JsonLines
 from gapgram.applications.filtering.normalise import ccnet, normaliser
+from gapgram.text.files import LONGEST_LINE_BYTES
 
 TEXTS = toy_text(200, seed=9, vocabulary=900)
 DOCUMENTS = ["\n".join(TEXTS[i : i + 3]) for i in range(0, 180, 3)]
@@ -232,7 +232,7 @@ def test_an_interrupted_run_goes_on(
 
 
 def test_a_long_line_takes_no_memory(tmp_path: Path) -> None:
-    long = line_records.LONGEST_LINE_BYTES + 1
+    long = LONGEST_LINE_BYTES + 1
     (tmp_path / "t").write_bytes(b"a\n" + b"x" * long + b"\nb\n" + b"y" * long)
     pieces = list(JsonLines(tmp_path / "t").pieces(None, lambda n: None))
     assert b"".join(piece.records.data for piece in pieces) == b"a\n\0too long\nb\n\0too long\n"

@@ -1,4 +1,5 @@
 """What people do with a model: each a command, and a function that `gapgram` exports.
 
-surprisal       tables of what each word of a text costs a reader
+    surprisal       tables of what each word of a text costs a reader
+    filtering       records kept, dropped, split or marked by how well models predict them
 """

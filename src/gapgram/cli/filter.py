@@ -13,7 +13,7 @@ from gapgram.cli.options import announce_compilation, json_option, quiet_option,
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="MODEL… IN")
 @click.option("-o", "--output", required=True, metavar="OUT", help="File to write; - for standard output.")
-@click.option("--field", default="text", show_default=True, metavar="NAME", help="Field of a record that holds its text.")
+@click.option("--field", default="text", show_default=True, metavar="NAME", help="Field of a record with its text.")
 @click.option("--by", type=click.Choice(["document", "line"]), default="document", show_default=True,
               help="Keep or drop whole records, or lines of them.")  # fmt: skip
 @click.option("--max-perplexity", type=float, metavar="X", help="Keep what is at most so surprising.")

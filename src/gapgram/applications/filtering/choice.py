@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gapgram.applications.filtering.documents import Scores
+from gapgram.applications.filtering.documents import ScoreArrays
 from gapgram.arrays import Floats, Integers
 from gapgram.errors import UsageError
 
@@ -74,7 +74,7 @@ class Chooser:
     choice: Choice
     percentiles: dict[float, float]
 
-    def kept(self, scores: Scores, measure: Floats) -> npt.NDArray[np.bool_]:
+    def kept(self, scores: ScoreArrays, measure: Floats) -> npt.NDArray[np.bool_]:
         """Of each record whether it is kept. One without words has no perplexity and meets no limit of that."""
         choice, percentiles = self.choice, self.percentiles
         good = np.ones(measure.size, bool)

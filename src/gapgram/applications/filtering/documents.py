@@ -1,4 +1,4 @@
-"""Scores of documents: some lines of text each, of which a model has scored every one."""
+"""ScoreArrays of documents: some lines of text each, of which a model has scored every one."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class DocumentScore(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Scores:
-    """Scores of some units of text, lines or documents; arrays of one length."""
+class ScoreArrays:
+    """ScoreArrays of some units of text, lines or documents; arrays of one length."""
 
     log10: Floats
     words: Integers
@@ -78,14 +78,14 @@ class Scores:
         out: Floats = self.unknown / np.maximum(self.words, 1)
         return out
 
-    def summed(self, begins: Integers) -> Scores:
+    def summed(self, begins: Integers) -> ScoreArrays:
         """Of units that are made of these: the first begins at begins[0], and none is empty."""
         parts = (self.log10, self.words, self.unknown, self.lines)
-        return Scores(*(np.add.reduceat(part, begins) for part in parts))
+        return ScoreArrays(*(np.add.reduceat(part, begins) for part in parts))
 
 
 class DocumentScorer:
-    """Scores documents with one model, many at a time; safe to share between threads.
+    """ScoreArrays documents with one model, many at a time; safe to share between threads.
 
     A document is a text of any number of lines, each a sentence. Words `<s>`, `</s>` and `<unk>` in it are left out.
     normalise: `ccnet` for models that were trained on text normalised that way.
@@ -108,20 +108,20 @@ class DocumentScorer:
         columns = (found.log10.tolist(), found.words.tolist(), found.unknown.tolist(), found.lines.tolist())
         return [DocumentScore(*row) for row in zip(*columns, strict=True)]
 
-    def arrays(self, documents: Sequence[str]) -> Scores:
+    def arrays(self, documents: Sequence[str]) -> ScoreArrays:
         """As `score`, as arrays; documents must be text (`is_text`)."""
         if not documents:
-            return Scores(np.empty(0), *(np.empty(0, np.int64) for _ in range(3)))
+            return ScoreArrays(np.empty(0), *(np.empty(0, np.int64) for _ in range(3)))
         texts = documents if self._normalised is None else [self._normalised(one) for one in documents]
         return self.by_line(texts).summed(line_begins(texts))
 
-    def by_line(self, texts: Sequence[str]) -> Scores:
+    def by_line(self, texts: Sequence[str]) -> ScoreArrays:
         """The scores of all lines of some documents that are normalised already, one after the other."""
         data = ("\n".join(texts) + "\n").encode()
         scored = self.model.score_block(Block("documents", 1, data), _RULES)
         words = np.diff(scored.begins) - 2
         unknown = np.add.reduceat((scored.ids == UNKNOWN_ID).astype(np.int64), scored.begins[:-1])
-        return Scores(np.where(words > 0, scored.sums, 0.0), words, unknown, (words > 0).astype(np.int64))
+        return ScoreArrays(np.where(words > 0, scored.sums, 0.0), words, unknown, (words > 0).astype(np.int64))
 
 
 def line_begins(texts: Sequence[str]) -> Integers:

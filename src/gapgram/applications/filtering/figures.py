@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gapgram.applications.filtering.documents import Scores
+from gapgram.applications.filtering.documents import ScoreArrays
 from gapgram.arrays import Floats
 
 MEASURE, DIFFERENCE = "perplexity", "difference"
@@ -43,14 +43,14 @@ class FigureNames:
 
 @dataclass(frozen=True)
 class Judged:
-    """Scores of some records under all models, and what they are judged by.
+    """ScoreArrays of some records under all models, and what they are judged by.
 
     measure: perplexity, or the difference to the bad model. bucket: the number of each record's output.
     """
 
-    scores: Scores
-    others: tuple[Scores, ...]
-    against: Scores | None
+    scores: ScoreArrays
+    others: tuple[ScoreArrays, ...]
+    against: ScoreArrays | None
 
     @property
     def difference(self) -> Floats | None:

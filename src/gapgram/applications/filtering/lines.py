@@ -14,8 +14,8 @@ from typing import Any
 import zstandard
 
 from gapgram.applications.filtering.documents import is_text
-from gapgram.applications.filtering.pieces import LINE, Done, Piece, Records, Work
-from gapgram.applications.filtering.tally import Tally
+from gapgram.applications.filtering.pieces import LINE, Done, RecordPiece, Records, Work
+from gapgram.applications.filtering.tally import FilterTally
 from gapgram.errors import TextError
 from gapgram.text.files import LONGEST_LINE_BYTES, Block, display_name, read_chunks
 
@@ -38,34 +38,34 @@ class Lines(Records):
         self.path, self.name = path, display_name(path)
         self._compress: Callable[[bytes], bytes] = COMPRESSIONS.get(output_suffix, bytes)
 
-    def pieces(self, begin: Any, on_bytes: Callable[[int], None]) -> Iterator[Piece]:
+    def pieces(self, begin: Any, on_bytes: Callable[[int], None]) -> Iterator[RecordPiece]:
         """Whole lines, some hundred kilobytes; the end is (bytes of text, lines) before the next piece."""
         offset, line = begin or (0, 1)
         for data, size in _whole_lines(_from(read_chunks(self.path, on_bytes, block_bytes=PIECE_BYTES), offset)):
             block = Block(self.name, line, data)
             offset, line = offset + size, line + data.count(b"\n")
-            yield Piece(block, (offset, line), len(data))
+            yield RecordPiece(block, (offset, line), len(data))
 
-    def done(self, payloads: list[list[bytes]], tally: Tally, piece: Piece) -> Done:
+    def done(self, payloads: list[list[bytes]], tally: FilterTally, piece: RecordPiece) -> Done:
         """What a piece gives, compressed by itself, so that an output can be cut between pieces."""
         joined = [b"\n".join([*lines, b""]) if lines else b"" for lines in payloads]
         return Done([self._compress(data) if data else b"" for data in joined], tally, piece.end, piece.size_bytes)
 
-    def texts(self, piece: Piece, work: Work, tally: Tally) -> list[str]:
+    def texts(self, piece: RecordPiece, work: Work, tally: FilterTally) -> list[str]:
         """The texts of a piece's records."""
         return [text for _, _, text in self.read(piece.records, work, tally)]
 
     @abstractmethod
-    def read(self, block: Block, work: Work, tally: Tally) -> Iterator[tuple[bytes, Any, str]]:
+    def read(self, block: Block, work: Work, tally: FilterTally) -> Iterator[tuple[bytes, Any, str]]:
         """(line, record, text) of each record that can be read."""
 
     @abstractmethod
     def written(self, line: bytes, record: Any, text: str, figures: bytes, work: Work) -> bytes:
         """A record as it is kept, with its figures."""
 
-    def process(self, piece: Piece, work: Work) -> Done:
+    def process(self, piece: RecordPiece, work: Work) -> Done:
         """Score the records of a piece, and write those that are kept."""
-        tally = Tally([0] * len(work.chooser.choice.names))
+        tally = FilterTally([0] * len(work.chooser.choice.names))
         read = list(self.read(piece.records, work, tally))
         payloads: list[list[bytes]] = [[] for _ in tally.kept]
         if read:
@@ -88,7 +88,7 @@ class Lines(Records):
 class JsonLines(Lines):
     """A JSON object a line, whose text is one of its fields. What is kept keeps its bytes; figures come at its end."""
 
-    def read(self, block: Block, work: Work, tally: Tally) -> Iterator[tuple[bytes, Any, str]]:
+    def read(self, block: Block, work: Work, tally: FilterTally) -> Iterator[tuple[bytes, Any, str]]:
         """The records; empty lines are none."""
         for number, line in enumerate(block.data.split(b"\n")[:-1], block.first_line):
             line = line.strip()
@@ -165,7 +165,7 @@ def _kind(value: Any) -> str:
 class PlainLines(Lines):
     """Plain text, a record a line. Figures stand before the line, separated by tabs."""
 
-    def read(self, block: Block, work: Work, tally: Tally) -> Iterator[tuple[bytes, Any, str]]:
+    def read(self, block: Block, work: Work, tally: FilterTally) -> Iterator[tuple[bytes, Any, str]]:
         """The lines that hold anything."""
         for number, line in enumerate(block.data.split(b"\n")[:-1], block.first_line):
             if not line.strip():

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from gapgram.applications.filtering.documents import is_text
-from gapgram.applications.filtering.pieces import LINE, Done, Piece, Records, Work
-from gapgram.applications.filtering.tally import Tally
+from gapgram.applications.filtering.pieces import LINE, Done, RecordPiece, Records, Work
+from gapgram.applications.filtering.tally import FilterTally
 from gapgram.errors import TextError, TextFileError, TextNotFoundError, UsageError
 from gapgram.system.atomic_file import check_place, written_aside
 
@@ -61,7 +61,7 @@ class ParquetRows(Records):
             if name in self._file.schema_arrow.names:
                 raise TextError(f"{self.name}: there is a column {name!r} already; name figures otherwise (--prefix)")
 
-    def pieces(self, begin: Any, on_bytes: Callable[[int], None]) -> Iterator[Piece]:
+    def pieces(self, begin: Any, on_bytes: Callable[[int], None]) -> Iterator[RecordPiece]:
         """Batches of rows; the end is the number of rows before the next piece."""
         n, skipped = 0, int(begin or 0)
         batches = self._file.iter_batches(ROWS)
@@ -75,13 +75,13 @@ class ParquetRows(Records):
             n += batch.num_rows
             on_bytes(batch.nbytes)
             if n > skipped:
-                yield Piece((batch, n - batch.num_rows), n, int(batch.nbytes))
+                yield RecordPiece((batch, n - batch.num_rows), n, int(batch.nbytes))
 
-    def texts(self, piece: Piece, work: Work, tally: Tally) -> list[str]:
+    def texts(self, piece: RecordPiece, work: Work, tally: FilterTally) -> list[str]:
         """The texts of a piece's rows."""
         return [text for _, text in self._read(piece, work, tally)]
 
-    def _read(self, piece: Piece, work: Work, tally: Tally) -> Iterator[tuple[int, str]]:
+    def _read(self, piece: RecordPiece, work: Work, tally: FilterTally) -> Iterator[tuple[int, str]]:
         batch, before = piece.records
         for i, value in enumerate(batch.column(work.field)):
             where = f"{self.name}: row {before + i + 1}"
@@ -97,9 +97,9 @@ class ParquetRows(Records):
             else:
                 yield i, text
 
-    def process(self, piece: Piece, work: Work) -> Done:
+    def process(self, piece: RecordPiece, work: Work) -> Done:
         """Score the rows of a piece; a table of those that are kept for each output."""
-        tally = Tally([0] * len(work.chooser.choice.names))
+        tally = FilterTally([0] * len(work.chooser.choice.names))
         read = list(self._read(piece, work, tally))
         if not read:
             return Done([None] * len(tally.kept), tally, piece.end, piece.size_bytes)

@@ -13,7 +13,7 @@ import numpy as np
 from gapgram.applications.filtering.choice import Chooser
 from gapgram.applications.filtering.documents import DocumentScorer, line_begins
 from gapgram.applications.filtering.figures import FigureNames, Judged
-from gapgram.applications.filtering.tally import Tally
+from gapgram.applications.filtering.tally import FilterTally
 from gapgram.arrays import Floats
 from gapgram.errors import TextError
 
@@ -21,7 +21,7 @@ ERROR, SKIP = "error", "skip"
 DOCUMENT, LINE = "document", "line"
 
 
-class Piece(NamedTuple):
+class RecordPiece(NamedTuple):
     """Some records, and where the next ones begin, as plain values."""
 
     records: Any
@@ -33,7 +33,7 @@ class Done(NamedTuple):
     """What became of a piece: what goes to each output, and what was counted."""
 
     payloads: list[Any]
-    tally: Tally
+    tally: FilterTally
     end: Any
     size_bytes: int
 
@@ -64,7 +64,7 @@ class Work:
         """The scores of the lines of documents."""
         return self.judged([line for text in texts for line in text.split("\n")])
 
-    def refuse(self, where: str, why: str, tally: Tally) -> None:
+    def refuse(self, where: str, why: str, tally: FilterTally) -> None:
         """Count a record that cannot be read, or stop at it."""
         if self.broken == ERROR:
             raise TextError(f"{where}: {why}: mend it, or leave such records out (--broken skip)")
@@ -81,7 +81,7 @@ class Work:
             out.append("\n".join(line for line, stays in lines if stays))
         return out
 
-    def choose(self, texts: Sequence[str], tally: Tally) -> tuple[Judged, list[bool], list[int]]:
+    def choose(self, texts: Sequence[str], tally: FilterTally) -> tuple[Judged, list[bool], list[int]]:
         """Score documents: (scores, whether each is kept, the number of its output)."""
         found = self.judged(texts)
         kept = np.ones(len(texts), bool)
@@ -112,13 +112,13 @@ class Records(ABC):
     path: str | Path
 
     @abstractmethod
-    def pieces(self, begin: Any, on_bytes: Callable[[int], None]) -> Iterator[Piece]:
+    def pieces(self, begin: Any, on_bytes: Callable[[int], None]) -> Iterator[RecordPiece]:
         """The records of the file, from its beginning (None) or from where a piece ended."""
 
     @abstractmethod
-    def texts(self, piece: Piece, work: Work, tally: Tally) -> list[str]:
+    def texts(self, piece: RecordPiece, work: Work, tally: FilterTally) -> list[str]:
         """The texts of a piece's records."""
 
     @abstractmethod
-    def process(self, piece: Piece, work: Work) -> Done:
+    def process(self, piece: RecordPiece, work: Work) -> Done:
         """What becomes of a piece."""

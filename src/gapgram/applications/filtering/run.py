@@ -19,7 +19,7 @@ from gapgram.applications.filtering.parquet import ParquetParts, ParquetRows, is
 from gapgram.applications.filtering.pieces import DOCUMENT, ERROR, LINE, SKIP, Done, Records, Work
 from gapgram.applications.filtering.sampling import percentiles
 from gapgram.applications.filtering.summary import FilterSummary
-from gapgram.applications.filtering.tally import Tally
+from gapgram.applications.filtering.tally import FilterTally
 from gapgram.errors import GapgramError, UsageError
 from gapgram.queries.language_model import LanguageModel
 from gapgram.system.atomic_file import check_place, short_name
@@ -219,7 +219,7 @@ class _Outputs:
             if self._folder is None:
                 file.mark()
 
-    def note(self, end: Any, tally: Tally, found: dict[float, float]) -> None:
+    def note(self, end: Any, tally: FilterTally, found: dict[float, float]) -> None:
         """Note how far the run has come; all that was added before is on disk."""
         marks = [file.mark() for file in self.files]
         if self._folder is not None:
@@ -240,8 +240,8 @@ class _Outputs:
 def _run(
     records: Records, work: Work, outputs: _Outputs, at: Any, found: dict[float, float], threads: int | None,
     progress: bool,
-) -> Tally:  # fmt: skip
-    tally = Tally(**at["tally"]) if at else Tally([0] * len(work.chooser.choice.names))
+) -> FilterTally:  # fmt: skip
+    tally = FilterTally(**at["tally"]) if at else FilterTally([0] * len(work.chooser.choice.names))
     begin, noted_bytes = _as_tuple(at["end"]) if at else None, 0
     total = os.path.getsize(records.path) if os.path.isfile(records.path) else None
     with progress_bar("filtering", total=total, unit="B", progress=progress) as advance:

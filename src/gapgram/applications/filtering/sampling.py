@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from gapgram.applications.filtering.pieces import Piece, Records, Work
-from gapgram.applications.filtering.tally import Tally
+from gapgram.applications.filtering.pieces import RecordPiece, Records, Work
+from gapgram.applications.filtering.tally import FilterTally
 from gapgram.errors import TextError
 from gapgram.system.parallel import checked_threads, parallel_map
 
@@ -17,10 +17,10 @@ SAMPLE_PIECES = 96  # of some hundred kilobytes each
 _SEED = 1
 
 
-def sampled(records: Records, on_bytes: Callable[[int], None]) -> list[Piece]:
+def sampled(records: Records, on_bytes: Callable[[int], None]) -> list[RecordPiece]:
     """Some pieces of a file, all equally likely, the same ones every time; the file is read once."""
     draw = random.Random(_SEED).random
-    chosen: list[tuple[float, int, Piece]] = []
+    chosen: list[tuple[float, int, RecordPiece]] = []
     for number, piece in enumerate(records.pieces(None, on_bytes)):
         entry = (-draw(), number, piece)
         if len(chosen) < SAMPLE_PIECES:
@@ -40,8 +40,8 @@ def percentiles(
 ) -> dict[float, float]:
     """The percentiles of the measure, by share, in a sample of a file."""
 
-    def measure(piece: Piece) -> list[float]:
-        values: list[float] = work.measures(records.texts(piece, work, Tally([0]))).tolist()
+    def measure(piece: RecordPiece) -> list[float]:
+        values: list[float] = work.measures(records.texts(piece, work, FilterTally([0]))).tolist()
         return values
 
     pieces = sampled(records, on_bytes)

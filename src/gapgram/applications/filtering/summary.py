@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from gapgram.applications.filtering.tally import BIN, Tally, bin_begin
+from gapgram.applications.filtering.tally import BIN, FilterTally, bin_begin
 
 _WIDTH = 40  # characters of the longest bar
 
@@ -17,7 +17,7 @@ class FilterSummary:
     kept: records by output. percentiles: those that were found, by share. measure: what records were chosen by.
     """
 
-    tally: Tally
+    tally: FilterTally
     kept: dict[str, int]
     percentiles: dict[float, float]
     choice: dict[str, Any]

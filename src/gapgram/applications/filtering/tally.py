@@ -19,7 +19,7 @@ def bin_begin(number: int) -> float:
 
 
 @dataclass
-class Tally:
+class FilterTally:
     """Counts of records; `kept` by output, the histograms by bin of log10 of the measure."""
 
     kept: list[int]
@@ -31,7 +31,7 @@ class Tally:
     histogram: list[int] = field(default_factory=lambda: [0] * _BINS)
     histogram_kept: list[int] = field(default_factory=lambda: [0] * _BINS)
 
-    def add(self, other: Tally) -> None:
+    def add(self, other: FilterTally) -> None:
         """Count what another tally has counted."""
         for name, value in asdict(other).items():
             mine = getattr(self, name)
