@@ -12,7 +12,7 @@ import pytest
 
 from gapgram.errors import CacheWarning
 from gapgram.kernels import jit
-from gapgram.kernels.jit import entry, kernel, on_first_compilation
+from gapgram.kernels.jit import bound_first, entry, kernel, on_first_compilation
 from gapgram.kernels.prefetch import prefetch
 from gapgram.native import compiling, store
 from gapgram.native.kinds import Mismatch
@@ -54,6 +54,25 @@ def test_numbers_arrays_and_bytes_come_and_go() -> None:
     array = np.arange(6, dtype=np.float32).reshape(2, 3)
     assert several(10, 1.25, True, None, b"\x01\xff", array) == (266, 2.5, True, 5.0, None)
     assert several(np.int16(10), np.float32(1.25), False, None, b"", array) == (0, 2.5, False, 5.0, None)
+
+
+def test_first_arguments_may_be_given_once() -> None:
+    @bound_first(2)
+    def weighed(outer: Any, factor: Any, data: Any, number: Any) -> Any:
+        out = np.empty(2, np.int32)
+        out[0] = outer.table[0] * factor
+        out[1] = data[0] + number
+        return outer.inner.factor * number, out.view(np.int8)
+
+    outer = Outer(3, Inner(np.arange(3), 0.5), True, np.array([7, 8]))
+    doubled, tripled = (weighed.bind((outer, factor), b"", 0) for factor in (2, 3))
+    del outer  # what is given once is kept
+    assert doubled(b"\x01", 5) == (2.5, np.array([14, 6], np.int32).tobytes())
+    assert tripled(b"\x09", 1) == (0.5, np.array([21, 10], np.int32).tobytes())
+    with pytest.raises(TypeError, match="arguments of other kinds"):
+        doubled("text", 5)
+    with pytest.raises(TypeError, match="arguments of other kinds"):
+        doubled(b"")
 
 
 @pytest.mark.parametrize("letter", "?bBhHiIlLqQfd")

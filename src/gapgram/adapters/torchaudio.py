@@ -55,7 +55,7 @@ class CTCWordModel(LM):  # type: ignore[misc]
         LM.__init__(self)
         self._model: LanguageModel = load(model) if isinstance(model, str | os.PathLike) else model
         self._ids = [self._model._step_id(word) for word in words]
-        self._step = self._model._stepper.one
+        self._step = self._model._stepper.checked
         self._most_states = most_states
         self._nodes: dict[LMState, _DecoderNode] = {}
         self._streams: list[_Stream] = []  # the oldest first

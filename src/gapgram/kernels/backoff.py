@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.jit import bound_first, kernel
 from gapgram.kernels.special_words import START_ID
 
 
@@ -116,25 +116,24 @@ def score_positions(ids, begins, order, words, children, log10_probs, log10_back
             out[t] = 0.0 if word == START_ID and t == begins[s] else score
 
 
-@kernel
-def extend_one(key, word, order, words, children, log10_probs, log10_backoffs, out):
-    """Score a word after the context that a key holds, and write the key after it.
+@bound_first(6)
+def extend_one(order, words, children, log10_probs, log10_backoffs, none, key, word):
+    """Score a word after the context that a key holds.
 
+    none: an empty array of the kind of numbers that keys hold.
     Returns (log10 of the probability, length of the longest gram that was found, 0 where the key is none of this model,
-    grams of the key after it).
+    the key after the word).
     """
-    held = np.frombuffer(key, out.dtype)
-    context, after = np.empty(order, np.int64), np.empty(order, np.int64)
-    for k in range(held.size):
-        context[k] = held[k]
-        if held[k] < 0 or held[k] >= log10_backoffs.size:
-            return 0.0, 0, 0
-    score, length, kept = step(
-        np.int64(word), context, held.size, order, words, children, log10_probs, log10_backoffs, after
-    )
-    for k in range(kept):
-        out[k] = after[k]
-    return np.float64(score), length, kept
+    out = np.empty(order, none.dtype)
+    n = len(key) // none.itemsize
+    if n >= order or n * none.itemsize != len(key):
+        return 0.0, 0, out[:0].view(np.int8)
+    context = np.frombuffer(key, none.dtype)
+    for k in range(n):
+        if context[k] < 0 or context[k] >= log10_backoffs.size:
+            return 0.0, 0, out[:0].view(np.int8)
+    score, length, kept = step(np.int64(word), context, n, order, words, children, log10_probs, log10_backoffs, out)
+    return np.float64(score), length, out[:kept].view(np.int8)
 
 
 @kernel

@@ -11,7 +11,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable
-from functools import cached_property, update_wrapper
+from functools import cached_property, partial, update_wrapper
 from pathlib import Path
 from typing import Any
 
@@ -67,10 +67,9 @@ class Kernel:
         if not AS_MACHINE_CODE:
             loaded.append(self.name)
             _prepare_compiling()
-            return self._by_numba_alone
+            return self._otherwise()
 
         from gapgram.native import store
-        from gapgram.native.loading import load
 
         name = self._file_name(kinds)
         loaded.append(self.name)
@@ -82,8 +81,13 @@ class Kernel:
                 code = self._compiled(name, kinds)
             except (ImportError, AttributeError, TypeError, AssertionError, NotImplementedError) as error:
                 warnings.warn(f"{_OTHER_INSIDES}: {error}", CacheWarning, stacklevel=4)
-                return self._by_numba_alone
+                return self._otherwise()
             store.write(name, code)
+        return self._loaded(code, name)
+
+    def _loaded(self, code: bytes, name: str) -> Callable[..., Any]:
+        from gapgram.native.loading import load
+
         return load(code, name)
 
     def _file_name(self, kinds: tuple[Kind, ...]) -> str:
@@ -119,6 +123,10 @@ class Kernel:
             made = numba.njit(nogil=True)(self.function)
         return made
 
+    def _otherwise(self) -> Callable[..., Any]:
+        """What is called where there is no machine code of ours."""
+        return self._by_numba_alone
+
     @property
     def _numba_type_(self) -> Any:
         """By which Numba finds out what a kernel is that another one calls."""
@@ -126,6 +134,48 @@ class Kernel:
 
         known: Any = self._for_us if current_target() == TARGET_NAME else self._by_numba_alone
         return known._numba_type_
+
+
+class BoundKernel(Kernel):
+    """A kernel of a few hundred nanoseconds, whose first arguments are given once (`bind`).
+
+    Other threads of Python wait until it is done. Arrays of int8 that it returns become bytes.
+    """
+
+    n_bound = 0
+
+    def bind(self, constants: tuple[Any, ...], *examples: object) -> Callable[..., Any]:
+        """What takes the other arguments, which are of the kinds of these examples."""
+        assert len(constants) == self.n_bound
+        if AS_PYTHON or not AS_MACHINE_CODE:
+            _prepare_compiling()
+            return _partly(self.function if AS_PYTHON else self._by_numba_alone, constants)
+        made: Callable[..., Any] = self.for_arguments((*constants, *examples))(constants)
+        return made
+
+    def _loaded(self, code: bytes, name: str) -> Callable[..., Any]:
+        from gapgram.native.loading import load_bound
+
+        return load_bound(code, name).bind
+
+    def _compiled(self, name: str, kinds: tuple[Kind, ...]) -> bytes:
+        from gapgram.native import compiling
+
+        code: bytes = compiling.machine_code(self._for_us, name, kinds, n_bound=self.n_bound, is_brief=True)
+        return code
+
+    def _otherwise(self) -> Callable[..., Any]:
+        return partial(_partly, self._by_numba_alone)
+
+
+def _partly(function: Callable[..., Any], constants: tuple[Any, ...]) -> Callable[..., Any]:
+    """What `BoundKernel.bind` gives where there is no machine code."""
+
+    def call(*arguments: object) -> tuple[Any, ...]:
+        found = function(*constants, *arguments)
+        return tuple(each.tobytes() if getattr(each, "dtype", None) == np.int8 else each for each in found)
+
+    return call
 
 
 def _prepare_compiling() -> None:
@@ -144,6 +194,17 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     if AS_PYTHON:
         return np.errstate(over="ignore")(function)  # hashes overflow on purpose
     return Kernel(function)
+
+
+def bound_first(n_bound: int) -> Callable[[Callable[..., Any]], BoundKernel]:
+    """Let a function run as machine code that is given its first arguments once."""
+
+    def make(function: Callable[..., Any]) -> BoundKernel:
+        made = BoundKernel(function)
+        made.n_bound = n_bound
+        return made
+
+    return make
 
 
 def entry(wanted: Callable[..., Any], *arguments: object) -> Callable[..., Any]:

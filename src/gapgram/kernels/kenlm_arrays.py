@@ -15,9 +15,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from gapgram.kernels.jit import AS_PYTHON, kernel
+from gapgram.kernels.jit import kernel
 from gapgram.kernels.kenlm_memory import read_signed
 from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
 
@@ -52,29 +50,6 @@ class KenlmFile(NamedTuple):
     end: int
     hashes_at: int
     n_hashes: int
-
-
-def handle_of(file: KenlmFile) -> Any:
-    """What `file_at` makes a file of: one number is handed to a kernel faster than nine. Kept as long as it is used."""
-    return file if AS_PYTHON else np.array(file, np.int64)
-
-
-def _itself(handle):
-    """What `file_at` is where kernels run as plain Python."""
-    return handle
-
-
-@kernel
-def _file_at(address):
-    """The file of a handle that lies at an address."""
-    return KenlmFile(
-        read_signed(address, 0), read_signed(address, 8), read_signed(address, 16), read_signed(address, 24),
-        read_signed(address, 32), read_signed(address, 40), read_signed(address, 48), read_signed(address, 56),
-        read_signed(address, 64),
-    )  # fmt: skip
-
-
-file_at = _itself if AS_PYTHON else _file_at
 
 
 @kernel

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel
-from gapgram.kernels.kenlm_arrays import file_at, file_id, n_ids
+from gapgram.kernels.jit import bound_first, kernel
+from gapgram.kernels.kenlm_arrays import file_id, n_ids
 from gapgram.kernels.kenlm_lookup import DAMAGED, MISSING, extends, longer, one_word
 from gapgram.kernels.special_words import START_ID
 
@@ -145,23 +145,26 @@ def start_state(file, out):
     return n
 
 
-@kernel
-def extend_one(key, n, word, handle, out):
-    """Score a word after a state of n words of the file of a handle (`file_at`), and write the state after it.
+@bound_first(1)
+def extend_one(file, key, word):
+    """Score a word after a state.
 
-    Returns (log10 of the probability, words of the gram that was found, 0 where the state is none of this file,
-    words of the new state).
+    Returns (log10 of the probability, words of the longest gram that was found, the state after the word). 0 words say
+    that the state is none of this file, -1 that the file is damaged.
     """
-    file = file_at(handle)
     context = np.empty(file.order, np.int64)
     backoffs, after = np.empty(file.order, np.float32), np.empty(file.order, np.float32)
-    if not load(key, 0, n, context, backoffs, file):
-        return 0.0, 0, 0
+    out = np.empty(2 * file.order, np.uint32)
+    n = len(key) // 8
+    if n >= file.order or len(key) % 8 != 0 or not load(key, 0, n, context, backoffs, file):
+        return 0.0, 0, out[:0].view(np.int8)
     found = file_id(np.int64(word), file)
     score, length, kept = step(found, context, backoffs, n, file, after)
+    if np.isnan(score):
+        return 0.0, -1, out[:0].view(np.int8)
     take(found, kept, context)
     _store(context, after, kept, out)
-    return np.float64(score), length, kept
+    return np.float64(score), length, out[: 2 * kept].view(np.int8)
 
 
 @kernel

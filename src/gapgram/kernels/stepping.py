@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.kernels.gate import FREQUENT_WORDS
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.jit import bound_first, kernel
 from gapgram.kernels.lookup import locate, new_found
 from gapgram.kernels.model_arrays import Positions
 from gapgram.kernels.scoring import probabilities
@@ -128,12 +128,20 @@ def extend(keys, words, stride, plan, model, out, scores, lengths):
                 lengths[i] = max(lengths[i], spans[p])
 
 
-@kernel
-def extend_one(key, word, plan, model, out):
-    """`extend` for one state whose key comes as bytes: (log10 probability, length of the longest gram)."""
-    keys = np.frombuffer(key, out.dtype).reshape(1, -1)
+@bound_first(4)
+def extend_one(plan, model, none, width, key, word):
+    """Score one word after the state of a key.
+
+    none: an empty array of the kind of numbers that keys hold. width: how many a key has.
+    Returns (log10 of the probability, length of the longest contiguous gram that was found, 0 where the key is none of
+    this model, the key after the word).
+    """
+    out = np.empty(width, none.dtype)
+    if len(key) != width * none.itemsize:
+        return 0.0, 0, out[:0].view(np.int8)
+    keys = np.frombuffer(key, none.dtype).reshape(1, -1)
     scores = np.empty(1)
     lengths = np.empty(1, np.int64)
     words = np.full(1, word, np.int32)
     extend(keys, words, 1, plan, model, out.reshape(1, -1), scores, lengths)
-    return scores[0], lengths[0]
+    return scores[0], lengths[0], out.view(np.int8)

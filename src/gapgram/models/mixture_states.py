@@ -31,7 +31,7 @@ class MixtureStepper(Stepper):
     def _one(self, key: bytes, word: int) -> tuple[float, int, bytes]:
         scores, lengths, keys = [], [], []
         for (stepper, ids, log10_shares), own in zip(self._parts, self._unpacked(key), strict=True):
-            score, length, after = stepper.one(own, int(ids[word]))
+            score, length, after = stepper.checked(own, int(ids[word]))
             scores.append(score + log10_shares[word])
             lengths.append(length)
             keys.append(after)

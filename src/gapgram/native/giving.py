@@ -1,7 +1,8 @@
 """Code that makes Python's objects of a kernel's results: numbers, arrays, and tuples of these.
 
 An array keeps the memory that the kernel took for it; one that lies in memory of somebody else, such as an argument's,
-is copied. Arrays are made by functions of NumPy, found in the table that it has for extensions in C.
+is copied. Of brief kernels an array of int8 becomes bytes. Arrays are made by functions of NumPy, found in the table
+that it has for extensions in C.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ def give(code: Code, numba_type: Any, value: Any) -> Any:
         return code.call(f"PyLong_From{sign}LongLong", OBJECT, code.context.cast(builder, value, numba_type, wide))
     if isinstance(numba_type, types.Float):
         return code.call("PyFloat_FromDouble", OBJECT, code.context.cast(builder, value, numba_type, types.float64))
+    if isinstance(numba_type, types.Array) and numba_type.dtype == types.int8 and code.is_brief:
+        return _give_bytes(code, numba_type, value)
     if isinstance(numba_type, types.Array):
         return _give_array(code, numba_type, value)
     if isinstance(numba_type, BaseTuple):
@@ -60,6 +63,14 @@ def _with_names(code: Code, kind: type, plain: Any) -> Any:
         code.classes.append(name)
     made = code.call("PyObject_CallObject", OBJECT, code.object(name), plain)
     code.call("Py_DecRef", VOID, plain)
+    return made
+
+
+def _give_bytes(code: Code, numba_type: Any, value: Any) -> Any:
+    array = code.context.make_array(numba_type)(code.context, code.builder, value)
+    data = code.builder.bitcast(array.data, OBJECT)
+    made = code.call("PyBytes_FromStringAndSize", OBJECT, data, array.nitems)
+    code.call("NRT_decref", VOID, code.builder.bitcast(array.meminfo, OBJECT))
     return made
 
 

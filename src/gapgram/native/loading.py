@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import binding as llvm
@@ -18,8 +18,8 @@ OBJECTS = ("ndarray", "uint64", "numpy", "none", "true", "false", "failed", "mis
 MOST_CLASSES = 8  # that it may be given beside them
 
 _OF_PYTHON = frozenset((
-    "PyBool_FromLong", "PyBytes_AsStringAndSize", "PyCapsule_GetPointer", "PyCapsule_New", "PyErr_Clear",
-    "PyErr_Occurred", "PyErr_SetString", "PyEval_RestoreThread", "PyEval_SaveThread", "PyFloat_AsDouble",
+    "PyBool_FromLong", "PyBytes_AsStringAndSize", "PyBytes_FromStringAndSize", "PyCapsule_GetPointer", "PyCapsule_New",
+    "PyErr_Clear", "PyErr_Occurred", "PyErr_SetString", "PyEval_RestoreThread", "PyEval_SaveThread", "PyFloat_AsDouble",
     "PyFloat_FromDouble", "PyLong_AsLongLong", "PyLong_AsUnsignedLongLong", "PyLong_FromLongLong",
     "PyLong_FromUnsignedLongLong", "PyNumber_Index", "PyObject_CallObject", "PyTuple_GetItem", "PyTuple_New",
     "PyTuple_SetItem", "PyTuple_Size", "PyType_IsSubtype", "Py_DecRef", "Py_IncRef",
@@ -45,8 +45,31 @@ class _Method(ctypes.Structure):
 _kept: list[_Method] = []  # Python reads them as long as the functions are there
 
 
+class BoundCode(NamedTuple):
+    """A function whose first arguments are given once, and one that lays these out in memory (`compiling`)."""
+
+    lay_out: Callable[..., bytes]
+    method: _Method
+
+    def bind(self, constants: tuple[Any, ...]) -> Callable[..., Any]:
+        """The function that takes the other arguments; it keeps the constants."""
+        return _function(self.method, self.lay_out(*constants), constants)
+
+
 def load(code: bytes, name: str) -> Callable[..., Any]:
     """The function of this name in what `compiling.machine_code` made; the process keeps it."""
+    _add(code, name)
+    return _function(_method(name))
+
+
+def load_bound(code: bytes, name: str) -> BoundCode:
+    """As `load`, where the first arguments of the function are given once."""
+    _add(code, name)
+    return BoundCode(_function(_method(f"{name}.lay_out")), _method(name))
+
+
+def _add(code: bytes, name: str) -> None:
+    """Put machine code into memory, and tell it of the objects that it needs."""
     classes, _, object_file = code.partition(b"\n")
     objects: list[Any] = [*_objects(), *(id(_class(each)) for each in classes.decode().split())]
     engine = _engine()
@@ -54,9 +77,18 @@ def load(code: bytes, name: str) -> Callable[..., Any]:
     engine.finalize_object()
     table = (ctypes.c_void_p * len(objects)).from_address(engine.get_global_value_address(f"{name}.objects"))
     table[:] = objects
-    method = _Method(name.encode(), engine.get_function_address(name), _TAKES_AN_ARRAY_OF_OBJECTS, None)
+
+
+def _method(name: str) -> _Method:
+    method = _Method(name.encode(), _engine().get_function_address(name), _TAKES_AN_ARRAY_OF_OBJECTS, None)
     _kept.append(method)
-    made: Callable[..., Any] = _python("PyCFunction_NewEx", ctypes.py_object, 3)(ctypes.addressof(method), None, None)
+    return method
+
+
+def _function(method: _Method, words: bytes | None = None, kept: tuple[Any, ...] | None = None) -> Callable[..., Any]:
+    """A built-in function of Python; its machine code is given `words`, and it keeps some objects alive."""
+    new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
+    made: Callable[..., Any] = new(("PyCFunction_NewEx", ctypes.pythonapi))(ctypes.addressof(method), words, kept)
     return made
 
 
@@ -85,8 +117,3 @@ def _objects() -> tuple[int, ...]:
     pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
     functions = pointer(("PyCapsule_GetPointer", ctypes.pythonapi))(core._ARRAY_API, None)
     return (id(np.ndarray), id(np.uint64), functions, id(None), id(True), id(False), id(RuntimeError), id(Mismatch))
-
-
-def _python(name: str, result: Any, n_pointers: int) -> Any:
-    kind = ctypes.PYFUNCTYPE(result, *[ctypes.c_void_p] * n_pointers)
-    return kind((name, ctypes.pythonapi))

@@ -33,8 +33,8 @@ _WHOLE, _ALIGNED = 0x1, 0x100  # flags
 class Code:
     """The code of one function as it is written, in a module that Python's functions and some objects are known to."""
 
-    def __init__(self, context: Any, module: Any, name: str) -> None:
-        self.context, self.module, self.name = context, module, name
+    def __init__(self, context: Any, module: Any, name: str, is_brief: bool) -> None:
+        self.context, self.module, self.name, self.is_brief = context, module, name, is_brief
         self.classes: list[str] = []  # of tuples with names that are results
         table = ir.ArrayType(OBJECT, len(OBJECTS) + MOST_CLASSES)
         self._objects = ir.GlobalVariable(module, table, f"{name}.objects")

@@ -111,12 +111,14 @@ class LanguageModel(ABC):
         The word `</s>` ends the sentence. Looks up what the new word alone adds; the score has the bits of `score_ids`.
         """
         word_id = self._asked_ids.get(word)
-        score, _, key = self._stepper.one(state.key, self._asked_id(word) if word_id is None else word_id)
+        score, length, key = self._stepper.one(state.key, self._asked_id(word) if word_id is None else word_id)
+        if length < 1:
+            raise self._stepper.fault(length)
         return score, _new(State, (key,))
 
     def extend_with_length(self, state: State, word: str | int) -> tuple[float, int, State]:
         """As `extend`, with the length of the longest contiguous gram that was found, second."""
-        score, length, key = self._stepper.one(state.key, self._asked_id(word))
+        score, length, key = self._stepper.checked(state.key, self._asked_id(word))
         return score, length, State(key)
 
     def extend_many(

@@ -16,7 +16,6 @@ import numpy as np
 from gapgram.arrays import Floats, Ids
 from gapgram.errors import UsageError
 from gapgram.kernels import stepping as kernels
-from gapgram.kernels.jit import bound_kernel
 from gapgram.kernels.model_arrays import BACKOFF, ModelArrays
 from gapgram.kernels.scoring import only_chains
 from gapgram.kernels.special_words import START_ID
@@ -41,7 +40,7 @@ class Stepper(ABC):
 
     null, beginning: the key where nothing is known, and the key after `<s>`.
     one: (log10 of the probability, length of the longest contiguous gram that was found, the key after it) of a key and
-        the id of a word, which may be that of `<s>`.
+        the id of a word, which may be that of `<s>`. A length below 1 says that something is wrong (`fault`).
     """
 
     null: bytes
@@ -52,9 +51,20 @@ class Stepper(ABC):
     def many(self, keys: Sequence[bytes], words: Ids, threads: int) -> tuple[Floats, list[bytes]]:
         """(log10 of the probabilities, keys after the words), a word for each key."""
 
+    def checked(self, key: bytes, word: int) -> tuple[float, int, bytes]:
+        """As `one`; what is wrong is an error."""
+        found = self.one(key, word)
+        if found[1] < 1:
+            raise self.fault(found[1])
+        return found
+
+    def fault(self, length: int) -> Exception:
+        """What a length below 1 says."""
+        return other_model()
+
     def start_score(self, key: bytes) -> float:
         """What `<s>` scores where it is met as a word, which KenLM allows; the sentence begins anew after it."""
-        return self.one(key, START_ID)[0]
+        return self.checked(key, START_ID)[0]
 
 
 class TableStepper(Stepper):
@@ -67,27 +77,15 @@ class TableStepper(Stepper):
         self.kind = np.dtype(np.int32 if most < 1 << 31 else np.int64)
         self.width = int(kernels.width_of(self.plan, order))
         self._bytes = self.width * self.kind.itemsize
-        self._constants = self.plan, self.arrays
         key = np.full(self.width, -1, self.kind)
         key[: self.width - len(self.plan.slots)] = 0
         self.null = key.tobytes()
-        self.one = self._one
+        self.one = kernels.extend_one.bind((self.plan, arrays, np.empty(0, self.kind), self.width), self.null, 0)
         self.beginning = self.one(self.null, START_ID)[2]
-
-    def _one(self, key: bytes, word: int) -> tuple[float, int, bytes]:
-        if len(key) != self._bytes:
-            raise other_model()
-        out = np.empty(self.width, self.kind)
-        score, length = self._extend_one(key, word, *self._constants, out)
-        return score, length, out.tobytes()
-
-    _extend_one = bound_kernel(
-        kernels.extend_one, lambda self: (bytes(self._bytes), 0, *self._constants, np.empty(self.width, self.kind))
-    )
 
     def start_score(self, key: bytes) -> float:
         """What falling back from all that is known takes: lmplz, too, has log10 P(<s>) = 0 where nothing is known."""
-        return self.one(key, START_ID)[0] - self.one(self.null, START_ID)[0]
+        return self.checked(key, START_ID)[0] - self.one(self.null, START_ID)[0]
 
     def many(self, keys: Sequence[bytes], words: Ids, threads: int) -> tuple[Floats, list[bytes]]:
         """(log10 of the probabilities, keys after the words), BEAM keys in a call of the kernel."""

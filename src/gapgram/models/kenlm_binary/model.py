@@ -15,7 +15,7 @@ from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.errors import ModelFileError, ModelNotFoundError
 from gapgram.kernels import kenlm_scoring as kernels
 from gapgram.kernels.jit import entry
-from gapgram.kernels.kenlm_arrays import PROBING, TRIE, KenlmFile, handle_of
+from gapgram.kernels.kenlm_arrays import PROBING, TRIE, KenlmFile
 from gapgram.kernels.kenlm_memory import memory_of
 from gapgram.kernels.kenlm_words import find_hash, hash_word
 from gapgram.kernels.special_words import END, START
@@ -44,8 +44,6 @@ class KenlmModel(ByIds):
         self._header: Header = read_header(Path(path), memory[:HEAD_BYTES].tobytes(), memory.size)
         self._layout: Layout = read_layout(Path(path), self._header, memory)
         self._file = _file_of(Path(path), self._header, self._layout, memory)
-        self._fields = handle_of(self._file)
-        self._handle = memory_of(self._fields)
         words_at = self._layout.words_at if self._header.has_words else None
         self._vocabulary = KenlmVocabulary(Path(path), self._file, memory, words_at)
 
@@ -130,7 +128,7 @@ class KenlmModel(ByIds):
 
     @cached_property
     def _stepper(self) -> KenlmStepper:
-        return KenlmStepper(self._path, self._file, self._handle)
+        return KenlmStepper(self._path, self._file)
 
     def __repr__(self) -> str:
         return f"<KenlmModel {self.signature}>"
