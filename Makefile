@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve docs wheel sdist-test oldest test lint types contract pytest java spark-ready spark-test clean
+.PHONY: help demo serve docs notebooks wheel sdist-test oldest test lint types contract pytest java spark-ready spark-test clean
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ serve: $(VENV)/.core  ## a page on which the demo's models think, at http://127.
 
 docs: $(VENV)/.docs  ## the documentation as a site, strictly: build/docs/site/index.html
 	@$(BIN)/python -m docs.site.build build/docs
+
+notebooks: $(VENV)/.test  ## run the notebooks of the guide anew and store their output
+	@$(BIN)/python -m docs.site.notebooks
 
 test: $(VENV)/.test lint types contract pytest  ## everything that must pass: style, types, layers, tests
 
@@ -83,7 +86,7 @@ sdist-test: $(VENV)/.test  ## the tests, from nothing but the source distributio
 
 oldest:  ## the tests of models with the oldest NumPy and Numba that are allowed; needs Python 3.10 or 3.11
 	@$(PYTHON) -m venv build/oldest
-	@build/oldest/bin/python -m pip install --quiet --disable-pip-version-check --editable . 'numpy==1.24.*' 'numba==0.59.*' 'pytest>=8' 'hypothesis>=6.100'
+	@build/oldest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[web]' 'numpy==1.24.*' 'numba==0.59.*' 'pytest>=8' 'hypothesis>=6.100'
 	@NUMBA_CACHE_DIR=build/oldest/kernels build/oldest/bin/python -m pytest tests/models tests/counts tests/estimation tests/classes tests/queries tests/kernels
 
 clean:  ## remove the virtual environment and what tools left

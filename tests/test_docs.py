@@ -13,6 +13,7 @@ from docs.site.build import DOCS, SiteError, as_toml, build, listed
 from docs.site.command_reference import command_page
 from docs.site.links import dead_links
 from docs.site.mathml import equations_as_mathml
+from docs.site.notebooks import NOTEBOOKS, as_markdown, run
 from docs.site.python_reference import python_page
 from tests.support.walk import walk
 
@@ -109,6 +110,22 @@ def test_the_search_works_from_a_folder(site: Path) -> None:
         page.get_by_role("combobox").fill("backoff")
         page.get_by_text(re.compile(r"\d+ results?")).first.wait_for()
         browser.close()
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
+def test_a_notebook_runs_and_has_its_output(path: Path, tmp_path: Path) -> None:
+    pytest.importorskip("ipykernel")
+    page = as_markdown(path, tmp_path / "pictures")
+    assert page.splitlines()[2].startswith("For ")
+    assert "```text\n" in page and ".ipynb)" not in page
+    run(path)  # raises where a cell does
+
+
+def test_a_notebook_becomes_a_page_with_pictures(tmp_path: Path) -> None:
+    page = as_markdown(DOCS / "guide" / "notebooks" / "kneser-ney-and-gaps.ipynb", tmp_path / "pictures")
+    names = re.findall(r"\]\(pictures/([^)]+)\)", page)
+    assert [Path(name).suffix for name in names] == [".svg", ".png"]
+    assert all((tmp_path / "pictures" / name).stat().st_size > 1000 for name in names)
 
 
 def test_the_tutorial_can_be_followed_word_for_word(tmp_path: Path) -> None:

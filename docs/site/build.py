@@ -17,6 +17,7 @@ from pathlib import Path
 from docs.site.command_reference import command_page
 from docs.site.links import dead_links
 from docs.site.mathml import equations_as_mathml
+from docs.site.notebooks import as_markdown
 from docs.site.python_reference import python_page
 
 HERE = Path(__file__).resolve().parent
@@ -57,7 +58,10 @@ def write_pages(pages: Path) -> None:
         target = pages / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".md":
-            target.write_text(equations_as_mathml(path.read_text(encoding="utf-8")), encoding="utf-8")
+            text = re.sub(r"\.ipynb\)", ".md)", path.read_text(encoding="utf-8"))
+            target.write_text(equations_as_mathml(text), encoding="utf-8")
+        elif path.suffix == ".ipynb":
+            target.with_suffix(".md").write_text(as_markdown(path, target.parent / "pictures"), encoding="utf-8")
         else:
             shutil.copyfile(path, target)
     shutil.copytree(HERE / "assets", pages / "assets", dirs_exist_ok=True)
@@ -71,7 +75,7 @@ def listed(pages: Path, entrance: str) -> list[str]:
     names = [f"{entrance}/{name}" for name in dict.fromkeys(re.findall(r"\]\(([\w/-]+\.md)", index))]
     there = {str(path.relative_to(pages)) for path in (pages / entrance).rglob("*.md")}
     there -= {f"{entrance}/README.md"}
-    below = {name for name in there if name.count("/") > 1 and not name.endswith("/README.md")}  # linked from those
+    below = {name for name in there - set(names) if "/results/" in name}  # which the index of results links to
     if missing := sorted(there - below - set(names)):
         raise SiteError(f"{entrance}/README.md does not link to {', '.join(missing)}")
     return [f"{entrance}/README.md", *names, *sorted(below)]

@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, silence when piped or when asked for."""
+"""Progress of long work: a bar on a terminal or in a notebook, silence when piped or when asked for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def progress_bar(
     >>> with progress_bar("counting", total=3, progress=False) as advance:
     ...     advance(3)
     """
-    if not progress or not sys.stderr.isatty():
+    if not progress or not (sys.stderr.isatty() or "ipykernel" in sys.modules):  # which runs notebooks
         yield lambda _: None
         return
     from tqdm import tqdm
