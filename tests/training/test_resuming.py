@@ -47,6 +47,43 @@ def test_an_interrupted_run_goes_on(
     assert names(text.parent) == {"text", "model"}
 
 
+def damage(path: Path) -> None:
+    """Zeros where a page was not written, as a power cut leaves a file that was not synced."""
+    data = bytearray(path.read_bytes())
+    first = len(data) // 3
+    data[first : first + 64] = bytes(min(64, len(data) - first))
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("stage", [*STAGES, "counted"])
+@pytest.mark.parametrize("name", ["*", "ids", "word_slots.npy", "done-*", "windows*", "pieces*"])
+def test_damaged_work_is_done_again(
+    text: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch, stage: str, name: str
+) -> None:
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, stage, "after")
+        with pytest.raises(KeyboardInterrupt):
+            train(text)
+    folder = text.parent / ".model.work"
+    damaged = [path for path in folder.glob(name) if path.is_file() and path.name not in ("run.json", "lock")]
+    for path in damaged:
+        damage(path)
+    assert damaged or name in ("windows*", "pieces*")
+    assert train(text, resume=True) == whole
+    assert names(text.parent) == {"text", "model"}
+
+
+def test_a_damaged_unfinished_model_is_made_again(text: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, "tables", "after")
+        with pytest.raises(KeyboardInterrupt):
+            train(text)
+    (unfinished,) = (path for path in text.parent.iterdir() if path.name.endswith(".unfinished"))
+    damage(unfinished)
+    assert train(text, resume=True) == whole
+    assert names(text.parent) == {"text", "model"}
+
+
 def test_bands_that_are_counted_are_not_counted_again(
     text: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:

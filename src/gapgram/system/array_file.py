@@ -172,6 +172,9 @@ class Unfinished:
         size = max((s.offset + s.padded for s in sections), default=HEADER.size)
         if not aside.is_file() or aside.stat().st_size < size:
             return None
+        with aside.open("rb") as file:
+            if any(_checked(file, replace(section, checksum=_NOT_KNOWN)) != section for section in sections):
+                return None
         os.truncate(aside, size)
         return cls(Aside(path, aside.name), kind, sections)
 

@@ -4,6 +4,9 @@ The folder belongs to one run: to its texts (paths, sizes, times of their last c
 should go on from it and has others is refused. Each stage, once done, is noted in a small file; what the stage wrote is
 on disk before that. It is private to its user, because it may lie where others can write: a folder of that name which
 somebody else has made, or a link, is refused.
+
+Not all of it is synced, which would take long, and disks fail: so notes and files have checksums, and what is not as it
+was left is made again.
 """
 
 from __future__ import annotations
@@ -13,9 +16,11 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, BinaryIO
+
+import xxhash
 
 from gapgram.errors import UsageError
 
@@ -25,6 +30,7 @@ except ImportError:  # not on Windows, where two runs of one output are not noti
     fcntl = None  # type: ignore[assignment]
 
 _IDENTITY, _LOCK, _DONE = "run.json", "lock", "done-"
+_CHUNK_BYTES = 1 << 22
 
 
 class WorkFolder:
@@ -92,16 +98,31 @@ class WorkFolder:
         return WorkFolder(self.path / name, self._lock)
 
     def done(self, stage: str) -> Any:
-        """What was noted of a stage; None while it is not done."""
+        """What was noted of a stage; None while it is not done, or where the note is not as it was left."""
         try:
-            return json.loads((self.path / f"{_DONE}{stage}").read_text())
-        except (OSError, ValueError):  # not there, or, after the machine itself has failed, not whole
+            noted = json.loads((self.path / f"{_DONE}{stage}").read_text("utf-8"))
+            return noted["values"] if noted["checksum"] == _checksum_of(noted["values"]) else None
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
             return None
 
     def note(self, stage: str, values: Any) -> None:
         """Note that a stage is done."""
         with self.written(f"{_DONE}{stage}", synced=False) as file:
-            file.write(json.dumps(values).encode())
+            file.write(json.dumps({"values": values, "checksum": _checksum_of(values)}).encode())
+
+    def checksums(self, names: Iterable[str]) -> dict[str, str]:
+        """The checksum of each of some files of the folder; none of one that cannot be read."""
+        found = {}
+        for name in names:
+            checksum = xxhash.xxh3_64()
+            try:
+                with (self.path / name).open("rb") as file:
+                    while chunk := file.read(_CHUNK_BYTES):
+                        checksum.update(chunk)
+            except OSError:
+                continue
+            found[name] = checksum.hexdigest()
+        return found
 
     def forget(self, stages: str) -> None:
         """Forget the stages whose names begin so."""
@@ -127,6 +148,10 @@ class WorkFolder:
         """Remove the folder and all in it."""
         shutil.rmtree(self.path, ignore_errors=True)
         self._lock.close()
+
+
+def _checksum_of(values: Any) -> str:
+    return xxhash.xxh3_64_hexdigest(json.dumps(values).encode())
 
 
 def _is_left_by_a_run(path: Path) -> bool:

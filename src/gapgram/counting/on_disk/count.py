@@ -27,7 +27,7 @@ from gapgram.classes.classes import Classes
 from gapgram.counting.band import Band, window_bytes
 from gapgram.counting.in_memory import BAND_POSITIONS
 from gapgram.counting.on_disk.piece_files import Job, PieceFile, SpilledPieces, Split, jobs_of, word_places
-from gapgram.counting.on_disk.scatter import Scattered
+from gapgram.counting.on_disk.scatter import Scattered, checksum_of
 from gapgram.counting.on_disk.stored_text import StoredClasses, StoredText
 from gapgram.counts.counts import Piece
 from gapgram.counts.streaming import Pieces, words_and_classes
@@ -42,6 +42,7 @@ from gapgram.system.progress import progress_bar
 from gapgram.system.work_folder import WorkFolder
 from gapgram.text.sentences import sample_sentences
 
+_COUNTED = "counted"  # the stage after which windows are needed no longer
 SAMPLED_POSITIONS = 1 << 20  # read at a time to take a sample of a text
 _MIX = np.array([0x9E3779B97F4A7C1 | 1, 0xBF58476D1CE4E5B, 0x94D049BB133111E | 1, 0xD1B54A32D192ED0 | 1] * 4)
 
@@ -124,11 +125,8 @@ class SpilledCount:
     def pieces(self, *, progress: bool = False) -> Pieces:
         """Count all bands that are not counted yet."""
         bands = self._cut(progress)
-        if not all(self._fits(job.windows) for job in jobs_of(bands)):  # an earlier run had more memory
-            self.folder.forget("windows")
-            self.folder.forget("split")
-            for path in self.folder.path.glob("pieces*"):
-                path.unlink()
+        if not self._can_go_on(bands):
+            self._begin_anew()
             bands = self._cut(progress)
         room = _Room(self.memory)
 
@@ -137,15 +135,31 @@ class SpilledCount:
                 with room.taken(job.windows * window_bytes(self.order)):
                     PieceFile.write(self.folder, job.name, self._count(job))
 
-        jobs = list(jobs_of(bands))
-        all_in_threads(work, jobs, self.threads, title="counting", unit="band", progress=progress)
+        if self.folder.done(_COUNTED) is None:
+            jobs = list(jobs_of(bands))
+            all_in_threads(work, jobs, self.threads, title="counting", unit="band", progress=progress)
+            self.folder.note(_COUNTED, True)
         for path in self.folder.path.glob("windows*"):
             path.unlink()
         return SpilledPieces(self.folder.path, bands).of
 
+    def _can_go_on(self, bands: list[Job | Split]) -> bool:
+        """Whether what an earlier run has left can be used: it had no more memory, and what it counted is whole."""
+        if self.folder.done(_COUNTED) is not None:
+            return all(PieceFile.is_whole(self.folder.path / job.name) for job in jobs_of(bands))
+        return all(self._fits(job.windows) for job in jobs_of(bands))
+
+    def _begin_anew(self) -> None:
+        """Forget what an earlier run has left of its counting."""
+        for stages in (_COUNTED, "windows", "split"):
+            self.folder.forget(stages)
+        for path in self.folder.path.glob("pieces*"):
+            path.unlink()
+
     def _cut(self, progress: bool) -> list[Job | Split]:
         """The bands, those too large for the memory cut further."""
-        cuts = self.folder.done("windows") or self._scatter(progress)
+        noted = self.folder.done("windows")
+        cuts = noted["cuts"] if noted and self._is_left(noted["files"]) else self._scatter(progress)
         begins = np.concatenate([[0], np.cumsum(self.text.word_counts)])[cuts].tolist()
         bands: list[Job | Split] = []
         for k, (first, last) in enumerate(pairwise(cuts)):
@@ -180,8 +194,14 @@ class SpilledCount:
                 positions, starts = sorting.positions_by_word(numbers[ids], len(cuts) - 1)
                 target.add(partial(sorting.windows_at, ids, positions, self.order), starts)
                 advance(ids.size)
-        self.folder.note("windows", cuts)
+        self.folder.note("windows", {"cuts": cuts, "files": {"windows": target.checksum}})
         return cuts
+
+    def _is_left(self, files: dict[str, int]) -> bool:
+        """Whether files of windows are as an earlier run has left them; they are gone once all is counted."""
+        if self.folder.done(_COUNTED) is not None:
+            return True
+        return all(checksum_of(self.folder.path / name) == checksum for name, checksum in files.items())
 
     def _read(self, name: str, begin: int, windows: int) -> Ids:
         found = np.fromfile(self.folder.path / name, np.int32, windows * self.width, offset=4 * begin * self.width)
@@ -198,13 +218,15 @@ class SpilledCount:
         """A job that fits into memory as it is; another is cut."""
         stage = f"split-{job.name}"
         noted = self.folder.done(stage)
-        if noted is None:
+        if noted is None or not self._is_left(noted["files"]):
             if job.word < 0 or self._fits(job.windows):
                 return job
             n = len(job.places)
             nexts = sorted({p[n] for p in map(word_places, self.lattice.stored) if p[:n] == job.places and len(p) > n})
-            noted = {"gram": self._gram(job), "parts": [[place, self._split(job, place)] for place in nexts]}
-            self.folder.note(stage, noted)
+            split = {place: self._split(job, place) for place in nexts}
+            files = {_source(job, place): checksum for place, (_, checksum) in split.items()}
+            noted = {"gram": self._gram(job), "parts": [[place, sizes] for place, (sizes, _) in split.items()]}
+            self.folder.note(stage, {**noted, "files": files})
         parts: dict[int, list[Job | Split]] = {}
         for place, sizes in noted["parts"]:
             begin, parts[place] = 0, []
@@ -215,8 +237,11 @@ class SpilledCount:
                 begin += windows
         return Split(job, noted["gram"], parts)
 
-    def _split(self, job: Job, place: int) -> list[tuple[int, int]]:
-        """Write the windows with a word at a place, cut by it; the size of each part, and its word if it is one."""
+    def _split(self, job: Job, place: int) -> tuple[list[tuple[int, int]], int]:
+        """Write the windows with a word at a place, cut by it.
+
+        Returns the size of each part, and its word if it is one; and the checksum of the file.
+        """
         counts = np.zeros(self.n_words, np.int64)
         for windows in self._windows_of(job, place):
             counts += np.bincount(windows[:, 1 + place], minlength=counts.size)
@@ -232,7 +257,7 @@ class SpilledCount:
                 order, starts = sorting.positions_by_word(numbers[windows[:, 1 + place]], sizes.size)
                 target.add(partial(_rows, windows, order), starts)
         words = [int(by_key[a]) if b - a == 1 else -1 for a, b in pairwise(cuts)]
-        return list(zip(sizes.tolist(), words, strict=True))
+        return list(zip(sizes.tolist(), words, strict=True)), target.checksum
 
     def _windows_of(self, job: Job, place: int = 0) -> Iterator[Ids]:
         """The windows of a job that have a word at a place, some at a time."""

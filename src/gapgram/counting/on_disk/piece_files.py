@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+import xxhash
 
 from gapgram.arrays import Integers
 from gapgram.counts.counts import Piece
@@ -20,6 +21,9 @@ from gapgram.counts.streaming import StoredPiece
 from gapgram.kernels.tables import COUNT_MASK, ROW_MASK, STATISTICS
 from gapgram.pattern import Pattern
 from gapgram.system.work_folder import WorkFolder
+
+_END_BYTES = 16  # the length of the places, and the checksum
+_CHUNK_BYTES = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -112,37 +116,50 @@ def merged(parts: Sequence[StoredPiece]) -> Piece:
 
 
 class PieceFile:
-    """Pieces one after the other, then where each lies, as JSON, and the length of that."""
+    """Pieces one after the other, then where each lies, as JSON, the length of that, and a checksum of all."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         with path.open("rb") as file:
-            file.seek(-8, 2)
+            file.seek(-_END_BYTES, 2)
             length = int.from_bytes(file.read(8), "little")
-            file.seek(-8 - length, 2)
+            file.seek(-_END_BYTES - length, 2)
             found: dict[str, list[int]] = json.loads(file.read(length))
         self._rows = _rows_of(tuple(found))  # the same for many files
         self._places = np.array(list(found.values()), np.int64)
 
     @staticmethod
     def is_whole(path: Path) -> bool:
-        """Whether a file is there and has its end: it is not synced, which would take long, so it might not."""
+        """Whether a file is there and as it was written: it is not synced, which would take long; so it may not be."""
+        checksum = xxhash.xxh3_64()
         try:
-            PieceFile(path)
-        except (OSError, ValueError):
+            with path.open("rb") as file:
+                left = file.seek(0, 2) - 8
+                file.seek(0)
+                while left > 0:
+                    chunk = file.read(min(_CHUNK_BYTES, left))
+                    if not chunk:
+                        return False
+                    checksum.update(chunk)
+                    left -= len(chunk)
+                return left == 0 and file.read() == checksum.intdigest().to_bytes(8, "little")
+        except OSError:
             return False
-        return True
 
     @staticmethod
     def write(folder: WorkFolder, name: str, pieces: Iterator[tuple[Pattern, Piece]]) -> None:
-        places = {}
+        places, checksum = {}, xxhash.xxh3_64()
         with folder.written(name, synced=False) as file:
             for pattern, piece in pieces:
                 places[str(pattern)] = [file.tell(), piece.grams.size, piece.contexts.size, len(piece.rows)]
                 for array in (piece.grams, piece.contexts, piece.rows):
-                    file.write(np.ascontiguousarray(array, np.int64).reshape(-1).data)
+                    data = np.ascontiguousarray(array, np.int64).reshape(-1).view(np.uint8).data
+                    checksum.update(data)
+                    file.write(data)
             index = json.dumps(places).encode()
-            file.write(index + len(index).to_bytes(8, "little"))
+            end = index + len(index).to_bytes(8, "little")
+            checksum.update(end)
+            file.write(end + checksum.intdigest().to_bytes(8, "little"))
 
     def piece(self, pattern: Pattern) -> _PieceInFile:
         return _PieceInFile(self._path, *self._places[self._rows[str(pattern)]].tolist())

@@ -12,14 +12,22 @@ import numpy as np
 
 from gapgram.arrays import Ids, Integers
 
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_CHUNK_BYTES = 1 << 22
+
 
 class Scattered:
-    """A file of windows in several runs: each added chunk has some windows for every run, which follow its last."""
+    """A file of windows in several runs: each added chunk has some windows for every run, which follow its last.
+
+    checksum: of all that was written, once the file is closed. It is a sum of what each number is worth at its place,
+    so that it does not depend on the order in which they are written.
+    """
 
     def __init__(self, path: Path, begins: Integers, width: int, threads: int) -> None:
         self._path, self._fill, self._width = path, begins.copy(), width
         self._pool, self._free = ThreadPoolExecutor(threads), threading.Semaphore(threads + 1)
-        self._futures: list[Future[None]] = []
+        self._futures: list[Future[int]] = []
+        self.checksum = 0
 
     def __enter__(self) -> Scattered:
         self._file = self._path.open("wb")
@@ -28,16 +36,25 @@ class Scattered:
     def add(self, windows: Callable[[], Ids], starts: Integers) -> None:
         """Windows, to be worked out in another thread; run r gets those from starts[r] to starts[r+1]."""
         self._free.acquire()
-        self._futures = [f for f in self._futures if not f.done() or f.result() is not None]
+        done = [f for f in self._futures if f.done()]
+        self._futures = [f for f in self._futures if f not in done]
+        self._add(done)
         self._futures.append(self._pool.submit(self._write, windows, starts, self._fill.copy()))
         self._fill += np.diff(starts)
 
-    def _write(self, windows: Callable[[], Ids], starts: Integers, fill: Integers) -> None:
+    def _add(self, futures: list[Future[int]]) -> None:
+        self.checksum = (self.checksum + sum(future.result() for future in futures)) & (1 << 64) - 1
+
+    def _write(self, windows: Callable[[], Ids], starts: Integers, fill: Integers) -> int:
+        """Write windows; returns what they are worth."""
+        worth = 0
         try:
             data = windows()
             for run in np.flatnonzero(np.diff(starts)).tolist():
                 part = data[starts[run] : starts[run + 1]]
+                worth += _worth(part.reshape(-1), self._width * int(fill[run]))
                 _write_at(self._file.fileno(), part, 4 * self._width * int(fill[run]))
+            return worth
         finally:
             self._free.release()
 
@@ -45,8 +62,7 @@ class Scattered:
         self._pool.shutdown(wait=True, cancel_futures=kind is not None)
         try:
             if kind is None:
-                for future in self._futures:
-                    future.result()
+                self._add(self._futures)
                 os.fsync(self._file.fileno())
         finally:
             self._file.close()
@@ -57,3 +73,22 @@ def _write_at(handle: int, array: Ids, offset: int) -> None:
     while data.nbytes:
         written = os.pwrite(handle, data, offset)
         data, offset = data[written:], offset + written
+
+
+def checksum_of(path: Path) -> int | None:
+    """The checksum that a file of windows has by now; None where it cannot be read."""
+    found, at = 0, 0
+    try:
+        with path.open("rb") as file:
+            while chunk := file.read(_CHUNK_BYTES):
+                part = np.frombuffer(chunk[: len(chunk) // 4 * 4], np.int32)
+                found, at = found + _worth(part, at), at + part.size
+    except OSError:
+        return None
+    return found & (1 << 64) - 1
+
+
+def _worth(numbers: Ids, first: int) -> int:
+    """A sum over numbers, each times an odd one that tells its place among all, modulo 2**64."""
+    places = np.arange(first, first + numbers.size, dtype=np.uint64)
+    return int(((numbers.astype(np.int64) + 1).view(np.uint64) * ((places * _ODD) | np.uint64(1))).sum(dtype=np.uint64))

@@ -33,9 +33,9 @@ class StoredText:
 
     @classmethod
     def of_folder(cls, folder: WorkFolder) -> StoredText | None:
-        """The text that an earlier run read; None where it did not finish."""
+        """The text that an earlier run read; None where it did not finish, or is not as it was left."""
         noted = folder.done(_STAGE)
-        if noted is None:
+        if noted is None or noted["checksums"] != folder.checksums(_FILES):
             return None
         pool, offsets, slots, counts = (np.load(folder.path / f"{name}.npy") for name in _ARRAYS)
         words = Vocabulary(pool, offsets, slots)
@@ -82,6 +82,7 @@ class StoredClasses:
 
 
 _ARRAYS = ("word_pool", "word_offsets", "word_slots", "word_counts")
+_FILES = ("ids", *(f"{name}.npy" for name in _ARRAYS))
 
 
 def store_text(held: list[Ids], rest: Iterable[Ids], reader: Reader, folder: WorkFolder) -> StoredText:
@@ -103,5 +104,6 @@ def store_text(held: list[Ids], rest: Iterable[Ids], reader: Reader, folder: Wor
         with folder.written(f"{name}.npy") as file:
             np.save(file, array)
     longest = reader.tally.longest_sentence
-    folder.note(_STAGE, {"facts": asdict(facts), "longest_sentence": longest})
+    checksums = folder.checksums(_FILES)
+    folder.note(_STAGE, {"facts": asdict(facts), "longest_sentence": longest, "checksums": checksums})
     return StoredText(folder.path / "ids", facts, longest, vocabulary, word_counts)
