@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -169,3 +170,23 @@ def test_classes_are_found_in_plain_python_too(text: Path) -> None:
         ran = run("classes", text, "-o", text.parent / name, "-k", 4, "-q", NUMBA_DISABLE_JIT=disable)
         assert (ran.returncode, apart_from_compiling(ran.stderr.decode())) == (0, "")
     assert (text.parent / "plain").read_bytes() == (text.parent / "compiled").read_bytes()
+
+
+@pytest.mark.parametrize(("arguments", "closed", "code", "expected"), [
+    ("score MODEL TEXT", ">&-", 2, "gapgram: standard output is closed: what was to be printed is lost\n"),
+    ("score MODEL TEXT", "<&-", 0, ""),
+    ("score MODEL -", "<&-", 2, "gapgram: -: standard input is closed\n"),
+    ("train TEXT -o NEW -n 2 --model mkn", "2>&-", 0, ""),
+    ("train TEXT -o NEW -n 2 --model mkn", "2>/dev/full", 0, ""),
+    ("train TEXT -o NEW -n 2 --model mkn", "<&- >&- 2>&-", 0, ""),
+])  # fmt: skip
+def test_closed_streams(
+    models: dict[str, Model], tmp_path: Path, arguments: str, closed: str, code: int, expected: str
+) -> None:
+    (tmp_path / "text").write_text("the cat sat\na dog ran\n")
+    files = {"MODEL": models["mkn"].path, "TEXT": tmp_path / "text", "NEW": tmp_path / "new"}
+    words = [str(files.get(word, word)) for word in arguments.split()]
+    command = shlex.join([sys.executable, "-W", "ignore", "-m", "gapgram", *words])
+    done = subprocess.run(["sh", "-c", f"{command} {closed}"], capture_output=True, text=True, timeout=HANGING_SECONDS)
+    assert (done.returncode, apart_from_compiling(done.stderr)) == (code, expected)
+    assert (tmp_path / "new").exists() == arguments.startswith("train")

@@ -57,6 +57,7 @@ def test_sentences_begin_as_told_and_are_cut_off(made: dict[str, Model]) -> None
     [
         ({"n": 0}, "0 sentences: expected 1 or more"),
         ({"temperature": 0.0}, "temperature 0.0: expected a number above 0"),
+    ({"seed": -1}, "seed -1: expected a whole number, 0 or more"),
         ({"temperature": float("nan")}, "temperature nan: expected a number above 0"),
         ({"top_k": 0}, "top k 0: expected 1 or more"),
         ({"max_words": 0}, "at most 0 words: expected 1 or more"),

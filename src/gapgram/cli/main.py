@@ -12,7 +12,9 @@ from types import FrameType
 import click
 
 from gapgram.cli.commands import LazyGroup
-from gapgram.errors import GapgramError
+from gapgram.cli.options import talk
+from gapgram.cli.streams import ClosedOutput, open_closed_streams
+from gapgram.errors import GapgramError, UsageError
 from gapgram.signature import __version__
 
 
@@ -46,11 +48,14 @@ def main() -> None:
         if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
             signal.signal(number, _stop)
     warnings.showwarning = _show_warning
+    open_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # words that the terminal cannot show
     try:
         group(prog_name="gapgram", standalone_mode=False)
         sys.stdout.flush()
+        if isinstance(sys.stdout, ClosedOutput) and sys.stdout.was_needed:
+            raise UsageError("standard output is closed: what was to be printed is lost")
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
     except BrokenPipeError:
@@ -100,7 +105,7 @@ def _usage(error: click.ClickException) -> str:
 
 
 def _say(message: str) -> None:
-    print(f"gapgram: {message}", file=sys.stderr)
+    talk(f"gapgram: {message}")
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

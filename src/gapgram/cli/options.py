@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -78,9 +79,12 @@ def open_reader(
 
 
 def talk(message: str, quiet: bool = False) -> None:
-    """Say something on stderr."""
+    """Say something on stderr; where that cannot be written to, the work goes on without a word."""
     if not quiet:
-        print(message, file=sys.stderr)
+        try:
+            print(message, file=sys.stderr, flush=True)
+        except OSError:
+            sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the program ends
 
 
 def print_json(value: Any) -> None:

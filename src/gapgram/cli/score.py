@@ -55,7 +55,7 @@ def command(
     if words and per_line:
         raise UsageError("score: --words or --per-line, one of the two")
     opened = load(model, progress=not quiet)
-    if sys.stdin.isatty() and text == "-" and not quiet:
+    if sys.stdin is not None and sys.stdin.isatty() and text == "-" and not quiet:
         print("reading sentences from the terminal, one a line; end with Ctrl-D", file=sys.stderr)
     rules = TextRules(special=special, invalid=invalid)
     reader = open_reader(opened, learn=learn, history=history, documents=documents, rules=rules)

@@ -47,6 +47,8 @@ def generate(
     ['the dog sat']
     """
     _check(n, temperature, top_k, max_words)
+    if seed < 0:
+        raise UsageError(f"seed {seed}: expected a whole number, 0 or more")
     first = begin.split() if isinstance(begin, str) else list(begin)
     draw = np.random.default_rng(seed)
     for _ in range(n):

@@ -24,10 +24,10 @@ def parse_size(size: str | int, what: str = "memory") -> int:
     >>> parse_size("4G"), parse_size("400 MB"), parse_size(1000)
     (4294967296, 419430400, 1000)
     """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", str(size), re.IGNORECASE)
+    found = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*([KMGT]?)(?:i?B)?\s*", str(size), re.IGNORECASE)
     n_bytes = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
-    if n_bytes < 1:
-        raise UsageError(f"{what} {size!r}: expected a size such as 4G or 400M")
+    if not 1 <= n_bytes < 1 << 62:
+        raise UsageError(f"{what} {str(size)[:80]!r}: expected a size such as 4G or 400M")
     return n_bytes
 
 

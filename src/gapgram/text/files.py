@@ -75,6 +75,8 @@ def blocks_of_files(
 def open_raw(path: str | Path) -> IO[bytes]:
     """Open a file, or standard input for `-`, with an error that says what is wrong with it."""
     if str(path) == "-":
+        if sys.stdin is None:
+            raise TextFileError("-: standard input is closed")
         return sys.stdin.buffer
     try:
         return Path(path).open("rb")

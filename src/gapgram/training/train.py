@@ -67,6 +67,8 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     spark: count with Spark, on this machine or a cluster, with the same result; texts are then any that Spark reads.
     progress: show bars on a terminal.
     """
+    if not 0 <= seed < 1 << 63:
+        raise UsageError(f"seed {seed}: expected a whole number from 0 to 2**63 - 1")
     estimator = checked_estimator(model, weights, lattice=lattice, held_out_texts=held_out_texts)
     patterns = lattice if isinstance(lattice, Lattice) else Lattice.parse(lattice or LATTICES[model], order)
     fitted = isinstance(ESTIMATORS[estimator], Fitted)
