@@ -6,7 +6,8 @@ is checked by `counts.check_structure` and `models.check_numbers`; what large ta
 
 Sizes that are named: words (of the vocabulary) and letters (the bytes of all words), patterns (whose tables are
 stored), span (the words before the one predicted), rows (of statistics), classed (words that have a class), classes,
-edges, starts, large_counts (those that do not fit into a gram), features (rows of a gate).
+edges, starts, large_counts (those that do not fit into a gram), features (rows of a gate), history_rows (rows of that
+of sessions), sources (what it weighs).
 """
 
 from __future__ import annotations
@@ -58,6 +59,9 @@ MODEL: Rules = {
     "starts": Rule("i8", "starts", low=0, high="patterns-1"),
     "gate_table": Rule("f8", "0 0 | features patterns", low=-MOST_LOGIT, high=MOST_LOGIT, large=True),
     "lift": Rule("f8", f"0 0 | patterns {BUCKETS}", low=-MOST_LOGIT, high=MOST_LOGIT),
+    # Of models that were trained on documents.
+    "history_logits": Rule("f8", "history_rows sources", low=-MOST_LOGIT, high=MOST_LOGIT, optional=True),
+    "history_squares": Rule("f8", "history_rows sources", low=1e-12, high=MOST_WEIGHT, optional=True),
 }
 
 BACKOFF: Rules = {

@@ -15,9 +15,9 @@ from tests.support.made_models import trained
 
 import gapgram
 from gapgram import GapgramError, Model
+from gapgram.estimation.history_weights import VIEWS_OF_WORDS, HistoryWeights, View
 from gapgram.kernels.special_words import START_ID
 from gapgram.queries.history import History, ReadSentences
-from gapgram.queries.history_weights import VIEWS_OF_WORDS, HistoryWeights, View
 from gapgram.queries.session import Session
 
 READ = ["w1 w2 zebra w3", "w1 w2 zebra w4", "w9 zebra w1 w2 okapi"]

@@ -64,6 +64,12 @@ from gapgram.cli.options import (
 @click.option(
     "--min-count", default=1, show_default=True, metavar="N", help="Replace words that occur less often by <unk>."
 )
+@click.option(
+    "--documents",
+    is_flag=True,
+    help="Keep the order of lines, an empty line between documents, and fit on it how far sessions that learn "
+    "(perplexity --learn) trust what they read.",
+)
 @click.option("--vocab-limit", type=int, metavar="N", help="Keep the N most frequent words; replace others by <unk>.")
 @click.option(
     "--memory",

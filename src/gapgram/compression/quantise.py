@@ -41,7 +41,8 @@ def quantised(parts: ModelParts, bits: int, store: ArrayStore = IN_MEMORY) -> Mo
         if pattern.mask
     }
     new = replace(counts, tables=compacted(counts, replaced, store), quantised=bits)
-    return ModelParts.of(parts.name, new, parts.discounts, with_rows_of(new, parts.discounts, parts.weights))
+    weights = with_rows_of(new, parts.discounts, parts.weights)
+    return ModelParts.of(parts.name, new, parts.discounts, weights, parts.history)
 
 
 def _numbers(counts: Counts, p: int) -> Integers:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from gapgram.arrays import Ids, Integers
+from gapgram.arrays import Begins, Ids, Integers
 from gapgram.classes.classes import Classes
 from gapgram.counting.band import Band
 from gapgram.counting.text_source import TextSource
@@ -54,14 +55,26 @@ class TextInMemory:
     """A text in memory, as a `TextSource`.
 
     band_positions: of the text, about, that a thread counts at a time; there are at least as many bands as threads.
+    documents: the first sentence of each, and the number of sentences, where they are told apart.
     """
 
     def __init__(
-        self, corpus: Corpus, *, threads: int, progress: bool = False, band_positions: int = BAND_POSITIONS
+        self,
+        corpus: Corpus,
+        *,
+        threads: int,
+        progress: bool = False,
+        band_positions: int = BAND_POSITIONS,
+        documents: Begins | None = None,
     ) -> None:
+        self.documents = documents
         self.ids, self.vocabulary, self.word_counts = corpus.ids, corpus.vocabulary, corpus.word_counts
         self.facts, self.positions, self.longest_sentence = corpus.facts, corpus.ids.size, corpus.longest_sentence
         self._threads, self._progress, self._band_positions = threads, progress, band_positions
+
+    def chunks(self) -> Iterator[Ids]:
+        """All sentences in their order."""
+        yield self.ids
 
     def sample(self, *, seed: int, limit: int) -> Ids:
         """As `TextSource`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy.typing as npt
@@ -10,6 +10,7 @@ import numpy.typing as npt
 from gapgram.counts.counts import Counts
 from gapgram.counts.layouts import in_layout
 from gapgram.estimation.discounts import Discounts
+from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.estimation.row_values import discount_table, given_class, members_of, row_values
 from gapgram.estimation.weights import Weights
 from gapgram.kernels.model_arrays import SECTIONS, ModelArrays
@@ -19,16 +20,22 @@ from gapgram.system.array_store import IN_MEMORY, ArrayStore
 
 @dataclass(frozen=True)
 class ModelParts:
-    """Counts, discounts and weights, and the arrays derived from them once; all read-only."""
+    """Counts, discounts and weights, and the arrays derived from them once; all read-only.
+
+    history: how far sessions trust what they read, where that was fitted on the documents of the text.
+    """
 
     name: str
     counts: Counts
     discounts: Discounts
     weights: Weights
     arrays: ModelArrays
+    history: HistoryWeights | None = None
 
     @classmethod
-    def of(cls, name: str, counts: Counts, discounts: Discounts, weights: Weights) -> ModelParts:
+    def of(
+        cls, name: str, counts: Counts, discounts: Discounts, weights: Weights, history: HistoryWeights | None = None
+    ) -> ModelParts:
         """Derive what queries need from counts, discounts and weights."""
         graph, given, (members, member_base) = weights.graph, given_class(counts.tables), members_of(counts.tables)
         arrays = ModelArrays(
@@ -49,7 +56,7 @@ class ModelParts:
         )
         for array in (*(getattr(arrays, name) for name in SECTIONS), weights.log_odds_shift):
             array.flags.writeable = False
-        return cls(name, counts, discounts, weights, arrays)
+        return cls(name, counts, discounts, weights, arrays, history)
 
     def in_layout(self, layout: str, store: ArrayStore = IN_MEMORY) -> ModelParts:
         """The same model with its tables in a layout; new ones are kept in `store`."""
@@ -71,4 +78,7 @@ class ModelParts:
                 "estimated": None if estimated is None else estimated.tolist(),
             },
         }
+        if self.history is not None:
+            sections |= {"history_logits": self.history.logits, "history_squares": self.history.squares}
+            metadata["history"] = [asdict(view) for view in self.history.views]
         return sections, metadata

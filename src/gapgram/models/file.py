@@ -16,6 +16,7 @@ from gapgram.counts.counts import Counts
 from gapgram.counts.file import are_small, counts_of
 from gapgram.counts.layouts import COMPACT, check_layout, layout_of
 from gapgram.estimation.discounts import Discounts
+from gapgram.estimation.history_weights import HistoryWeights, View
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.weights import ESTIMATORS, FallbackGraph, Weights
 from gapgram.kernels.model_arrays import SECTIONS, WEIGHT, ModelArrays
@@ -95,7 +96,20 @@ def _parts_of(metadata: dict[str, Any], arrays: Arrays, counts: Counts) -> Model
             _report(weights["report"], counts),
         ),
         derived,
+        _history(metadata["history"], arrays) if "history" in metadata else None,
     )  # fmt: skip
+
+
+def _history(entries: Any, arrays: Arrays) -> HistoryWeights:
+    """How far sessions trust what they read, where that was fitted."""
+    views = tuple(
+        View(
+            tuple(count_of(offset) for offset in list_of(view["offsets"])), number_of(view["decay"]),
+            truth_of(view["of_classes"]), number_of(view["boost"]),
+        )
+        for view in map(entries_of, list_of(entries))
+    )  # fmt: skip
+    return HistoryWeights.checked(views, arrays["history_logits"], arrays["history_squares"])
 
 
 def _estimated(values: Any, shape: tuple[int, ...]) -> Floats | None:

@@ -12,6 +12,7 @@ import numpy as np
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.counts.layouts import COMPACT, layout_of
 from gapgram.errors import ModelFileError
+from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.estimation.parts import ModelParts
 from gapgram.kernels.jit import bound_kernel
 from gapgram.kernels.lookup import availability, locate_all
@@ -218,6 +219,9 @@ class Model(LanguageModel):
     @cached_property
     def _stepper(self) -> TableStepper:
         return TableStepper(self._arrays)
+
+    def _history_weights(self) -> HistoryWeights | None:
+        return self.parts.history
 
     def _classes_of_words(self) -> Ids | None:
         class_of: Ids = self.counts.tables.class_of

@@ -12,6 +12,7 @@ from gapgram.counts.assemble import NO_CLASSES, NO_COUNTS
 from gapgram.counts.counts import Counts
 from gapgram.counts.streaming import table_streams
 from gapgram.estimation.discounts import Discounts
+from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.weights import Weights
 from gapgram.kernels.tables import Tables
@@ -72,10 +73,12 @@ class TablesInFile:
             raise
         return file
 
-    def finish(self, name: str, counts: Counts, discounts: Discounts, weights: Weights) -> ModelParts:
+    def finish(
+        self, name: str, counts: Counts, discounts: Discounts, weights: Weights, history: HistoryWeights | None = None
+    ) -> ModelParts:
         """Add what is not there yet, give the file its name, and map it."""
         let_go(self._mapped.map)
-        sections, metadata = ModelParts.of(name, counts, discounts, weights).contents()
+        sections, metadata = ModelParts.of(name, counts, discounts, weights, history).contents()
         for section, array in sections.items():
             if section not in self._mapped.arrays:
                 self._file.add(section, array)

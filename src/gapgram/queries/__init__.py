@@ -15,6 +15,5 @@
     session_file    what it has read, in a file
     session_explain where its probabilities come from
     history         what it has read: counts, and how far they are trusted
-    history_weights the views of it, and how far each is trusted to begin with
     likely_words    the words that it makes probable
 """

@@ -9,11 +9,11 @@ import numpy as np
 
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.errors import UsageError
+from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.kernels import history as kernels
 from gapgram.kernels.count_table import COUNT, CountTable, merge_table, move_table
 from gapgram.kernels.history_gate import HistoryGate
 from gapgram.kernels.special_words import START_ID
-from gapgram.queries.history_weights import HistoryWeights
 
 SENTENCES_PER_CALL = 64  # between two looks at whether the table is large enough
 OWN_ENTRIES = 1 << 12  # beyond which a copy shares what was read instead of copying it

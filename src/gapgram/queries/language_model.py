@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.errors import UsageError
+from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.kernels.special_words import END, START, START_ID, UNKNOWN_ID
 from gapgram.queries.history import MAX_WORDS
-from gapgram.queries.history_weights import HistoryWeights
 from gapgram.queries.line_scores import PIECE_BYTES, ScoredLines, score_pieces
 from gapgram.queries.perplexity import Perplexity, perplexity_of_pieces
 from gapgram.queries.predict import Prediction
@@ -190,9 +190,13 @@ class LanguageModel(ABC):
         max_words: that it remembers at most; beyond that it forgets the older half.
         """
         classes = self._classes_of_words()
-        weights = HistoryWeights.shipped(classes=classes is not None)
+        weights = self._history_weights() or HistoryWeights.shipped(classes=classes is not None)
         class_of = classes if classes is not None else np.zeros(len(self.vocabulary), np.int32)
         return Session(self, weights, class_of, max_words=max_words)
+
+    def _history_weights(self) -> HistoryWeights | None:
+        """How far a session trusts what it reads, where that was fitted on documents of the training text."""
+        return None
 
     def _classes_of_words(self) -> Ids | None:
         """The class of each word, where the model has classes."""

@@ -16,11 +16,11 @@ import numpy as np
 
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.errors import UsageError
+from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.kernels.scoring import sum_sequences
 from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
 from gapgram.queries.generate import generate
 from gapgram.queries.history import MAX_WORDS, History, ReadSentences
-from gapgram.queries.history_weights import HistoryWeights
 from gapgram.queries.likely_words import MOST_LISTED, ContextLists, LikelyWords
 from gapgram.queries.perplexity import Perplexity, perplexity_of_pieces
 from gapgram.queries.predict import Prediction, allowed, indices_of_top_k, predict_by_sorting

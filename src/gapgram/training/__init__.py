@@ -5,6 +5,7 @@
     choose_classes  its word classes
     limits          its memory and disk
     work_session    its temporary files, to the end of the run
+    documents       where documents begin, and some of them held out
     fit_history     how far sessions trust what they have read, from documents
     spark_options   where and how to count with Spark
 """

@@ -15,13 +15,16 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.arrays import Floats, Ids, Integers
+from gapgram.estimation.history_weights import LEAST_SQUARE, HistoryWeights, View
 from gapgram.kernels.gate import FREQUENT_WORDS, WORD_BUCKETS
 from gapgram.kernels.history_gate import fit_history
 from gapgram.kernels.special_words import START_ID
 from gapgram.queries.history import History, ReadSentences
-from gapgram.queries.history_weights import LEAST_SQUARE, HistoryWeights, View
 
 RATES = (0.1, 0.05, 0.05)  # of the passes
+DECAY_POSITIONS = 60_000  # on which decays are compared
+HALF_LIFE_FACTORS = (0.4, 2.5)
+LEAST_GAIN = 0.0005  # of the mean of -ln P, for which decays are changed
 SQUARES_KEPT = 1 / 16  # a session goes on learning in larger steps than the last ones of fitting
 
 
@@ -63,7 +66,8 @@ def fit(
     texts in other languages.
     """
     begin = start or HistoryWeights.zeros(views)
-    logits, squares = np.array(begin.logits), np.full(begin.logits.shape, 1e-8)
+    logits = np.array(begin.logits)
+    squares = np.full(logits.shape, 1e-8) if start is None else np.array(begin.squares)
     rows, shares = (np.concatenate([part[i] for part in parts]) for i in (1, 0))
     first = logits.shape[0] - 2 * WORD_BUCKETS
     if any_words:
@@ -73,6 +77,35 @@ def fit(
         every = _by_magnitude(np.arange(logits.shape[0])[:, None], first)[:, 0]
         logits, squares = logits[every], squares[every]
     return HistoryWeights(views, logits, np.maximum(squares * SQUARES_KEPT, LEAST_SQUARE), fitted_on)
+
+
+def fit_with_decays(
+    documents: Sequence[tuple[ReadSentences, Floats]], start: HistoryWeights, class_of: Ids
+) -> HistoryWeights:
+    """Weights and decays from documents: half-lives of views by themselves, and of those after words, are tried longer
+    and shorter on some of the documents, and what suits them best is fitted on all."""
+    views, some = start.views, _some(documents, DECAY_POSITIONS)
+    least = _loss_of(some, views, start, class_of)
+    for after_words in (False, True):
+        for factor in HALF_LIFE_FACTORS:
+            other = tuple(view.with_half_life(factor) if bool(view.offsets) == after_words else view for view in views)
+            loss = _loss_of(some, other, start, class_of)
+            if loss < least - LEAST_GAIN:
+                views, least = other, loss
+    return fit([read_documents(documents, views, class_of)], views, start=start)
+
+
+def _loss_of(
+    documents: Sequence[tuple[ReadSentences, Floats]], views: tuple[View, ...], start: HistoryWeights, class_of: Ids
+) -> float:
+    part = read_documents(documents, views, class_of)
+    return mean_loss(fit([part], views, start=start), part)
+
+
+def _some(documents: Sequence[tuple[ReadSentences, Floats]], limit: int) -> list[tuple[ReadSentences, Floats]]:
+    """The first documents that have so many positions together, or all."""
+    ends = np.cumsum([one.ids.size for one, _ in documents])
+    return list(documents[: int(np.searchsorted(ends, limit)) + 1])
 
 
 def mean_loss(weights: HistoryWeights, part: ReadPositions) -> float:

@@ -5,6 +5,7 @@
     count       all patterns, into tables in memory or in the model's own file
     discounts   from counts of counts
     weights     by an estimator, which may fit them, and the discounts, on a sample of text
+    documents   how far sessions trust what they read, fitted on documents, if that was asked for
     finish      what queries need; pruned and laid out anew where that was asked for
 """
 
@@ -18,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from gapgram.arrays import Ids
+from gapgram.arrays import Begins, Ids
 from gapgram.compression.pruning.by_count import Thresholds
 from gapgram.compression.pruning.prune import prune, store_for
 from gapgram.compression.pruning.to_size import check_size
@@ -47,9 +48,12 @@ from gapgram.text.corpus import Reader, TextRules, blocks_of_sentences, encode, 
 from gapgram.text.files import Block, Paths, as_paths, blocks_of_files, guessed_positions, open_raw
 from gapgram.text.vocabulary import Vocabulary
 from gapgram.training.choose_classes import ChosenClasses, ClassSource, choose_classes
+from gapgram.training.documents import DocumentMarks, LocalText, fit_documents
 from gapgram.training.limits import TrainingLimits
 from gapgram.training.spark_options import SparkOptions
 from gapgram.training.work_session import WorkSession, work_session
+
+_DOCUMENTS = "documents.npy"  # of a text in files: where they begin
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +72,7 @@ class TrainingTask:
     layout: str
     prune: str | None
     size: str | int | None
+    documents: bool
     threads: int
     progress: bool
 
@@ -116,6 +121,11 @@ class TrainingTask:
             return blocks_of_sentences(self.sentences)
         return blocks_of_files(self.texts or [], progress=self.progress)
 
+    def marked_blocks(self) -> tuple[DocumentMarks, Iterator[Block]]:
+        """The lines of the text, and what notes, while they are read, where documents begin, if that is asked for."""
+        marks = DocumentMarks(self.rules)
+        return marks, marks.watch(self.blocks()) if self.documents else self.blocks()
+
     def inputs(self) -> dict[str, list[str | Path]]:
         """The files that are read, by what they are."""
         classes = self.classes.path if self.classes is not None else None
@@ -129,6 +139,8 @@ class TrainingTask:
         options |= {"layout": self.layout, "prune": self.prune, "size": self.size}
         if self.classes is not None:
             options["number of classes"] = self.classes.k
+        if self.documents:
+            options["documents"] = True
         files = {name: [_file_as_it_is(path) for path in paths] for name, paths in self.inputs().items()}
         return {"gapgram": __version__, **files, **options}
 
@@ -143,8 +155,9 @@ def _file_as_it_is(path: str | Path) -> list[Any]:
 
 def train_in_memory(task: TrainingTask) -> Model:
     """The model of a text, all in memory, and not written."""
-    text = TextInMemory(read_corpus(task.blocks(), task.rules), threads=task.threads, progress=task.progress)
-    parts = build(task, text)
+    marks, blocks = task.marked_blocks()
+    corpus = read_corpus(blocks, task.rules)
+    parts = build(task, TextInMemory(corpus, threads=task.threads, progress=task.progress, documents=marks.begins))
     if task.is_pruned:
         parts = prune(parts, counts=task.prune, size=task.size)
     return Model(parts.in_layout(task.layout))
@@ -183,9 +196,14 @@ def read_text(
     """Read the text: into memory if there is enough for all that follows, else into files; not again if resumed."""
     folder = session.resume(task.identity()) if resume else None
     stored = StoredText.of_folder(folder) if folder is not None else None
+    documents = _noted_documents(folder) if folder is not None and task.documents else None
+    if task.documents and documents is None:
+        stored = None
     if folder is None or stored is None:
-        blocks = task.blocks()
+        marks, blocks = task.marked_blocks()
         max_positions = limits.max_held_positions(task.lattice, fitted=task.is_fitted)
+        if task.documents:  # most of the text is counted twice
+            max_positions //= 2
         guess = guessed_positions(task.texts) if task.texts is not None else 0
         if guess > max_positions:
             limits.check_disk(guess, task.lattice)
@@ -193,10 +211,23 @@ def read_text(
         pieces = reader.read(blocks)
         held = reader.take(pieces, max_positions)
         if sum(piece.size for piece in held) <= max_positions:
-            return TextInMemory(reader.corpus(held), threads=task.threads, progress=task.progress)
+            corpus = reader.corpus(held)
+            return TextInMemory(corpus, threads=task.threads, progress=task.progress, documents=marks.begins)
         folder = session.begin(task.identity())
         stored = store_text(held, pieces, reader, folder)
-    return TextInFiles(stored, folder, memory=limits.memory, threads=task.threads, progress=task.progress)
+        if task.documents:
+            documents = marks.begins
+            with folder.written(_DOCUMENTS) as file:
+                np.save(file, documents)
+    return TextInFiles(
+        stored, folder, memory=limits.memory, threads=task.threads, progress=task.progress, documents=documents
+    )
+
+
+def _noted_documents(folder: WorkFolder) -> Begins | None:
+    """Where the documents of a text begin that an earlier run read."""
+    path = folder.path / _DOCUMENTS
+    return np.load(path) if path.is_file() else None
 
 
 def build_in_file(task: TrainingTask, text: TextSource, limits: TrainingLimits, folder: WorkFolder) -> Model:
@@ -236,9 +267,15 @@ def build(
         weights, discounts = estimator.fit(counts, discounts, sample, threads=task.threads, progress=task.progress)
     else:
         weights = estimator.weigh(counts, discounts)
+    history = None
+    if task.documents and isinstance(text, LocalText):
+        history = fit_documents(
+            text, (task.model, counts, discounts, weights), chosen.classes, seed=task.seed, threads=task.threads,
+            limits=limits, folder=folder,
+        )  # fmt: skip
     if tables is None:
-        return ModelParts.of(task.model, counts, discounts, weights)
-    return tables.finish(task.model, counts, discounts, weights)
+        return ModelParts.of(task.model, counts, discounts, weights, history)
+    return tables.finish(task.model, counts, discounts, weights, history)
 
 
 def read_held_out(task: TrainingTask, vocabulary: Vocabulary) -> Ids | None:

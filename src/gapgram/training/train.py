@@ -37,6 +37,7 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     layout: str = "fast",
     prune: str | None = None,
     size: str | int | None = None,
+    documents: bool = False,
     threads: int | None = None,
     memory: str | int | None = None,
     tmp: str | Path | None = None,
@@ -59,6 +60,8 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     rules: which words are kept (`min_count`, `vocab_limit`), and what to do with special words and invalid bytes.
     layout: of the tables: `fast`, or `compact`, a third of the size; both give the same probabilities.
     prune, size: drop grams once the weights are fitted; `counts` and `size` of `Model.pruned`.
+    documents: fit how far sessions may trust what they read on documents of the text, in its order; an empty line, or a
+        new file, begins one. The model is the same otherwise.
     threads: to use; by default all cores.
     memory: bytes, or a size such as "4G", that training to an output may take beside the program itself; by default
         half of what the machine has. A text that needs more is counted through files. The model is the same.
@@ -76,7 +79,7 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     task = TrainingTask(
         texts=texts, sentences=sentences, held_out_texts=held_out_texts, rules=rules or TextRules(), model=model,
         lattice=patterns, weights=estimator, classes=class_source, seed=seed, layout=layout, prune=prune, size=size,
-        threads=checked_threads(threads), progress=progress,
+        documents=documents, threads=checked_threads(threads), progress=progress,
     )  # fmt: skip
     if output is None:
         if spark is not None:
@@ -90,6 +93,8 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
         return train_to_file(task, limits, resume=resume)
     if sentences is not None:
         raise UsageError("the engine spark reads text files: name them, or use the local engine")
+    if documents:
+        raise UsageError("documents: Spark does not keep the order of lines; use the local engine")
     if resume:
         raise UsageError("resume: a run on Spark cannot be resumed; leave it out")
     return train_with_spark(task, limits, spark)

@@ -68,4 +68,4 @@ def _rest(parts: ModelParts, tables: dict[Pattern, Unpacked], kept: dict[Pattern
     pruned = "+".join(filter(None, [parts.counts.pruned, how]))
     counts = replace(parts.counts, tables=without(parts.counts.tables, tables, kept), pruned=pruned)
     weights = with_rows_of(counts, parts.discounts, parts.weights)
-    return ModelParts.of(parts.name, counts, parts.discounts, weights)
+    return ModelParts.of(parts.name, counts, parts.discounts, weights, parts.history)

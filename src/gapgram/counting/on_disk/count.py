@@ -22,7 +22,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from gapgram.arrays import Ids, Integers
+from gapgram.arrays import Begins, Ids, Integers
 from gapgram.classes.classes import Classes
 from gapgram.counting.band import Band, window_bytes
 from gapgram.counting.in_memory import BAND_POSITIONS
@@ -78,20 +78,33 @@ class _Room:
 
 
 class TextInFiles:
-    """A text in the files of a work folder, as a `TextSource`; `memory`: what counting it may take."""
+    """A text in the files of a work folder, as a `TextSource`; `memory`: what counting it may take.
+
+    documents: the first sentence of each, and the number of sentences, where they are told apart.
+    """
 
     def __init__(
-        self, stored: StoredText, folder: WorkFolder, *, memory: MemoryLimit, threads: int, progress: bool = False
-    ) -> None:
+        self, stored: StoredText, folder: WorkFolder, *, memory: MemoryLimit, threads: int, progress: bool = False,
+        documents: Begins | None = None,
+    ) -> None:  # fmt: skip
+        self.documents = documents
         self.facts, self.positions = stored.facts, stored.facts.positions
         self.longest_sentence = stored.longest_sentence
         self.vocabulary, self.word_counts = stored.vocabulary, stored.word_counts
         self.folder, self._stored, self._memory, self._threads = folder, stored, memory, threads
         self._progress = progress
 
+    def another(self, stored: StoredText, folder: WorkFolder) -> TextInFiles:
+        """Another text, in another folder, that may take the same memory."""
+        return TextInFiles(stored, folder, memory=self._memory, threads=self._threads)
+
+    def chunks(self) -> Iterator[Ids]:
+        """All sentences in their order, some at a time."""
+        return self._stored.chunks(SAMPLED_POSITIONS)
+
     def sample(self, *, seed: int, limit: int) -> Ids:
         """As `TextSource`."""
-        return sample_sentences(self._stored.chunks(SAMPLED_POSITIONS), seed=seed, limit=limit)
+        return sample_sentences(self.chunks(), seed=seed, limit=limit)
 
     def pieces(self, lattice: Lattice, classes: Classes | None) -> Pieces:
         """As `TextSource`."""

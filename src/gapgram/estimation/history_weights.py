@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
@@ -14,6 +14,7 @@ from gapgram.kernels.count_table import AGO
 from gapgram.kernels.history import MOST_OFFSETS, Views
 from gapgram.kernels.history_gate import HistoryGate, n_history_rows
 
+MOST_DISTANCE = 64  # of a word that a view looks at
 LEAST_SQUARE = 0.05  # of a logit that no text has moved, so that its first step is no leap
 
 
@@ -33,6 +34,10 @@ class View:
     def half_life(self) -> float:
         """After so many words a count is half of what it was."""
         return -math.log(2) / math.log(self.decay)
+
+    def with_half_life(self, factor: float) -> View:
+        """The same view with a half-life so many times as long."""
+        return replace(self, decay=self.decay ** (1 / factor))
 
     def __str__(self) -> str:
         """As a pattern; words by themselves with how far they are remembered.
@@ -85,6 +90,17 @@ class HistoryWeights:
         """Those that come with the program, for models with and without classes; fitted on several texts."""
         return _shipped(classes)
 
+    @classmethod
+    def checked(cls, views: tuple[View, ...], logits: Floats, squares: Floats) -> HistoryWeights:
+        """Those of a model file, fitted on its documents."""
+        for view in views:
+            far = len(view.offsets) > MOST_OFFSETS or not all(1 <= k <= MOST_DISTANCE for k in view.offsets)
+            if far or not 0.0 < view.decay < 1.0 or not 0.0 <= view.boost <= 1.0:
+                raise ValueError(f"a view that no history has: {view}")
+        if logits.shape != (n_history_rows(len(views)), len(views) + 1) or squares.shape != logits.shape:
+            raise ValueError(f"weights of shape {list(logits.shape)} for {len(views)} views of a history")
+        return cls(views, logits, squares, "documents")
+
     def arrays(self, class_of: Ids) -> Views:
         """As kernels take them, for a model whose words have these classes."""
         offsets = np.zeros((len(self.views), MOST_OFFSETS), np.int64)
@@ -106,7 +122,7 @@ class HistoryWeights:
 @cache
 def _shipped(classes: bool) -> HistoryWeights:
     views, name = (VIEWS, "history_classes.npy") if classes else (VIEWS_OF_WORDS, "history_words.npy")
-    with files("gapgram.queries").joinpath(name).open("rb") as file:
+    with files("gapgram.estimation").joinpath(name).open("rb") as file:
         gate = np.load(file, allow_pickle=False).astype(np.float64)
     gate.flags.writeable = False
     return HistoryWeights(views, gate[0], gate[1], "shipped")

@@ -1,0 +1,224 @@
+"""Documents of a training text: where they begin, and some of them held out of the counts.
+
+A session's weights are fitted on documents that the counts have not seen. Some are drawn, the rest is counted again
+with the classes, discounts and weights of the whole text, and that model predicts those that were drawn
+(`training.fit_history`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from gapgram.arrays import Begins, Floats, Ids, Integers
+from gapgram.classes.classes import Classes
+from gapgram.counting.in_memory import TextInMemory, counts_in_memory
+from gapgram.counting.on_disk.count import TextInFiles
+from gapgram.counting.on_disk.stored_text import StoredText
+from gapgram.counts.counts import Counts
+from gapgram.estimation.discounts import Discounts
+from gapgram.estimation.history_weights import HistoryWeights
+from gapgram.estimation.parts import ModelParts
+from gapgram.estimation.weights import Weights, with_rows_of
+from gapgram.kernels.special_words import SPECIAL, START_ID
+from gapgram.models.model import Model
+from gapgram.models.streamed_file import TablesInFile
+from gapgram.queries.history import ReadSentences
+from gapgram.system.work_folder import WorkFolder
+from gapgram.text.corpus import Corpus, TextRules, sentence_begins
+from gapgram.text.files import Block
+from gapgram.text.vocabulary import Vocabulary
+from gapgram.training.fit_history import fit_with_decays
+from gapgram.training.limits import TrainingLimits
+
+HELD_OUT_SHARE = 0.1  # of the text, at most
+MOST_HELD_OUT = 400_000  # positions
+LEAST_HELD_OUT = 500  # positions; a text that has not so many to spare keeps the shipped weights
+PIECE_POSITIONS = 25_000  # a longer document is cut
+
+LocalText = TextInMemory | TextInFiles
+
+
+class DocumentMarks:
+    """Notes where documents begin while a text is read: after an empty line, and in a new file."""
+
+    def __init__(self, rules: TextRules) -> None:
+        self._skipped = {word.encode() for word in SPECIAL} if rules.special == "skip" else set()
+        self._sentences: list[int] = []
+        self._n = 0
+
+    def watch(self, blocks: Iterable[Block]) -> Iterator[Block]:
+        """The blocks as they are."""
+        after_gap = True
+        for block in blocks:
+            after_gap |= block.first_line == 1
+            for line in block.data.splitlines():
+                if all(word in self._skipped for word in line.split()):
+                    after_gap = True
+                    continue
+                if after_gap:
+                    self._sentences.append(self._n)
+                self._n += 1
+                after_gap = False
+            yield block
+
+    @property
+    def begins(self) -> Begins:
+        """The number of the first sentence of each document, and of all sentences."""
+        return np.array([*self._sentences, self._n])
+
+
+class DrawnDocuments(NamedTuple):
+    """Documents that were held out, as ids of the model of the rest, and the rest of the text, with its classes."""
+
+    documents: list[ReadSentences]
+    rest: LocalText
+    classes: Classes | None
+
+
+def fit_documents(
+    text: LocalText,
+    parts: tuple[str, Counts, Discounts, Weights],
+    classes: Classes | None,
+    *,
+    seed: int,
+    threads: int,
+    limits: TrainingLimits | None = None,
+    folder: WorkFolder | None = None,
+) -> HistoryWeights | None:
+    """How far sessions may trust what they read, by documents of the text; None where it has too little of them.
+
+    parts: name, counts, discounts and weights of the model of the whole text.
+    """
+    name, counts, discounts, weights = parts
+    place = folder.inside("documents") if folder is not None else None
+    drawn = draw_documents(text, classes, seed=seed, threads=threads, folder=place)
+    if drawn is None:
+        return None
+    if place is None or limits is None:
+        rest = counts_in_memory(drawn.rest, counts.lattice, drawn.classes, threads=threads)
+    else:
+        tables = TablesInFile(place.path / "model", place, most_resident=limits.memory.most_resident)
+        rest = tables.count(drawn.rest, counts.lattice, drawn.classes)
+    model = Model(ModelParts.of(name, rest, discounts, with_rows_of(rest, discounts, weights)))
+    class_of = drawn.classes.of_word if drawn.classes is not None else np.zeros(len(model.vocabulary), np.int32)
+    shipped = HistoryWeights.shipped(classes=drawn.classes is not None)
+    return fit_with_decays([(one, _scores(model, one, threads)) for one in drawn.documents], shipped, class_of)
+
+
+def _scores(model: Model, document: ReadSentences, threads: int) -> Floats:
+    """log10 of what the model gives each position; words that it does not know are `<unk>`."""
+    known = np.where(document.ids < len(model.vocabulary), document.ids, 0).astype(np.int32)
+    return model.score_checked_ids(known, document.begins, threads)
+
+
+def draw_documents(
+    text: LocalText, classes: Classes | None, *, seed: int, threads: int, folder: WorkFolder | None
+) -> DrawnDocuments | None:
+    """Hold some documents of a text out; None where it is too small."""
+    limit = min(MOST_HELD_OUT, int(HELD_OUT_SHARE * text.positions))
+    if text.documents is None or limit < LEAST_HELD_OUT:
+        return None
+    lengths = np.concatenate([np.diff(sentence_begins(ids)) for ids in text.chunks()])
+    ranges = drawn_ranges(lengths, text.documents, limit, seed)
+    occurrences = np.zeros(text.word_counts.size, np.int64)
+    for rest, _ in _split(text.chunks(), ranges):
+        occurrences += np.bincount(rest, minlength=occurrences.size)
+    new_ids, known = _renumbered(occurrences)
+    documents = [new_ids[held] for _, held in _split(text.chunks(), ranges)]
+    pieces = (new_ids[rest] for rest, _ in _split(text.chunks(), ranges))
+    rest_text = _without(text, pieces, known, occurrences[known], lengths, ranges, threads=threads, folder=folder)
+    kept = None if classes is None else _kept_classes(classes, known)
+    begins = np.concatenate([[0], np.cumsum([lengths[a:b].sum() for a, b in ranges])])
+    ids = np.concatenate(documents)
+    return DrawnDocuments([_sentences(ids[a:b]) for a, b in pairwise(begins.tolist())], rest_text, kept)
+
+
+def drawn_ranges(lengths: Integers, documents: Begins, limit: int, seed: int) -> list[tuple[int, int]]:
+    """Ranges of sentences of so many positions together, or one more: documents, or pieces of long ones, in order.
+
+    >>> drawn_ranges(np.full(20, 10), np.array([0, 10, 12, 20]), 40, seed=1)
+    [(0, 4), (10, 12)]
+    """
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    most = min(PIECE_POSITIONS, limit)
+    pieces = []
+    for first, last in pairwise(documents.tolist()):
+        while first < last:
+            end = max(min(int(np.searchsorted(ends, ends[first] + most, side="right")) - 1, last), first + 1)
+            pieces.append((first, end))
+            first = end
+    chosen: list[tuple[int, int]] = []
+    n = 0
+    for i in np.random.default_rng(seed).permutation(len(pieces)).tolist():
+        if n >= limit or len(chosen) == len(pieces) - 1:
+            break
+        chosen.append(pieces[i])
+        n += int(ends[pieces[i][1]] - ends[pieces[i][0]])
+    return sorted(chosen)
+
+
+def _split(chunks: Iterable[Ids], ranges: list[tuple[int, int]]) -> Iterator[tuple[Ids, Ids]]:
+    """Each chunk of a text without the sentences of some ranges, and with them alone."""
+    bounds, n = np.array(ranges).ravel(), 0
+    for ids in chunks:
+        begins = sentence_begins(ids)
+        numbers = np.arange(n, n + begins.size - 1)
+        held = np.repeat(np.searchsorted(bounds, numbers, side="right") % 2 == 1, np.diff(begins))
+        yield ids[~held], ids[held]
+        n += begins.size - 1
+
+
+def _renumbered(occurrences: Integers) -> tuple[Ids, Integers]:
+    """(the new id of each word, the words that occur): those that do not come after all that do."""
+    occurs = occurrences > 0
+    occurs[: len(SPECIAL)] = True
+    known = np.flatnonzero(occurs)
+    new_ids = np.empty(occurrences.size, np.int32)
+    new_ids[known] = np.arange(known.size)
+    new_ids[~occurs] = np.arange(known.size, occurrences.size)
+    return new_ids, known
+
+
+def _kept_classes(classes: Classes, known: Integers) -> Classes:
+    """The classes of the words that are left, without those that are empty now."""
+    used, of_word = np.unique(classes.of_word[known], return_inverse=True)
+    return Classes(of_word.astype(np.int32), tuple(classes.names[i] for i in used.tolist()))
+
+
+def _sentences(ids: Ids) -> ReadSentences:
+    return ReadSentences(ids, np.append(np.flatnonzero(ids == START_ID), ids.size))
+
+
+def _some_words(vocabulary: Vocabulary, known: Integers) -> Vocabulary:
+    """A vocabulary of some words of another, in their order."""
+    lengths = np.diff(vocabulary.offsets)
+    kept = np.zeros(lengths.size, bool)
+    kept[known] = True
+    return Vocabulary.unpacked(vocabulary.pool[np.repeat(kept, lengths)], lengths[known])
+
+
+def _without(
+    text: LocalText, pieces: Iterator[Ids], known: Integers, occurrences: Integers, lengths: Integers,
+    ranges: list[tuple[int, int]], *, threads: int, folder: WorkFolder | None,
+) -> LocalText:  # fmt: skip
+    """The text of some pieces, as the text that they are of is kept; `known` are its words."""
+    words = _some_words(text.vocabulary, known)
+    held = sum(last - first for first, last in ranges)
+    n_sentences = text.facts.sentences - held
+    n_words = int(occurrences.sum()) - 2 * n_sentences
+    facts = replace(text.facts, sentences=n_sentences, words=n_words)
+    kept = np.delete(lengths, np.concatenate([np.arange(first, last) for first, last in ranges]))
+    longest = int(kept.max()) - 2
+    if isinstance(text, TextInMemory) or folder is None:
+        corpus = Corpus(np.concatenate(list(pieces)), words, occurrences, facts, longest, 0)
+        return TextInMemory(corpus, threads=threads)
+    with folder.written("ids") as file:
+        for ids in pieces:
+            file.write(ids.data)
+    stored = StoredText(folder.path / "ids", facts, longest, words, occurrences)
+    return text.another(stored, folder)
