@@ -15,7 +15,9 @@
     shares          what each pattern decides of a prediction
     scoring         the probability of every word of a text
     score_text      lines of text to scores in one go
+    score_line      the same for one line
     stepping        one word after another, from state to state
+    one_step        the same for one word after one state
     successors      what follows a context, and the distribution that it makes
     topk            the most probable next words
     rank            the rank of a word among all

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -17,10 +18,11 @@ from gapgram.estimation.parts import ModelParts
 from gapgram.kernels.jit import bound_kernel
 from gapgram.kernels.lookup import availability, locate_all
 from gapgram.kernels.model_arrays import ModelArrays
+from gapgram.kernels.score_line import score_line
 from gapgram.kernels.score_text import score_lines
 from gapgram.kernels.scoring import score_last, score_positions
 from gapgram.kernels.successors import distribution
-from gapgram.kernels.words import ALLOW_UNKNOWN, SPECIAL_FOUND
+from gapgram.kernels.words import ALLOW_UNKNOWN, DONE, SPECIAL_FOUND
 from gapgram.models import file as model_file
 from gapgram.queries.language_model import LanguageModel, Sentence
 from gapgram.queries.line_scores import ScoredLines
@@ -240,6 +242,16 @@ class Model(LanguageModel):
         return float(self._score_last(ids, self._arrays))
 
     _score_last = bound_kernel(score_last, lambda self: (np.empty(1, np.int32), self._arrays))
+
+    def line_score(self, line: bytes, bos: bool = True, eos: bool = True) -> float | None:
+        """log10 of the probability of one line, without the rest that `score_block` gives."""
+        status, total = self._score_line(np.frombuffer(line, np.uint8), bool(bos), bool(eos))
+        return total if status == DONE else None
+
+    @cached_property
+    def _score_line(self) -> Callable[..., tuple[int, float]]:
+        words, text = self.vocabulary, np.frombuffer(b"\n", np.uint8)
+        return score_line.bind((self._arrays, words.slots, words.pool, words.offsets), text, True, True)
 
     def score_block(
         self, block: Block, rules: TextRules = QUERY_RULES, *, bos: bool = True, eos: bool = True

@@ -151,7 +151,17 @@ class LanguageModel(ABC):
         bos: the sentence starts after `<s>`; otherwise nothing is known before its first word.
         eos: the end of the sentence, `</s>`, is predicted too.
         """
-        return float(self.score_block(text.block_of_sentence(sentence), bos=bos, eos=eos).sums[0])
+        block = text.block_of_sentence(sentence)
+        found = self.line_score(block.data, bos, eos)
+        return float(self.score_block(block, bos=bos, eos=eos).sums[0]) if found is None else found
+
+    def line_score(self, line: bytes, bos: bool = True, eos: bool = True) -> float | None:
+        """log10 of the probability of one line, which ends in its only newline.
+
+        None where it may not be scored, as a line with `<s>` in it, or this kind of model has no faster way than
+        `score_block`.
+        """
+        return None
 
     def scores(self, sentence: Sentence, bos: bool = True, eos: bool = True) -> Floats:
         """log10 of the probability of each word of a sentence, and of its end if `eos`."""

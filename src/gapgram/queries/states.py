@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapgram.arrays import Floats, Ids
+from gapgram.arrays import Floats, Ids, Integers
 from gapgram.errors import UsageError
 from gapgram.kernels import stepping as kernels
 from gapgram.kernels.model_arrays import BACKOFF, ModelArrays
+from gapgram.kernels.one_step import extend_chain
 from gapgram.kernels.scoring import only_chains
 from gapgram.kernels.special_words import START_ID
 from gapgram.kernels.tables import FIRST_ROW, N_GRAMS, NEAREST, OF_CLASSES, REACH, TAIL
@@ -80,8 +81,15 @@ class TableStepper(Stepper):
         key = np.full(self.width, -1, self.kind)
         key[: self.width - len(self.plan.slots)] = 0
         self.null = key.tobytes()
-        self.one = kernels.extend_one.bind((self.plan, arrays, np.empty(0, self.kind), self.width), self.null, 0)
+        self.one = self._bound()
         self.beginning = self.one(self.null, START_ID)[2]
+
+    def _bound(self) -> Callable[[bytes, int], tuple[float, int, bytes]]:
+        """The kernel of one step, with what it needs of this model."""
+        rest = self.arrays, np.empty(0, self.kind), self.width
+        if only_chains(self.arrays.edge_base) and _starts_rise(self.arrays):
+            return extend_chain.bind((self.plan, _slots_of_patterns(self.arrays, self.plan), *rest), self.null, 0)
+        return kernels.extend_one.bind((self.plan, *rest), self.null, 0)
 
     def start_score(self, key: bytes) -> float:
         """What falling back from all that is known takes: lmplz, too, has log10 P(<s>) = 0 where nothing is known."""
@@ -140,6 +148,19 @@ def plan_of(arrays: ModelArrays, order: int) -> kernels.Plan:
         gated=arrays.gate_table.size > 0 and bool((starts > 1).any()) and order > 1,
         forgetful=is_forgetful(arrays),
     )
+
+
+def _slots_of_patterns(arrays: ModelArrays, plan: kernels.Plan) -> Integers:
+    """For each pattern the slot of a key in which its context lies; 0 for those of no context."""
+    places, number = arrays.tables.places, {(tail, near): i for i, (tail, near, _) in enumerate(plan.slots.tolist())}
+    return np.array([number.get((tail, near), 0) for tail, near in places[:, [TAIL, NEAREST]].tolist()], np.int64)
+
+
+def _starts_rise(arrays: ModelArrays) -> bool:
+    """Whether the patterns that predictions start from are listed in their order."""
+    rises = np.diff(arrays.starts) > 0
+    rises[arrays.start_base[1:-1] - 1] = True  # from one list to the next
+    return bool(rises.all())
 
 
 def is_forgetful(arrays: ModelArrays) -> bool:

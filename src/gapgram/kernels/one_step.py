@@ -1,0 +1,206 @@
+"""One more word after one state, where every pattern falls back on one other: no arrays of columns, one word's numbers.
+
+What is computed, and in which order, is what `kernels.lookup.locate` and `kernels.scoring` compute for many words: the
+results have the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from gapgram.kernels.bits import read_bits
+from gapgram.kernels.gate import BUCKETS, add_logits, exponentials, word_bucket, word_row
+from gapgram.kernels.jit import bound_first, kernel
+from gapgram.kernels.model_arrays import BACKOFF, BUCKET, SCALE, WEIGHT
+from gapgram.kernels.stepping import gate_word, is_seen
+from gapgram.kernels.tables import (
+    CODE_BITS,
+    FIRST_ROW,
+    GRAM_BIT,
+    KEY_BITS,
+    N_CONTEXTS,
+    N_GRAMS,
+    N_ROWS,
+    OF_CLASSES,
+    REACH,
+    WIDTH,
+    context_at,
+    first_listed,
+    key_of,
+    listed_count,
+)
+
+
+class OneWord(NamedTuple):
+    """What is found of one word: for each pattern its gram or -1, the row of its context or -1, and its probability."""
+
+    entries: np.ndarray
+    rows: np.ndarray
+    values: np.ndarray
+
+
+@kernel
+def _find(grams, place, key, low, spread):
+    """(gram, its bits) of the gram with a key among the `spread` grams from `low` on; -1 where there is none."""
+    bit, width, code_bits, key_bits = place[GRAM_BIT], place[WIDTH], place[CODE_BITS], place[KEY_BITS]
+    first, last = low, low + spread - 1
+    g = low + (key * spread >> key_bits)
+    while first <= last:
+        # The place of the key is guessed from the one that lies here
+        gram = read_bits(grams, bit + g * width, width)
+        ahead = key - (gram >> code_bits)
+        if ahead == 0:
+            return g, gram
+        first = g + 1 if ahead > 0 else first
+        last = last if ahead > 0 else g - 1
+        g = min(max(g + (ahead * spread >> key_bits), first), last)
+    return np.int64(-1), np.int64(0)
+
+
+@kernel
+def _root(word, p, tables):
+    """(gram, its bits, key, row) of a word, or of its class, under the pattern of no context."""
+    place = tables.places[p]
+    if place[OF_CLASSES] > 0 and word < tables.class_of.size:
+        word = np.int64(tables.class_of[np.uint64(word)])
+    word = word if 0 <= word < place[N_GRAMS] else np.int64(0)
+    row = place[FIRST_ROW] + min(context_at(tables, p, 0)[2], place[N_ROWS] - 1)
+    gram = read_bits(tables.grams, place[GRAM_BIT] + word * place[WIDTH], place[WIDTH])
+    return word, gram, key_of(word, place[KEY_BITS]), row
+
+
+@kernel
+def _was_seen_in_parts(p, root, entries, parts):
+    """Whether the grams that skip one word more were seen: a gram was only seen if each of its parts was."""
+    missing = 0
+    for k in range(parts.shape[1]):
+        missing += parts[p, k] > root and entries[parts[p, k]] < 0
+    return missing == 0
+
+
+@kernel
+def _look_up(word, held, base, available, slot_of, model, one):
+    """Fill what is found of a word after a key."""
+    tables = model.tables
+    places, grams, parts, row_values = tables.places, tables.grams, tables.parts, model.row_values
+    given = 1.0
+    if model.given_class.size > 0:
+        given = model.given_class[word] if word < model.given_class.size else 0.0
+    root, key = 0, np.int64(0)
+    for p in range(places.shape[0]):
+        place = places[p]
+        entry, gram, row = np.int64(-1), np.int64(0), np.int64(-1)
+        if place[REACH] == 0:
+            root = p
+            entry, gram, key, row = _root(word, p, tables)
+        elif available >= place[REACH]:
+            row = place[FIRST_ROW]
+            context = min(np.int64(held[base + slot_of[p]]), place[N_CONTEXTS] - 1)
+            if context >= 0:
+                begin, end, own_row = context_at(tables, p, context)
+                row = min(place[FIRST_ROW] + own_row, place[FIRST_ROW] + place[N_ROWS] - 1)
+                if end > begin and _was_seen_in_parts(p, root, one.entries, parts):
+                    entry, gram = _find(grams, place, key, begin, end - begin)
+        one.entries[p] = entry
+        one.rows[p] = row
+        # Its probability under this pattern, from that under the pattern it falls back on
+        fallen = one.values[model.edge_to[model.edge_base[p]]] if p > 0 else model.uniform
+        if row >= 0:
+            count = _count(tables, p, entry, gram)
+            kept = (count - model.discounts[p, min(count, 3)]) * row_values[row, SCALE]
+            fallen = fallen * row_values[row, BACKOFF] + (kept * given if place[OF_CLASSES] > 0 else kept)
+        one.values[p] = fallen
+
+
+@kernel
+def _count(tables, p, entry, gram):
+    """The count of a gram from its bits; 0 where it was not found."""
+    if entry < 0:
+        return np.int64(0)
+    code_mask = (np.int64(1) << tables.places[p, CODE_BITS]) - 1
+    code = gram & code_mask
+    return listed_count(tables, p, entry, code) if code >= first_listed(tables, code_mask) else code
+
+
+@kernel
+def _mixed(held, available, model, one):
+    """The probabilities under the patterns that a prediction starts from, mixed: equations (16) and (17)."""
+    row_values, start_base, starts = model.row_values, model.start_base, model.starts
+    first, last = start_base[available], start_base[available + 1]
+    if last - first == 1:
+        return one.values[starts[first]]
+    n_patterns, table = one.values.size, model.gate_table.reshape(-1)
+    weights = np.ones(n_patterns)
+    if table.size > 0:
+        features, logits = np.empty(n_patterns + model.order + 1, np.int64), np.zeros(n_patterns)
+        # The rows of the gate's table that add up: of the words available, of each pattern's context, of the last words
+        features[0] = (n_patterns * BUCKETS + available) * n_patterns
+        n_features = 1
+        for s in range(first, last):
+            bucket = int(row_values[np.uint64(max(one.rows[starts[s]], 0)), BUCKET])
+            features[n_features] = (starts[s] * BUCKETS + bucket) * n_patterns
+            n_features += 1
+        for k in range(1, available + 1):
+            row = word_row(n_patterns, model.order, k, word_bucket(np.int64(held[k])))
+            features[n_features] = row * n_patterns
+            n_features += 1
+        add_logits(table, features, n_features, logits)
+        exponentials(logits, weights)
+    total = 0.0
+    mixed = 0.0
+    for s in range(first, last):
+        p = starts[s]
+        weight = row_values[np.uint64(max(one.rows[p], 0)), WEIGHT] * weights[p]
+        total += weight
+        mixed += weight * one.values[p]
+    return mixed / total
+
+
+@kernel
+def _write_key(word, held, base, plan, order, tables, entries, out):
+    """The key after the word."""
+    if plan.gated:
+        out[1] = gate_word(word)
+        for k in range(2, order):
+            out[k] = held[k - 1]
+    longest = np.int64(0)
+    for s in range(plan.slots.shape[0]):
+        pattern, nearer = plan.slots[s, 0], plan.slots[s, 2]
+        place = entries[pattern] if nearer < 0 else np.int64(held[base + nearer])
+        # A place that no context reads, or that only leads to contexts never seen, is forgotten
+        seen = False
+        if place >= 0:
+            for r in range(plan.reader_base[s], plan.reader_base[s + 1]):
+                if is_seen(tables, plan.readers[r], place):
+                    seen = True
+                    break
+        if seen:
+            longest = max(longest, tables.places[pattern, REACH] + plan.slots[s, 1])
+        out[base + s] = place if seen else -1
+    out[0] = longest if plan.forgetful else min(np.int64(held[0]) + 1, order - 1)
+
+
+@bound_first(5)
+def extend_chain(plan, slot_of, model, none, width, key, word):
+    """`stepping.extend_one` where every pattern falls back on one other.
+
+    slot_of: [pattern], the slot of a key in which its context lies.
+    """
+    out = np.empty(width, none.dtype)
+    if len(key) != width * none.itemsize:
+        return 0.0, 0, out[:0].view(np.int8)
+    held, base = np.frombuffer(key, none.dtype), model.order if plan.gated else 1
+    available = min(max(np.int64(held[0]), 0), model.order - 1)
+    n_patterns = slot_of.size
+    numbers = np.empty((2, n_patterns), np.int64)
+    one = OneWord(numbers[0], numbers[1], np.empty(n_patterns))
+    _look_up(np.int64(word), held, base, available, slot_of, model, one)
+    _write_key(np.int64(word), held, base, plan, model.order, model.tables, one.entries, out)
+    length = 1
+    for p in range(1, n_patterns):
+        if one.entries[p] >= 0:
+            length = max(length, plan.spans[p])
+    return math.log10(_mixed(held, available, model, one)), length, out.view(np.int8)

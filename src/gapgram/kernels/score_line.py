@@ -1,0 +1,29 @@
+"""One line of text scored, with nothing returned but its sum."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gapgram.kernels.jit import bound_first
+from gapgram.kernels.scoring import score_positions
+from gapgram.kernels.words import ALLOW_UNKNOWN, encode_lines
+
+
+@bound_first(4)
+def score_line(model, slots, pool, offsets, text, bos, eos):
+    """(why `encode_lines` stopped, log10 of the probability of a line); the line ends in its only newline.
+
+    The sum has the bits that `kernels.score_text.score_lines` has for it.
+    """
+    ids = np.empty(text.size // 2 + 4, np.int32)  # a word and what follows it are two bytes or more
+    status, _, used, _, _ = encode_lines(text, ALLOW_UNKNOWN, True, slots, pool, offsets, ids)
+    words = ids[0 if bos else 1 : used if eos else used - 1]
+    total = 0.0
+    if used > 0 and words.size > 0:
+        available, scores = np.empty(words.size, np.int16), np.empty(words.size)
+        for t in range(words.size):
+            available[t] = min(t, model.order - 1)
+        score_positions(words, available, model, scores)
+        for t in range(words.size):
+            total += scores[t]
+    return status, total
