@@ -12,13 +12,14 @@ from tests.support.corpora import toy_text
 from tests.support.made_models import KINDS, trained
 
 from gapgram import Model
-from gapgram.errors import UsageError
+from gapgram.errors import TextError, UsageError
 from gapgram.kernels.gate import word_bucket
 from gapgram.kernels.stepping import gate_word
 from gapgram.models.arpa import read_arpa, write_arpa
 from gapgram.models.mixture import Mixture
 from gapgram.queries.language_model import LanguageModel
 from gapgram.queries.states import BEAM, MANY, State
+from gapgram.text.corpus import block_of_sentence
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 
@@ -171,3 +172,17 @@ def test_a_state_of_another_model_is_refused(made: dict[str, Model]) -> None:
         made["mkn"].extend(made["learned"].begin_sentence(), "w1")
     with pytest.raises(UsageError, match="the state is that of another model"):
         made["mkn"].extend_many([made["mkn"].begin_sentence(), made["learned"].begin_sentence()], ["w1", "w1"])
+
+
+@pytest.mark.parametrize("name", [*KINDS, "compact", "arpa"])
+def test_one_sentence_has_the_bits_of_its_line(kinds: dict[str, LanguageModel], name: str) -> None:
+    model = kinds[name]
+    for words in [*SENTENCES[:20], [], ["zzz"], ["<unk>", "w1"]]:
+        for bos, eos in ((True, True), (True, False), (False, True), (False, False)):
+            line = block_of_sentence(words)
+            expected = model.score_block(line, bos=bos, eos=eos).sums[0]
+            assert model.score(words, bos=bos, eos=eos) == model.score(" ".join(words), bos=bos, eos=eos) == expected
+            assert model.line_score(line.data, bos, eos) in (expected, None)
+    with pytest.raises(TextError, match="the word </s> is the model's own"):
+        model.score("w1 </s> w2")
+    assert model.line_score(b"w1 <s> w2\n") is None
