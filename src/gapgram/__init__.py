@@ -69,6 +69,7 @@ are nouns, so that none hides a function.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -201,7 +202,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _HOME_OF:
         return getattr(import_module(f"gapgram.{_HOME_OF[name]}"), name)
-    raise AttributeError(f"module 'gapgram' has no attribute {name!r}")
+    nearest = get_close_matches(name, __all__, n=1)
+    meant = f"; did you mean {nearest[0]!r}?" if nearest else ""
+    raise AttributeError(f"module 'gapgram' has no attribute {name!r}{meant}")
 
 
 def __dir__() -> list[str]:

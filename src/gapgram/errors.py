@@ -1,7 +1,8 @@
 """The one tree of errors: each says what was found, where, and what to do.
 
-Each is also the built-in error that a Python program would look for: a wrong argument or text is a `ValueError`, a file
-that is not there a `FileNotFoundError`, any other trouble with a file an `OSError`.
+Each is also the built-in error that a Python program would look for: a wrong argument or text is a `ValueError`, one of
+a wrong type a `TypeError` too, a file that is not there a `FileNotFoundError`, any other trouble with a file an
+`OSError`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,10 @@ class GapgramError(Exception):
 
 class UsageError(GapgramError, ValueError):
     """An option or argument that makes no sense."""
+
+
+class ArgumentTypeError(UsageError, TypeError):
+    """An argument of another type than expected: None, a number for text, text for a number."""
 
 
 class TextError(GapgramError, ValueError):
@@ -41,6 +46,10 @@ class EngineError(GapgramError, RuntimeError):
 
 class DiscountWarning(UserWarning):
     """Discounts of a pattern could not be estimated; fallbacks are used."""
+
+
+class PathWarning(UserWarning):
+    """The name of a file was scored as if it were a sentence."""
 
 
 class CacheWarning(UserWarning):

@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import SupportsIndex
 
+from gapgram.arguments import wrong_type
 from gapgram.errors import UsageError
 from gapgram.pattern import MAX_ORDER, Pattern
 
@@ -100,6 +101,8 @@ class Lattice:
     @classmethod
     def parse(cls, text: str, order: int) -> Lattice:
         """Read ``chain``, ``full``, with classes ``full+chain``, or patterns in short form, separated."""
+        if not isinstance(text, str):
+            raise wrong_type("lattice", text, "chain, full, or patterns such as '1,11,101,111'")
         shorts = [s for s in re.split(r"[\s,]+", text.lower()) if s]
         name, plus, of_classes = (shorts or [""])[0].partition("+")
         if name in FAMILIES and (of_classes in FAMILIES or not plus):
@@ -177,5 +180,5 @@ class Lattice:
 def check_order(order: int) -> int:
     """The order as an int; refuses one that no model can have."""
     if not isinstance(order, SupportsIndex) or not 1 <= order <= MAX_ORDER:
-        raise UsageError(f"order {order}: expected a whole number from 1 to {MAX_ORDER}, 5 is usual")
+        raise UsageError(f"order {order!r}: expected a whole number from 1 to {MAX_ORDER}, 5 is usual")
     return int(order)

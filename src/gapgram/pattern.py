@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gapgram.arguments import wrong_type
 from gapgram.errors import UsageError
 
 MAX_ORDER = 16
@@ -58,6 +59,8 @@ class Pattern:
         >>> Pattern.parse("10111") == Pattern.parse("w1 _ w3 w4 w5") == Pattern.of(1, 2, 4)
         True
         """
+        if not isinstance(text, str):
+            raise wrong_type("pattern", text, "a string such as '1011'")
         short = text.strip()
         if " " in short or short[:1] in ("w", "c"):
             digits = {"_": "0", "w": "1", "c": "2"}

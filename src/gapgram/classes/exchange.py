@@ -18,6 +18,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from gapgram.arguments import wrong_type
 from gapgram.arrays import Ids, Integers
 from gapgram.classes.classes import Classes
 from gapgram.errors import UsageError
@@ -131,6 +132,8 @@ def find_classes(
     the text has fewer words or does not bear out so many.
     later: more text, in which words that the first does not have are put into the classes they fit best.
     """
+    if not isinstance(ids, np.ndarray):
+        raise wrong_type("find_classes", ids, "the ids of a corpus, as read_corpus gives them")
     if k is not None and k < 1:
         raise UsageError(f"{k} classes: expected 1 or more")
     if sweeps < 1:

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from gapgram.arguments import checked_whole
 from gapgram.arrays import Integers
 from gapgram.counts.compact import CHUNK, compacted
 from gapgram.counts.counts import Counts
@@ -30,7 +31,7 @@ _STEPS = 32  # groups of those for each doubling
 
 def quantised(parts: ModelParts, bits: int, store: ArrayStore = IN_MEMORY) -> ModelParts:
     """A model in the compact layout with at most 2**bits different counts in each pattern."""
-    if not 1 <= bits <= MOST_BITS:
+    if not 1 <= checked_whole("bits", bits) <= MOST_BITS:
         raise UsageError(f"quantise to {bits} bits: expected 1 to {MOST_BITS}")
     if parts.counts.quantised:
         raise UsageError(f"the model is quantised already, to {parts.counts.quantised} bits: start from the exact one")

@@ -17,13 +17,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapgram.arguments import wrong_type
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.errors import ModelFileError, TextError, UsageError
 from gapgram.kernels.mixing import mix
 from gapgram.kernels.special_words import SPECIAL, START_ID, UNKNOWN_ID
 from gapgram.models.mixture_states import MixtureStepper
 from gapgram.queries.by_ids import ByIds
-from gapgram.queries.language_model import LanguageModel, Sentence
+from gapgram.queries.language_model import LanguageModel, Sentence, checked_model
 from gapgram.system.atomic_file import check_place, written_aside
 from gapgram.system.plain_values import list_of, number_of, text_of
 from gapgram.text import corpus as text
@@ -62,6 +63,8 @@ class Mixture(ByIds):
     """
 
     def __init__(self, models: Sequence[LanguageModel], weights: Sequence[float], path: Path | None = None) -> None:
+        if not isinstance(models, Sequence):
+            raise wrong_type("models of a mixture", models, "a list of models")
         self.models, self.weights, self._path = tuple(models), _checked(models, weights), path
         known = dict.fromkeys(word for model in models for word in model.vocabulary)
         words = [*SPECIAL, *(word for word in known if word not in SPECIAL)]
@@ -170,6 +173,8 @@ def read_entries(path: Path) -> list[MixtureEntry]:
 
 
 def _checked(models: Sequence[LanguageModel], weights: Sequence[float]) -> Floats:
+    for model in models:
+        checked_model("mixture", model)
     out = np.array(weights, float)
     if len(models) < 2 or len(out) != len(models):
         raise UsageError(f"{len(models)} models and {len(out)} weights: expected two models or more, a weight for each")
@@ -187,6 +192,8 @@ def tune(
     threads: int | None = None,
 ) -> Mixture:
     """The mixture that gives a text the highest probability, found by expectation maximisation."""
+    if not isinstance(models, Sequence):
+        raise wrong_type("models of a mixture", models, "a list of models")
     even = Mixture(models, [1 / max(1, len(models))] * len(models))
     scores = [np.empty((len(models), 0))]
     for encoded in text.encode(blocks_of_files(texts), even.vocabulary, rules or text.QUERY_RULES):

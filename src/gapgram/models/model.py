@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from gapgram.arguments import checked_path
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.counts.layouts import COMPACT, layout_of
 from gapgram.errors import ModelFileError
@@ -72,7 +73,7 @@ class Model(LanguageModel):
 
     def save(self, path: str | Path) -> None:
         """Write the model as it is to one file, aside and renamed; that is its file then, if it had none."""
-        model_file.write(path, self.parts)
+        model_file.write(checked_path("file to write", path), self.parts)
         if self._path is None:
             self._path = Path(path).resolve()
 

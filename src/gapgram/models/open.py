@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from gapgram.arguments import checked_path
 from gapgram.errors import ModelFileError, UsageError
 from gapgram.models import file as model_file
 from gapgram.models.kenlm_binary.header import MAGIC as KENLM
@@ -55,7 +56,7 @@ def load(
         another layout does, may take beside the program itself. What queries read stays mapped.
     progress: show how far an ARPA file is read.
     """
-    return _open(Path(path), _Options(verify, _most_resident(memory), progress, []))
+    return _open(checked_path("model", path), _Options(verify, _most_resident(memory), progress, []))
 
 
 def load_own(

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from gapgram.arguments import checked_number, checked_whole, wrong_type
 from gapgram.arrays import Floats
 from gapgram.errors import UsageError
 from gapgram.kernels.special_words import END_ID, START, UNKNOWN_ID
@@ -46,7 +47,9 @@ def generate(
     >>> [" ".join(words) for words in generate(model, begin="the dog", top_k=1)]
     ['the dog sat']
     """
-    _check(n, temperature, top_k, max_words)
+    _check(model, n, temperature, top_k, max_words)
+    if not isinstance(begin, str | Sequence):
+        raise wrong_type("begin", begin, "a string or a list of words")
     if seed < 0:
         raise UsageError(f"seed {seed}: expected a whole number, 0 or more")
     first = begin.split() if isinstance(begin, str) else list(begin)
@@ -91,7 +94,11 @@ def pick(weights: Floats, u: float) -> int:
     return int(np.searchsorted(ends, u * ends[-1], side="right"))
 
 
-def _check(n: int, temperature: float, top_k: int | None, max_words: int) -> None:
+def _check(model: HasDistributions, n: int, temperature: float, top_k: int | None, max_words: int) -> None:
+    if not hasattr(model, "distribution"):
+        raise wrong_type("generate", model, "a model first, such as gapgram.load gives")
+    checked_whole("sentences", n)
+    checked_number("temperature", temperature)
     if n < 1:
         raise UsageError(f"{n} sentences: expected 1 or more")
     if not 0 < temperature < float("inf"):

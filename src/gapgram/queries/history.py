@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapgram.arguments import checked_whole
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.errors import UsageError
 from gapgram.estimation.history_weights import HistoryWeights
@@ -55,7 +56,7 @@ class History:
     """
 
     def __init__(self, weights: HistoryWeights, class_of: Ids, *, max_words: int = MAX_WORDS) -> None:
-        if max_words < 2:
+        if checked_whole("words of a history", max_words) < 2:
             raise UsageError(f"a history of {max_words} words: expected 2 or more")
         self.weights, self.max_words = weights, max_words
         self.views, self.n_known = weights.arrays(class_of), class_of.size

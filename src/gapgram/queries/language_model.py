@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gapgram.arguments import checked_whole, wrong_type
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.errors import UsageError
 from gapgram.estimation.history_weights import HistoryWeights
@@ -36,6 +37,7 @@ Sentence = str | Sequence[str]
 
 _new = tuple.__new__  # a third of the time that State(…) takes
 _ONE_WORD = re.compile(r"[^ \t\n\v\f\r]+")  # as text is split: by the white space of ASCII
+_WHITE_SPACE = re.compile(r"[ \t\n\v\f\r]")
 
 
 class LanguageModel(ABC):
@@ -97,6 +99,10 @@ class LanguageModel(ABC):
     ) -> ScoredLines:
         """Score lines as they are read from a text: what all scores of text are made of."""
 
+    def __contains__(self, word: object) -> bool:
+        """Whether the model knows a word."""
+        return word in self.vocabulary
+
     def begin_sentence(self) -> State:
         """The state at the beginning of a sentence, after `<s>`."""
         return State(self._stepper.beginning)
@@ -111,7 +117,13 @@ class LanguageModel(ABC):
         The word `</s>` ends the sentence. Looks up what the new word alone adds; the score has the bits of `score_ids`.
         """
         word_id = self._asked_ids.get(word)
-        score, length, key = self._stepper.one(state.key, self._asked_id(word) if word_id is None else word_id)
+        if word_id is None:
+            word_id = self._asked_id(word)
+        try:
+            before = state.key
+        except AttributeError:
+            raise _no_state(state) from None
+        score, length, key = self._stepper.one(before, word_id)
         if length < 1:
             raise self._stepper.fault(length)
         return score, _new(State, (key,))
@@ -126,6 +138,9 @@ class LanguageModel(ABC):
     ) -> tuple[Floats, list[State]]:
         """`extend` for many states, a word for each: (scores, states after the words); large beams on all cores."""
         ids = self._step_ids(states, words)
+        for state in states:
+            if not isinstance(state, State):
+                raise _no_state(state)
         scores, keys = self._stepper.many([state.key for state in states], ids, checked_threads(threads))
         return scores, [_new(State, (key,)) for key in keys]
 
@@ -235,7 +250,7 @@ class LanguageModel(ABC):
 
     def _context_ids(self, context: Sentence) -> Ids:
         """The ids of the last words of a context, as many as the order lets a prediction see."""
-        words = [w.decode() for w in context.encode().split()] if isinstance(context, str) else list(context)
+        words = [w.decode() for w in context.encode().split()] if isinstance(context, str) else _listed(context)
         for i, word in enumerate(words):
             if word == END or (word == START and i > 0):
                 raise UsageError(f"context {' '.join(words)!r}: {START} may stand first, {END} nowhere")
@@ -249,7 +264,12 @@ class LanguageModel(ABC):
 
     def _step_id(self, word: str | int) -> int:
         """The id of a word, or an id, that may be predicted."""
-        word_id = self.vocabulary.id(word) if isinstance(word, str) else int(word)
+        if not isinstance(word, str):
+            word_id = checked_whole("word", word, "a string or the id of a word")
+        else:
+            word_id = self.vocabulary.id(word)
+            if word_id == UNKNOWN_ID and _WHITE_SPACE.search(word):
+                raise UsageError(f"the word {word!r}: expected one word, without white space")
         if word_id == START_ID:
             raise UsageError(f"the word {START} starts a sentence and is never predicted")
         if not 0 <= word_id < len(self.vocabulary):
@@ -258,6 +278,10 @@ class LanguageModel(ABC):
 
     def _step_ids(self, states: Sequence[State], words: Sequence[str | int] | Ids) -> Ids:
         """The ids of words that may be predicted, one for each state."""
+        if isinstance(states, State) or not isinstance(states, Sequence):
+            raise wrong_type("states", states, "a list of states")
+        if not isinstance(words, Sequence | np.ndarray):
+            raise wrong_type("words", words, "a list of words or of their ids")
         if isinstance(words, str) or len(words) != len(states):
             raise UsageError(f"{len(states)} states and {len(words)} words: expected a word for each state")
         if not isinstance(words, np.ndarray):
@@ -266,6 +290,30 @@ class LanguageModel(ABC):
         if (words == START_ID).any():
             raise UsageError(f"the word {START} starts a sentence and is never predicted")
         return words.astype(np.int32, copy=False)
+
+
+def _listed(context: Sentence) -> list[str]:
+    """The words of a context that was given as a list."""
+    if isinstance(context, bytes) or not isinstance(context, Iterable):
+        raise wrong_type("context", context, "a string or a list of words")
+    words = list(context)
+    for word in words:
+        if not isinstance(word, str):
+            raise wrong_type("context", word, "words that are strings")
+        if _WHITE_SPACE.search(word):
+            raise UsageError(f"context: {word!r}: a word of a list may not hold white space; give a string or words")
+    return words
+
+
+def _no_state(given: object) -> UsageError:
+    return wrong_type("state", given, "a state of this model, as begin_sentence, null_context and extend give")
+
+
+def checked_model(name: str, given: LanguageModel) -> LanguageModel:
+    """A model; its path, or an argument that belongs elsewhere, is refused."""
+    if not isinstance(given, LanguageModel):
+        raise wrong_type(name, given, "a model, as gapgram.train and gapgram.load give")
+    return given
 
 
 def check_ids(ids: npt.NDArray[Any], begins: npt.NDArray[Any], n_words: int) -> None:

@@ -7,6 +7,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gapgram.arguments import wrong_type
 from gapgram.arrays import Begins, Floats, Ids, Mask
 from gapgram.kernels.scoring import sum_sequences
 from gapgram.kernels.special_words import UNKNOWN_ID
@@ -87,6 +88,8 @@ def score_lines(
 
     words: fill `word_scores` too. Its words are the model's: one that it does not know is `<unk>`.
     """
+    if not hasattr(model, "score_block"):
+        raise wrong_type("score_lines", model, "a model first, then a text")
     return chain.from_iterable(score_line_blocks(model, text, words=words, rules=rules, threads=threads))
 
 

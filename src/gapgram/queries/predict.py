@@ -15,6 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
+from gapgram.arguments import checked_whole, wrong_type
 from gapgram.arrays import Floats, Ids, Integers
 from gapgram.errors import UsageError
 from gapgram.kernels import topk
@@ -63,7 +64,7 @@ class Predictor:
         prefix: only words that start so.
         special: `<unk>` and `</s>` may be predicted too.
         """
-        _check_k(k)
+        _check_k(k, prefix)
         if prefix:
             words, probabilities = self._completions(context, prefix, special)
         else:
@@ -124,7 +125,7 @@ def predict_by_sorting(
     distribution: Floats, vocabulary: NamesWords, k: int, *, prefix: str = "", special: bool = False
 ) -> list[Prediction]:
     """What `Predictor.predict` finds, from the whole distribution: for any model, and to check against."""
-    _check_k(k)
+    _check_k(k, prefix)
     words = allowed(np.arange(distribution.size), special)
     if prefix:
         words = np.array([i for i in words.tolist() if vocabulary[i].startswith(prefix)], np.int64)
@@ -132,6 +133,8 @@ def predict_by_sorting(
     return [Prediction(vocabulary[i], float(distribution[i])) for i in best.tolist()]
 
 
-def _check_k(k: int) -> None:
-    if k < 1:
+def _check_k(k: int, prefix: str) -> None:
+    if not isinstance(prefix, str):
+        raise wrong_type("prefix", prefix, "a string")
+    if checked_whole("k", k, "how many words to predict, a whole number") < 1:
         raise UsageError(f"k = {k}: expected how many words to predict, 1 or more")

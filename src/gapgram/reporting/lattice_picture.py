@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
+from gapgram.arguments import wrong_type
 from gapgram.pattern import Pattern
 from gapgram.queries.explain import Explanation, PatternShare
 
@@ -18,6 +19,8 @@ COLUMN, ROW, TOP = 196, 112, 56
 
 
 def _title(explanation: Explanation) -> str:
+    if not isinstance(explanation, Explanation):
+        raise wrong_type("lattice", explanation, "an explanation, as model.explain(word, context) gives")
     return f"P({explanation.word} | {' '.join(explanation.context)}) = {explanation.probability:.6g}"
 
 
@@ -71,7 +74,7 @@ def _quoted(*lines: str) -> str:
 
 def as_svg(explanation: Explanation) -> str:
     """The lattice as a page of SVG that needs nothing from outside."""
-    levels = _levels(explanation)
+    title, levels = _title(explanation), _levels(explanation)
     width = COLUMN * max(max(map(len, levels)), 3)
     height = TOP + ROW * len(levels) + 24
     places = {
@@ -83,7 +86,7 @@ def as_svg(explanation: Explanation) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
         'font-family="sans-serif" font-size="12" text-anchor="middle">',
         f'<rect width="{width}" height="{height}" fill="white"/>',
-        f'<text x="{width / 2:g}" y="28" font-size="17">{escape(_title(explanation))}</text>',
+        f'<text x="{width / 2:g}" y="28" font-size="17">{escape(title)}</text>',
     ]
     parts += [_line(places[p.pattern], places[q.pattern], chain) for p, q, chain in _edges(explanation)]
     parts += [_box(p, *places[p.pattern], _part(p, explanation)) for p in explanation.patterns]

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from gapgram.arguments import checked_path
 from gapgram.errors import GapgramError, ModelFileError
 
 try:
@@ -34,7 +35,7 @@ _LEADS_NOWHERE = (errno.ELOOP, errno.ENAMETOOLONG)
 
 def check_place(path: str | Path, inputs: Iterable[str | Path] = ()) -> None:
     """Refuse a place where no file can be written, or that holds what is read; worth asking before long work."""
-    place = Path(os.path.realpath(path))
+    place = Path(os.path.realpath(checked_path("file to write", path)))
     found = _mode_of(path)
     if not place.parent.is_dir():
         raise ModelFileError(f"{path}: the folder {place.parent} does not exist; make it first")

@@ -9,6 +9,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from itertools import chain, islice
 from typing import Any, TypeVar
 
+from gapgram.arguments import checked_whole
 from gapgram.errors import UsageError
 from gapgram.system.progress import progress_bar
 
@@ -20,7 +21,7 @@ _END: Any = object()
 
 def checked_threads(threads: int | None) -> int:
     """The number of threads to use: all cores unless said otherwise."""
-    if threads is not None and threads < 1:
+    if threads is not None and checked_whole("threads", threads) < 1:
         raise UsageError(f"threads {threads}: expected 1 or more")
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -7,20 +7,26 @@ model. What may be wrong with text, and the choices there are, is the same for b
 from __future__ import annotations
 
 import contextlib
+import re
+import warnings
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
+from os.path import isfile
 from typing import NamedTuple
 
 import numpy as np
 
+from gapgram.arguments import checked_whole, wrong_type
 from gapgram.arrays import Begins, Bytes, Ids, Integers
-from gapgram.errors import TextError, UsageError
+from gapgram.errors import PathWarning, TextError, UsageError
 from gapgram.kernels import words as kernels
 from gapgram.kernels.special_words import END_ID, SPECIAL, START_ID
 from gapgram.text.files import BLOCK_BYTES, Block
 from gapgram.text.vocabulary import Vocabulary
 from gapgram.text.word_table import WordTable
 
+_FILE_NAME = re.compile(r"\S*[./\\]\S*\w")
 SPECIAL_RULES = {
     "error": kernels.REFUSE_SPECIAL,
     "skip": kernels.SKIP_SPECIAL,
@@ -49,9 +55,9 @@ class TextRules:
             raise UsageError(f"special words: {self.special!r}; expected error, skip or unk")
         if self.invalid not in ("error", "replace"):
             raise UsageError(f"invalid UTF-8: {self.invalid!r}; expected error or replace")
-        if self.min_count < 1:
+        if checked_whole("minimum count", self.min_count) < 1:
             raise UsageError(f"minimum count {self.min_count}: expected 1 or more")
-        if self.vocab_limit is not None and self.vocab_limit < 1:
+        if self.vocab_limit is not None and checked_whole("vocabulary limit", self.vocab_limit) < 1:
             raise UsageError(f"vocabulary limit {self.vocab_limit}: expected 1 or more words")
 
     @property
@@ -105,6 +111,7 @@ class TextTally:
         return TextFacts(self.sentences, self.words, f"{self.digest:016x}", rules.vocabulary_rule)
 
 
+FILES_ARE_FOR = "text files are for perplexity, score_lines and surprisal"
 QUERY_RULES = TextRules(special="unk")  # of a text that a model is asked about
 
 
@@ -150,6 +157,8 @@ def blocks_of_sentences(
     """
     if isinstance(sentences, str):
         raise UsageError("sentences: expected a list of sentences, found one string; put it into a list")
+    if not isinstance(sentences, Iterable):
+        raise wrong_type("sentences", sentences, "a list of sentences")
     line, used = 1, 0
     lines: list[bytes] = []
     for sentence in sentences:
@@ -163,17 +172,32 @@ def blocks_of_sentences(
 
 
 def block_of_sentence(sentence: str | Sequence[str]) -> Block:
-    """One sentence as `blocks_of_sentences` gives it."""
+    """One sentence as `blocks_of_sentences` gives it; the name of a file in its place is warned of."""
+    if isinstance(sentence, str) and _FILE_NAME.fullmatch(sentence) and isfile(sentence):
+        warnings.warn(f"{sentence!r} is scored as a sentence of one word; {FILES_ARE_FOR}", PathWarning, stacklevel=3)
     return Block("sentences", 1, _line_of(sentence, 1) + b"\n")
 
 
 def _line_of(sentence: str | Sequence[str], number: int) -> bytes:
     if isinstance(sentence, str):
         return sentence.replace("\n", " ").encode("utf-8", "surrogatepass")
-    line = " ".join(sentence).encode("utf-8", "surrogatepass")
+    try:
+        line = " ".join(sentence).encode("utf-8", "surrogatepass")
+    except TypeError:
+        raise _no_sentence(sentence, number) from None
     if b"\n" in line or len(line.split()) != len(sentence):
-        raise UsageError(f"sentence {number}: a word of a list may not be empty or hold white space")
+        word = next((word for word in sentence if len(word.encode("utf-8", "surrogatepass").split()) != 1), "")
+        raise UsageError(f"sentence {number}: {word!r}: a word of a list may not be empty or hold white space")
     return line
+
+
+def _no_sentence(sentence: object, number: int) -> UsageError:
+    if isinstance(sentence, PathLike):
+        return wrong_type(f"sentence {number}", sentence, f"words; {FILES_ARE_FOR}")
+    if isinstance(sentence, bytes) or not isinstance(sentence, Iterable):
+        return wrong_type(f"sentence {number}", sentence, "a string or a list of words")
+    other = next(word for word in sentence if not isinstance(word, str))
+    return wrong_type(f"sentence {number}", other, "words that are strings")
 
 
 def read_corpus(
@@ -209,6 +233,8 @@ class Reader:
 
     def read(self, blocks: Iterable[Block]) -> Iterator[Ids]:
         """The ids of whole sentences, as the table of words numbers them so far."""
+        if isinstance(blocks, str):
+            raise wrong_type("a text to read", blocks, "blocks of lines, as text.files.blocks_of_files gives them")
         with _closing(blocks):
             for block in blocks:
                 yield from self.read_block(block)

@@ -6,12 +6,13 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
+from gapgram.arguments import checked_path, wrong_type
 from gapgram.errors import TextError, TextFileError, TextNotFoundError, UsageError
 from gapgram.system.parallel import read_ahead
 from gapgram.system.progress import progress_bar
@@ -53,7 +54,11 @@ class Block:
 
 def as_paths(texts: Paths) -> list[str | Path]:
     """One path or several, as a list."""
+    if isinstance(texts, bytes) or not isinstance(texts, str | Path | Iterable):
+        raise wrong_type("texts", texts, "the path of a text file, or a list of paths")
     paths: list[str | Path] = [texts] if isinstance(texts, str | Path) else list(texts)
+    for path in paths:
+        checked_path("texts", path)
     if not paths:
         raise UsageError("no text: name at least one file, or - for standard input")
     return paths
@@ -81,11 +86,18 @@ def open_raw(path: str | Path) -> IO[bytes]:
     try:
         return Path(path).open("rb")
     except FileNotFoundError:
-        raise TextNotFoundError(f"{path}: no such file") from None
+        raise TextNotFoundError(f"{path}: no such file{_meant(str(path))}") from None
     except IsADirectoryError:
         raise TextFileError(f"{path}: a folder, not a file; name the text files in it") from None
     except OSError as error:
         raise TextFileError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _meant(name: str) -> str:
+    """What to say of a name that is no file and looks like text itself."""
+    if not any(character.isspace() for character in name.strip()) or os.sep in name:
+        return ""
+    return "; expected the name of a file (in Python, text in memory is sentences=[…])"
 
 
 def decompressed(raw: IO[bytes]) -> tuple[str, IO[bytes]]:

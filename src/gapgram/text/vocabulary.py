@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gapgram.arguments import wrong_type
 from gapgram.arrays import Bytes, Ids, Integers
+from gapgram.errors import UsageError
 from gapgram.kernels import words as kernels
 from gapgram.kernels.special_words import SPECIAL
 
@@ -76,6 +78,8 @@ class Vocabulary:
         return found
 
     def _find(self, word: str) -> int:
+        if not isinstance(word, str):
+            raise wrong_type("word", word, "a string")
         text = np.frombuffer(word.encode("utf-8", "surrogatepass"), np.uint8)
         return int(kernels.find_word(text, self.slots, self.pool, self.offsets))
 
@@ -88,10 +92,18 @@ class Vocabulary:
 
     def ids(self, words: Sequence[str]) -> Ids:
         """The ids of several words."""
+        if words is None:
+            raise wrong_type("words", words, "a list of words")
+        if isinstance(words, str):
+            raise UsageError(f"words {words!r}: expected a list of words, found one string; id gives the id of one")
         return np.array([self.id(w) for w in words], np.int32)
 
     def __getitem__(self, word_id: int) -> str:
-        if not 0 <= word_id < len(self):
+        try:
+            inside = 0 <= word_id < len(self)
+        except TypeError:
+            raise wrong_type("vocabulary[…]", word_id, "an id; vocabulary.id(word) is that of a word") from None
+        if not inside:
             raise IndexError(f"word id {word_id}: the vocabulary has ids 0 to {len(self) - 1}")
         return self.pool[self.offsets[word_id] : self.offsets[word_id + 1]].tobytes().decode("utf-8", "replace")
 

@@ -7,10 +7,12 @@ too much. So a part of the text, the one that weights are learned from, is held 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
 
+from gapgram.arguments import wrong_type
 from gapgram.arrays import Ids
 from gapgram.classes.classes import Classes, read_classes
 from gapgram.classes.exchange import find_classes
@@ -51,6 +53,8 @@ class ClassSource:
             if int(text) < 1:
                 raise UsageError(f"{text} classes: expected 1 or more, none, auto, or a file of words and classes")
             return cls(k=int(text))
+        if not isinstance(text, str | PathLike):
+            raise wrong_type("classes", text, "a number, none, auto, or a file of words and classes")
         if not Path(text).is_file():
             there = "a folder" if Path(text).is_dir() else "no such file"
             raise UsageError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from gapgram.arguments import checked_whole, wrong_type
 from gapgram.errors import UsageError
 from gapgram.estimation.weights.estimators import ESTIMATORS, GLM_WEIGHTS, Fitted
 from gapgram.lattice import Lattice
@@ -70,7 +71,9 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     spark: count with Spark, on this machine or a cluster, with the same result; texts are then any that Spark reads.
     progress: show bars on a terminal.
     """
-    if not 0 <= seed < 1 << 63:
+    if rules is not None and not isinstance(rules, TextRules):
+        raise wrong_type("rules", rules, "a TextRules, such as TextRules(min_count=2)")
+    if not 0 <= checked_whole("seed", seed) < 1 << 63:
         raise UsageError(f"seed {seed}: expected a whole number from 0 to 2**63 - 1")
     estimator = checked_estimator(model, weights, lattice=lattice, held_out_texts=held_out_texts)
     patterns = lattice if isinstance(lattice, Lattice) else Lattice.parse(lattice or LATTICES[model], order)

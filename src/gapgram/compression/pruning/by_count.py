@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 
+from gapgram.arguments import wrong_type
 from gapgram.arrays import Integers, Mask
 from gapgram.errors import UsageError
 from gapgram.lattice import Lattice
@@ -34,6 +35,8 @@ class Thresholds:
     @classmethod
     def parse(cls, text: str, lattice: Lattice) -> Thresholds:
         """Read numbers for grams of 1, 2, … words, the last for all longer ones, and PATTERN=NUMBER."""
+        if not isinstance(text, str):
+            raise wrong_type("prune", text, "counts such as '0,0,1' or '111=1,1011=2'")
         by_words, by_pattern = [], {}
         for item in re.split(r"[\s,]+", text.strip()):
             name, _, number = item.rpartition("=")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gapgram.arguments import checked_number
 from gapgram.arrays import Floats, Mask, Singles
 from gapgram.compression.pruning.by_loss import losses_of
 from gapgram.compression.pruning.tables import Unpacked, keep_needed
@@ -45,7 +46,7 @@ class BySize:
             return cls(parse_size(size, "size"), f"size={size}".replace(" ", ""))
         if keep is None:
             return None
-        if not 0 < keep <= 1:
+        if not 0 < checked_number("keep", keep, "the part of the model to keep, such as 0.3") <= 1:
             raise UsageError(f"keep {keep}: expected the part of the model to keep, above 0 and at most 1, such as 0.3")
         return cls(int(keep * bytes_of(parts)), f"keep={keep:g}")
 

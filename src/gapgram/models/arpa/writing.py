@@ -15,6 +15,7 @@ from typing import IO, cast
 
 import numpy as np
 
+from gapgram.arguments import checked_path
 from gapgram.arrays import Floats, Integers
 from gapgram.errors import UsageError
 from gapgram.kernels import backoff as kernels
@@ -26,6 +27,7 @@ from gapgram.models.backoff import BackoffModel
 from gapgram.models.grams import NEVER, Grams, closed, word_ids
 from gapgram.models.model import Model
 from gapgram.pattern import Pattern
+from gapgram.queries.language_model import checked_model
 from gapgram.system.atomic_file import written_aside
 
 _LINES = 1 << 16  # that are put together at a time
@@ -98,8 +100,9 @@ def _rows(model: Model, p: int, contexts: Integers) -> Floats:
 
 def write_arpa(model: Model | BackoffModel, path: str | Path) -> None:
     """Write a model as an ARPA file, aside and renamed; compressed where its name ends in `.gz`."""
+    checked_model("write_arpa", model)
     grams = _grams_of(model) if isinstance(model, Model) else model.grams
-    target = Path(path)
+    target = checked_path("file to write", path)
     with written_aside(target) as raw:
         stream = gzip.GzipFile("", "wb", 6, raw, 0) if target.suffix == ".gz" else raw
         for part in arpa_text(grams, list(model.vocabulary)):
