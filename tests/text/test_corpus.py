@@ -188,7 +188,7 @@ def test_sentences_may_be_lists_of_words() -> None:
 
 @pytest.mark.parametrize("word", ["new york", "", "a\n", "\t"])
 def test_a_word_of_a_list_is_one_word(word: str) -> None:
-    with pytest.raises(GapgramError, match="sentence 2: .*: a word of a list may not be empty or hold white space"):
+    with pytest.raises(GapgramError, match=r"sentence 2: .*: a word of a list may not be empty or hold white space"):
         corpus_of([["a", "b"], ["c", word]])
 
 
