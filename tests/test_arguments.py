@@ -106,8 +106,9 @@ def test_a_file_scored_as_a_sentence_is_warned_of(models: dict[str, gapgram.Mode
 
 
 def test_numbers_of_numpy_are_numbers(models: dict[str, gapgram.Model]) -> None:
-    assert len(models["mkn"].predict(k=np.int64(2))) == 2
-    assert models["mkn"].score_many(["a"], threads=np.int32(1)).shape == (1,)
+    two: Any = np.int64(2)
+    assert len(models["mkn"].predict(k=two)) == 2
+    assert models["mkn"].score_many(["a"], threads=two).shape == (1,)
 
 
 def test_a_model_says_which_words_it_knows(models: dict[str, gapgram.Model]) -> None:
