@@ -195,14 +195,13 @@ def tune(
     if not isinstance(models, Sequence):
         raise wrong_type("models of a mixture", models, "a list of models")
     even = Mixture(models, [1 / max(1, len(models))] * len(models))
-    scores = [np.empty((len(models), 0))]
+    scores = []
     for encoded in text.encode(blocks_of_files(texts), even.vocabulary, rules or text.QUERY_RULES):
         ids = encoded.ids
         scores.append(even.scores_of_models(ids, text.sentence_begins(ids), threads)[:, ids != START_ID])
-    log10_probs = np.concatenate(scores, axis=1)
-    if not log10_probs.size:
+    if not any(block.size for block in scores):
         raise TextError(f"{texts}: no sentence in it: expected one sentence a line")
-    return Mixture(models, best_weights(log10_probs).tolist())
+    return Mixture(models, best_weights(np.concatenate(scores, axis=1)).tolist())
 
 
 def best_weights(log10_probs: Floats) -> Floats:
