@@ -8,12 +8,13 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fuzz.seeds import made_files
 from hypothesis import HealthCheck, settings
 from tests.support.corpora import toy_text
-from tests.support.made_models import KINDS, trained
+from tests.support.made_models import FILED_KINDS, KINDS, trained
 from tests.support.running import Ran, apart_from_compiling
 
 import gapgram
@@ -60,6 +61,29 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, gapgram.Model]:
 def seeds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A small file of every kind by its name, for hostile ones to be made from."""
     return made_files(tmp_path_factory.mktemp("seeds"))
+
+
+@pytest.fixture(scope="session")
+def fast(models: dict[str, gapgram.Model]) -> dict[str, gapgram.Model]:
+    """`models`, one of each other kind of weights, and one that is pruned."""
+    lines = toy_text(200, seed=3)
+    kinds: dict[str, Any] = {"learned": {}, "counts": {"weights": "counts"}, "classes": {"classes": 6}}
+    others = {kind: trained(lines, order=4, **options) for kind, options in kinds.items()}
+    return {**models, **others, "pruned": others["learned"].pruned(counts="0,0,1")}
+
+
+@pytest.fixture(scope="session")
+def model_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files of a model of each of `FILED_KINDS`, and of one that is pruned: fast, compact and quantised."""
+    folder = tmp_path_factory.mktemp("files")
+    for name, options in FILED_KINDS.items():
+        trained(toy_text(200, seed=3), order=4, output=folder / name, **options)
+    gapgram.Model.load(folder / "learned").pruned(keep=0.9, output=folder / "pruned")
+    for name in (*FILED_KINDS, "pruned"):
+        model = gapgram.Model.load(folder / name)
+        model.with_layout("compact", output=folder / f"{name}.compact")
+        model.quantised(2).save(folder / f"{name}.quantised")
+    return folder
 
 
 @pytest.fixture

@@ -72,10 +72,10 @@ class Lattice:
                 needed.add(pattern)
         self.__dict__.update(  # frozen
             order=order,
-            patterns=tuple(sorted(family, key=lambda p: p.place)),
+            patterns=tuple(sorted(family, key=lambda p: p.sort_key)),
             of_words=Lattice(order, words) if classes else self,
             of_classes=Lattice(order, (Pattern(p.mask) for p in classes)) if classes else None,
-            stored=tuple(sorted(needed, key=lambda p: p.place)),
+            stored=tuple(sorted(needed, key=lambda p: p.sort_key)),
         )
 
     @classmethod
@@ -163,7 +163,7 @@ class Lattice:
         for p in sorted(self.patterns, key=len, reverse=True):
             if p <= pattern and p != pattern and not any(p <= q for q in covers):
                 covers.append(p)
-        return tuple(sorted(covers, key=lambda p: p.place))
+        return tuple(sorted(covers, key=lambda p: p.sort_key))
 
     def starts(self, available: int) -> tuple[Pattern, ...]:
         """Where a prediction that sees `available` earlier words enters the lattice.

@@ -64,8 +64,8 @@ class Pattern:
         short = text.strip()
         if " " in short or short[:1] in ("w", "c"):
             digits = {"_": "0", "w": "1", "c": "2"}
-            places = enumerate(short.split(), 1)
-            short = "".join(digits[p[0]] if p == "_" or (p[1:] == str(i) and p[0] in "wc") else "?" for i, p in places)
+            words = enumerate(short.split(), 1)
+            short = "".join(digits[p[0]] if p == "_" or (p[1:] == str(i) and p[0] in "wc") else "?" for i, p in words)
         if not re.fullmatch(r"[01]*1|[02]*2", short) or len(short) > MAX_ORDER:
             raise UsageError(
                 f"pattern {text!r}: expected 1 for a word kept and 0 for a word skipped, the predicted word "
@@ -85,7 +85,7 @@ class Pattern:
         return Pattern(self.mask)
 
     @property
-    def place(self) -> tuple[bool, int]:
+    def sort_key(self) -> tuple[bool, int]:
         """What patterns are sorted by: those of words before those of classes, smaller ones before larger ones."""
         return self.classes, self.mask
 
@@ -131,7 +131,7 @@ class Pattern:
 
     def describe(self) -> str:
         """The long form: ``w1 _ w3 w4 w5``."""
-        return " ".join(f"{'_wc'[int(place)]}{i}" if place != "0" else "_" for i, place in enumerate(str(self), 1))
+        return " ".join(f"{'_wc'[int(mark)]}{i}" if mark != "0" else "_" for i, mark in enumerate(str(self), 1))
 
     def __contains__(self, offset: int) -> bool:
         return offset > 0 and bool(self.mask >> (offset - 1) & 1)

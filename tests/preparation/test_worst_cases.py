@@ -1,4 +1,4 @@
-"""Pages, documents and text made to take long: time grows with their length, and not with its square.
+"""PageBudget, documents and text made to take long: time grows with their length, and not with its square.
 
 Each case took a quarter of an hour to many hours when it was found, and takes some seconds now; a process that does not
 end is taken to hang.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import warnings
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tests.support.corpora import toy_text
 
 import gapgram
 from gapgram import Model
@@ -20,7 +22,24 @@ ESTIMATORS: dict[str, dict[str, Any]] = {
     "learned": {"model": "glm", "weights": "learned", "classes": "none"},
     "classes": {"model": "glm", "weights": "learned", "classes": 6},
 }
+FAST_KINDS = ("mkn", "glm", "custom", "learned", "counts", "classes", "pruned")  # of the fixture `fast`
+FILED_KINDS: dict[str, dict[str, Any]] = {  # of the fixture `model_files`
+    "mkn": {"model": "mkn"},
+    "learned": {},
+    "custom": {"weights": "uniform", "lattice": "11,1001,1011"},
+    "classes": {"classes": 6},
+}
 KINDS = {**ESTIMATORS, "custom": {"model": "glm", "weights": "uniform", "lattice": "11,1001,1011"}}  # one's own lattice
+
+
+def some_contexts() -> list[list[str]]:
+    """Contexts to ask about: none, the start, a word that no model knows, and beginnings of made sentences."""
+    return [[], ["<s>"], ["zzz"], *[["<s>", *line.split()[:4]][-4:] for line in toy_text(40, seed=11)]]
+
+
+def limited(path: Path) -> Model:
+    """A model that is read with as little memory as there can be."""
+    return Model.load(path, most_resident=0)
 
 
 def trained(sentences: Any, **options: Any) -> Model:

@@ -11,7 +11,7 @@ from gapgram.arrays import Integers
 from gapgram.system import array_file, array_reading
 from gapgram.system.array_file import Stream, Unfinished
 from gapgram.system.array_store import ArrayStore, InFolder, InSections
-from gapgram.system.mapped_pages import Pages
+from gapgram.system.mapped_pages import PageBudget
 from gapgram.system.section_rules import Rule
 
 
@@ -21,7 +21,7 @@ def squares(begin: int, end: int) -> Integers:
 
 def stores(folder: Path) -> list[ArrayStore]:
     file = Unfinished.new(folder / "file", array_file.MODEL)
-    pages = Pages(1 << 20)  # less than a process holds: pages go back all the time
+    pages = PageBudget(1 << 20)  # less than a process holds: pages go back all the time
     return [
         ArrayStore(most_entries=7), InFolder(folder, pages, most_entries=7),
         InSections(file, None), InSections(file, pages),
@@ -50,7 +50,7 @@ def test_spans_cover_everything_once_and_are_never_too_long(tmp_path: Path) -> N
 
 
 def test_files_of_a_folder_have_no_name(tmp_path: Path) -> None:
-    store = InFolder(tmp_path, Pages(1 << 40))
+    store = InFolder(tmp_path, PageBudget(1 << 40))
     kept = store.array("kept", np.int64, (10,))
     streamed = store.streamed([Stream("squares", np.int64, (10,), (squares(0, 4), squares(4, 10)))])
     assert list(tmp_path.iterdir()) == []

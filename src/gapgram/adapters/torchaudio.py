@@ -87,8 +87,8 @@ class CTCWordModel(LM):  # type: ignore[misc]
         if node is None:
             raise UsageError("a state that this model did not give, or of a text begun too many texts ago")
         score, _, key = self._step(node.key, word)
-        node.after[token] = found = self._new(key, node.stream), score
-        return found
+        node.after[token] = step = self._new(key, node.stream), score
+        return step
 
     def _new(self, key: bytes, stream: _Stream) -> LMState:
         state = LMState()

@@ -75,14 +75,14 @@ class Classes:
 
 def _by_count(labels: Integers, counts: Integers) -> tuple[Ids, list[int]]:
     """The class ids of all words, and the label of each class: by falling count, then by their first words."""
-    used, first, place = np.unique(labels, return_index=True, return_inverse=True)
+    used, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     totals = np.zeros(len(used), np.int64)
-    np.add.at(totals, place, counts)
+    np.add.at(totals, inverse, counts)
     order = np.lexsort((first, -totals))
     rank = np.empty(len(used), np.int32)
     rank[order] = np.arange(len(used), dtype=np.int32)
     special = np.arange(len(SPECIAL), dtype=np.int32)
-    return np.concatenate([special, rank[place.reshape(-1)] + np.int32(len(SPECIAL))]), used[order].tolist()
+    return np.concatenate([special, rank[inverse.reshape(-1)] + np.int32(len(SPECIAL))]), used[order].tolist()
 
 
 def write_classes(path: str | Path, classes: Classes, vocabulary: Vocabulary, counts: npt.ArrayLike) -> None:
@@ -129,34 +129,34 @@ class _ClassFileReader:
                 self._read_line(number, line)
 
     def _read_line(self, number: int, line: bytes) -> None:
-        place = f"{self.name}:{number}"
+        where = f"{self.name}:{number}"
         try:
             fields = line.decode().rstrip("\r").split("\t")
         except UnicodeDecodeError as error:
-            raise TextError(f"{place}: byte {error.start + 1} of the line is not valid UTF-8: mend the file") from None
+            raise TextError(f"{where}: byte {error.start + 1} of the line is not valid UTF-8: mend the file") from None
         word = fields[0].strip(" ")
         name = fields[1].strip(" ") if len(fields) > 1 else ""
         if not word or not name:
-            raise TextError(f"{place}: {_shortened(line)}: expected a word, a tab and the name of its class")
+            raise TextError(f"{where}: {_shortened(line)}: expected a word, a tab and the name of its class")
         if len(word.encode().split()) > 1:
-            raise TextError(f"{place}: the word {word!r} holds white space, which no word of a text can: mend the line")
+            raise TextError(f"{where}: the word {word!r} holds white space, which no word of a text can: mend the line")
         for text in (word, name):
             if text in SPECIAL:
-                raise TextError(f"{place}: {text} is the model's own and has a class of its own: leave the line out")
+                raise TextError(f"{where}: {text} is the model's own and has a class of its own: leave the line out")
         self.lines += 1
-        self._keep(place, number, word, name)
+        self._keep(where, number, word, name)
 
-    def _keep(self, place: str, number: int, word: str, name: str) -> None:
-        found = self.vocabulary.id(word)
+    def _keep(self, where: str, number: int, word: str, name: str) -> None:
+        word_id = self.vocabulary.id(word)
         label = self.names.setdefault(name, len(self.names))
-        if found:
-            before = self.of_word.setdefault(found, (label, number))
+        if word_id:
+            before = self.of_word.setdefault(word_id, (label, number))
         else:
             before = self.unknown.setdefault(word, (label, number))
         if before[0] != label:
             other = list(self.names)[before[0]]
             raise TextError(
-                f"{place}: the word {word} is in class {name} here and in class {other} in line {before[1]}: "
+                f"{where}: the word {word} is in class {name} here and in class {other} in line {before[1]}: "
                 "a word has one class; keep one of the lines"
             )
 

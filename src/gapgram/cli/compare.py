@@ -18,8 +18,8 @@ from gapgram.cli.options import (
 def parse_orders(text: str) -> list[int]:
     """`5`, `3-5` or `2,3,5`."""
     orders: list[int] = []
-    for part in text.split(","):
-        first, _, last = part.partition("-")
+    for item in text.split(","):
+        first, _, last = item.partition("-")
         if not first.strip().isdecimal() or (last and not last.strip().isdecimal()):
             raise click.UsageError(f"orders {text!r}: expected numbers such as 5, 3-5 or 2,3,5")
         orders += range(int(first), int(last or first) + 1)

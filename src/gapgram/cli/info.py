@@ -90,11 +90,11 @@ def _show_classes(model: Model, top: int, as_json: bool) -> None:
 
     if not model.counts.class_names:
         raise UsageError("the model has no word classes: train a glm on a larger text, or name them (--classes)")
-    found = class_info(model, top)
+    figures = class_info(model, top)
     if as_json:
-        print_json({"classes": found, "signature": str(model.signature)})
+        print_json({"classes": figures, "signature": str(model.signature)})
         return
-    rows = [[c["class"], f"{c['words']:,}", " ".join(c["most_frequent"])] for c in found]
+    rows = [[c["class"], f"{c['words']:,}", " ".join(c["most_frequent"])] for c in figures]
     print(table(["class", "words", "most frequent"], [[name, n, words] for name, n, words in rows], left=1))
 
 

@@ -62,8 +62,8 @@ def _published(data: str | None, threads: int | None, as_json: bool, quiet: bool
     announce_compilation(quiet)
     from gapgram.experiments.published_comparison import compare_published, published_table
 
-    found: dict[str, Any] = compare_published(data, threads=threads, say=partial(talk, quiet=quiet))
+    comparison: dict[str, Any] = compare_published(data, threads=threads, say=partial(talk, quiet=quiet))
     if as_json:
-        print_json(found)
+        print_json(comparison)
         return
-    print(published_table(found))
+    print(published_table(comparison))

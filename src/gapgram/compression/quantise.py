@@ -15,7 +15,7 @@ import numpy as np
 
 from gapgram.arguments import checked_whole
 from gapgram.arrays import Integers
-from gapgram.counts.compact import CHUNK, compacted
+from gapgram.counts.compact import compacted
 from gapgram.counts.counts import Counts
 from gapgram.errors import UsageError
 from gapgram.estimation.parts import ModelParts
@@ -37,7 +37,7 @@ def quantised(parts: ModelParts, bits: int, store: ArrayStore = IN_MEMORY) -> Mo
         raise UsageError(f"the model is quantised already, to {parts.counts.quantised} bits: start from the exact one")
     counts = parts.counts
     replaced = {
-        p: means_of_runs(_numbers(counts, p), 1 << bits)
+        p: means_of_runs(_numbers(counts, p, store.unpacked_entries), 1 << bits)
         for p, pattern in enumerate(counts.lattice.stored)
         if pattern.mask
     }
@@ -46,16 +46,16 @@ def quantised(parts: ModelParts, bits: int, store: ArrayStore = IN_MEMORY) -> Mo
     return ModelParts.of(parts.name, new, parts.discounts, weights, parts.history)
 
 
-def _numbers(counts: Counts, p: int) -> Integers:
-    """How many grams of a pattern have each count."""
+def _numbers(counts: Counts, p: int, chunk: int) -> Integers:
+    """How many grams of a pattern have each count; looks at `chunk` grams at a time."""
     size, numbers = int(counts.tables.places[p, N_GRAMS]), np.zeros(1, np.int64)
-    for begin in range(0, size, CHUNK):
-        grams = unpack_grams(counts.tables, p, begin, min(begin + CHUNK, size))
-        found = np.bincount(grams & COUNT_MASK, minlength=numbers.size)
-        found[: numbers.size] += numbers
-        numbers = found
+    for begin in range(0, size, chunk):
+        grams = unpack_grams(counts.tables, p, begin, min(begin + chunk, size))
+        more = np.bincount(grams & COUNT_MASK, minlength=numbers.size)
+        more[: numbers.size] += numbers
+        numbers = more
         if counts.pages is not None:
-            counts.pages.give_back()
+            counts.pages.release()
     return numbers
 
 

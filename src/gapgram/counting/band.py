@@ -58,15 +58,15 @@ class Band:
         """The tables of all stored patterns in this band."""
         return dict(self.each())
 
-    def each(self, places: tuple[int, ...] = ()) -> Iterator[tuple[Pattern, Piece]]:
-        """The tables of all stored patterns, or of those whose next words stand at these places after the oldest.
+    def each(self, steps: tuple[int, ...] = ()) -> Iterator[tuple[Pattern, Piece]]:
+        """The tables of all stored patterns, or of those whose next words stand so many steps behind the oldest.
 
         Each is worked out when it is asked for, so that they need not all be in memory.
         """
         chain = self._chain()
-        straight = sum(place == i for i, place in enumerate(places, 1))
-        if straight == len(places):
-            if not places:
+        straight = sum(step == i for i, step in enumerate(steps, 1))
+        if straight == len(steps):
+            if not steps:
                 yield Pattern(0), self._unigrams(chain[0])
             for node in chain[max(1, straight) :]:
                 yield node.pattern, self._piece(node)
@@ -76,8 +76,8 @@ class Band:
         else:
             node = chain[straight]
             del chain
-            for place in places[straight:]:
-                node = self._append(node, place - node.pattern.reach)
+            for step in steps[straight:]:
+                node = self._append(node, step - node.pattern.reach)
             yield node.pattern, self._piece(node)
             for below in self._gapped(node):
                 yield below.pattern, self._piece(below)

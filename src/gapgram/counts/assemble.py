@@ -32,29 +32,29 @@ def assemble(
 ) -> Tables:
     """The tables of all patterns, the pieces of each in order; empties `pieces` as it goes."""
     for empty in (p for p in patterns if not p.mask):
-        pieces[empty] = [all_words([part.grams for part in pieces[empty]])]
+        pieces[empty] = [all_words([band_piece.grams for band_piece in pieces[empty]])]
     sizes = [sum(p.grams.size for p in pieces[q]) for q in patterns]
     rows, numbers = zip(*[_distinct_rows([p.rows for p in pieces[q]]) for q in patterns], strict=True)
     places = places_of(patterns, sizes, [len(r) for r in rows])
     grams = np.zeros(-(-sum(sizes) * FAST_WIDTH // 64), np.uint64)
     contexts, parts = np.empty(n_contexts(places), np.int64), parts_of(patterns)
 
-    def place(p: int) -> list[tuple[Integers, Integers]]:
+    def fill(p: int) -> list[tuple[Integers, Integers]]:
         at, done, large = places[p], 0, []
         first, step = int(at[kernels.FIRST_CONTEXT]), int(at[kernels.STRIDE])
         for piece, row_numbers in zip(pieces.pop(patterns[p]), numbers[p], strict=True):
             bit = int(at[kernels.GRAM_BIT]) + done * FAST_WIDTH
             code_bits, key_bits = int(at[kernels.CODE_BITS]), int(at[kernels.KEY_BITS])
-            found, counts = kernels.pack_grams(piece.grams, grams, bit, code_bits, key_bits)
-            large.append((found + at[kernels.FIRST_GRAM] + done, counts))
+            large_grams, counts = kernels.pack_grams(piece.grams, grams, bit, code_bits, key_bits)
+            large.append((large_grams + at[kernels.FIRST_GRAM] + done, counts))
             kernels.place_contexts(piece.contexts, done, row_numbers, contexts[first:], step)
             done += piece.grams.size
             first += piece.contexts.size * step
         contexts[first] = done << ROW_BITS
         return large
 
-    large = chain.from_iterable(parallel_map(place, range(len(patterns)), threads))
-    large_at, large_counts = (np.concatenate(part) for part in zip(*large, strict=True))
+    large = chain.from_iterable(parallel_map(fill, range(len(patterns)), threads))
+    large_at, large_counts = (np.concatenate(arrays) for arrays in zip(*large, strict=True))
     all_rows = np.concatenate(rows)
     return frozen(Tables(grams, large_at, large_counts, contexts, places, parts, all_rows, class_of, word_counts))
 
@@ -123,14 +123,14 @@ def parts_of(patterns: tuple[Pattern, ...]) -> Integers:
     number = {pattern: p for p, pattern in enumerate(patterns)}
     parts = np.zeros((len(patterns), max(p.reach for p in patterns)), np.int64)
     for p, pattern in enumerate(patterns):
-        for k, part in enumerate(pattern.smaller()):
-            parts[p, k] = number.get(part, 0)
+        for k, smaller in enumerate(pattern.smaller()):
+            parts[p, k] = number.get(smaller, 0)
     return parts
 
 
-def all_words(parts: list[Integers]) -> Piece:
+def all_words(grams_of_bands: list[Integers]) -> Piece:
     """The tables of the empty pattern, from its grams in each band: all words follow its one context."""
-    grams = np.concatenate(parts)
+    grams = np.concatenate(grams_of_bands)
     checked_key_bits(grams.size)
     return Piece(*kernels.build_tables(grams >> COUNT_BITS, grams & COUNT_MASK, np.array([0, grams.size], np.int32)))
 

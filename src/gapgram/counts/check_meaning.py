@@ -96,7 +96,7 @@ def _in_chunks(counts: Counts, p: int) -> Iterator[_Some]:
         done = int(begins[-1])
         yield _Some(first, begins, rows, *_grams(tables, p, int(begins[0]), done))
         if counts.pages is not None:
-            counts.pages.give_back()
+            counts.pages.release()
 
 
 def _records(tables: Tables, p: int, first: int, last: int) -> Integers:

@@ -23,7 +23,6 @@ from gapgram.kernels.read_tables import unpack_contexts, unpack_grams
 from gapgram.kernels.tables import NO_CONTEXTS, ROW_BITS, ROW_MASK, Tables
 from gapgram.system.array_store import IN_MEMORY, ArrayStore
 
-CHUNK = 1 << 18  # grams, or contexts, that are unpacked at a time; a multiple of a block of contexts
 LARGE_BITS = 128  # of a count among the large ones
 
 _COUNTED = 1 << 12  # counts below this are told apart when codes are chosen
@@ -103,7 +102,7 @@ def compacted(
     large = [packer.write_grams(grams, int(at[kernels.GRAM_BIT])) for packer, at in zip(packers, places, strict=True)]
     large_at = np.concatenate([at + first for (at, _), first in zip(large, places[:, kernels.FIRST_GRAM], strict=True)])
     made = counts.tables._replace(
-        grams=grams, large_at=large_at, large_counts=np.concatenate([found for _, found in large]),
+        grams=grams, large_at=large_at, large_counts=np.concatenate([counted for _, counted in large]),
         contexts=NO_CONTEXTS, places=places, rows=np.concatenate([packer.rows for packer in packers]),
     )  # fmt: skip
     made = put_rest(store, made, first="large_at", last="word_counts")
@@ -156,8 +155,8 @@ class _Packer:
         )
         self.old_rows = self.rows = counts.rows(counts.lattice.stored[p])
         if replaced is not None:
-            found = [compact_write.distinct(statistics) for _, _, statistics in self._new_statistics()]
-            self.rows = np.unique(np.concatenate(found), axis=0)
+            distinct_rows = [compact_write.distinct(statistics) for _, _, statistics in self._new_statistics()]
+            self.rows = np.unique(np.concatenate(distinct_rows), axis=0)
         numbers = np.zeros(_COUNTED + 1, np.int64)
         for _, grams in self._grams():
             compact_write.add_counts(grams, numbers)
@@ -168,9 +167,9 @@ class _Packer:
 
     def _grams(self, begin: int = 0, end: int | None = None) -> Iterator[tuple[int, Integers]]:
         """Some of the grams at a time, and the number of their first."""
-        end = self.n_grams if end is None else end
-        for first in range(begin, end, CHUNK):
-            grams = unpack_grams(self.tables, self.p, first, min(first + CHUNK, end))
+        end, step = self.n_grams if end is None else end, self.store.unpacked_entries
+        for first in range(begin, end, step):
+            grams = unpack_grams(self.tables, self.p, first, min(first + step, end))
             if self.replaced is not None:
                 compact_write.replace_counts(grams, self.replaced)
             yield first, grams
@@ -186,8 +185,8 @@ class _Packer:
             yield first, contexts
 
     def _old_contexts(self) -> Iterator[tuple[int, Integers]]:
-        for first in range(0, self.n_contexts, CHUNK):
-            last = min(first + CHUNK, self.n_contexts)
+        for first in range(0, self.n_contexts, self.store.unpacked_entries):
+            last = min(first + self.store.unpacked_entries, self.n_contexts)
             contexts = unpack_contexts(self.tables, self.p, first, min(last + 1, self.n_contexts))
             yield first, contexts if last < self.n_contexts else np.append(contexts, self.n_grams << ROW_BITS)
             self.store.release()
@@ -213,7 +212,7 @@ class _Packer:
             listed, counts = compact_write.listed_counts(grams, first, codes.of)
             is_large = counts >= (1 << codes.value_width) - 1
             large.append((listed[is_large], counts[is_large]))
-        numbers, counts = (np.concatenate(part) for part in zip(*large, strict=True))
+        numbers, counts = (np.concatenate(arrays) for arrays in zip(*large, strict=True))
         return numbers, counts
 
     def lay_out(self, grams: BitWords, first_word: int, at: Integers) -> int:

@@ -36,7 +36,7 @@ from gapgram.kernels.tables import (
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 from gapgram.system import array_file as container
-from gapgram.system.mapped_pages import Pages
+from gapgram.system.mapped_pages import PageBudget
 from gapgram.text.corpus import TextFacts
 from gapgram.text.vocabulary import Vocabulary
 
@@ -70,7 +70,7 @@ class Counts:
     tables: Tables
     class_names: tuple[str, ...] = ()
     quantised: int = 0  # bits: a pattern has at most 2**bits different counts; 0 where they are exact
-    pages: Pages | None = None  # of the file that the tables are mapped from, where memory is limited
+    pages: PageBudget | None = None  # of the file that the tables are mapped from, where memory is limited
     pruned: str = ""
 
     @cached_property
@@ -132,13 +132,13 @@ class Counts:
 
     def counts_of_counts(self, pattern: Pattern, upto: int = 4) -> tuple[int, ...]:
         """How many grams have count 1 … `upto`."""
-        p, found = self.index(pattern), np.zeros(upto + 2, np.int64)
+        p, totals = self.index(pattern), np.zeros(upto + 2, np.int64)
         size = int(self.tables.places[p, N_GRAMS])
         for begin in range(0, size, _CHUNK):
-            found += counts_of_counts(self.tables, p, begin, min(begin + _CHUNK, size), upto)
+            totals += counts_of_counts(self.tables, p, begin, min(begin + _CHUNK, size), upto)
             if self.pages is not None:
-                self.pages.give_back()
-        return tuple(found[1 : upto + 1].tolist())
+                self.pages.release()
+        return tuple(totals[1 : upto + 1].tolist())
 
     def most_frequent(self, pattern: Pattern, k: int = 10) -> list[tuple[tuple[str | None, ...], int]]:
         """The k grams with the largest counts, each as its words (None for a gap) and its count.

@@ -16,7 +16,7 @@ from gapgram.lattice import Lattice
 from gapgram.system import array_file
 from gapgram.system.array_file import Arrays
 from gapgram.system.array_reading import is_checked, reading
-from gapgram.system.mapped_pages import Pages
+from gapgram.system.mapped_pages import PageBudget
 from gapgram.system.plain_values import count_of, entries_of, list_of, text_of
 from gapgram.text.corpus import TextFacts
 from gapgram.text.vocabulary import Vocabulary, slots_for
@@ -34,7 +34,7 @@ def read_counts(path: str | Path, *, verify: bool | None = None) -> Counts:
 
 
 def counts_of(
-    metadata: dict[str, Any], arrays: Arrays, pages: Pages | None = None, *, verify: bool | None = None
+    metadata: dict[str, Any], arrays: Arrays, pages: PageBudget | None = None, *, verify: bool | None = None
 ) -> Counts:
     """The counts that `Counts.metadata` and `Counts.sections` have given, if their arrays fit each other."""
     vocabulary = vocabulary_of(arrays, verify=verify)

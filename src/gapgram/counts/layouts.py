@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.counts.assemble import frozen
-from gapgram.counts.compact import CHUNK, LARGE_BITS, compacted, put_rest
+from gapgram.counts.compact import LARGE_BITS, compacted, put_rest
 from gapgram.counts.counts import Counts
 from gapgram.errors import UsageError
 from gapgram.kernels import compact_read
@@ -77,23 +77,23 @@ def _fast(counts: Counts, store: ArrayStore) -> Tables:
     places[:, kernels.WIDTH] = FAST_WIDTH
     places[:, kernels.CODE_BITS] = FAST_WIDTH - places[:, kernels.KEY_BITS]
     grams = store.array("grams", np.uint64, (-(-int(places[:, kernels.N_GRAMS].sum()) * FAST_WIDTH // 64),))
-    large = []
+    large, chunk = [], store.unpacked_entries
     for p, at in enumerate(places):
         n_grams, code_bits, key_bits = map(int, at[[kernels.N_GRAMS, kernels.CODE_BITS, kernels.KEY_BITS]])
-        for first in range(0, n_grams, CHUNK):
-            some = unpack_grams(tables, p, first, min(first + CHUNK, n_grams))
+        for first in range(0, n_grams, chunk):
+            some = unpack_grams(tables, p, first, min(first + chunk, n_grams))
             bit = int(at[kernels.GRAM_BIT]) + first * FAST_WIDTH
-            found, found_counts = kernels.pack_grams(some, grams, bit, code_bits, key_bits)
-            large.append((found + at[kernels.FIRST_GRAM] + first, found_counts))
+            numbers, counts_of = kernels.pack_grams(some, grams, bit, code_bits, key_bits)
+            large.append((numbers + at[kernels.FIRST_GRAM] + first, counts_of))
             store.release()
-    large_at, large_counts = (np.concatenate(part) for part in zip(*large, strict=True))
+    large_at, large_counts = (np.concatenate(arrays) for arrays in zip(*large, strict=True))
     made = tables._replace(grams=grams, large_at=large_at, large_counts=large_counts, places=places)
     made = put_rest(store, made, first="large_at", last="large_counts")
     contexts = store.array("contexts", np.int64, (int((places[:, kernels.N_CONTEXTS] + 1).sum()),))
     for p, at in enumerate(places):
         begin, step, n_contexts = map(int, at[[kernels.FIRST_CONTEXT, kernels.STRIDE, kernels.N_CONTEXTS]])
-        for first in range(0, n_contexts, CHUNK):
-            last = min(first + CHUNK, n_contexts)
+        for first in range(0, n_contexts, chunk):
+            last = min(first + chunk, n_contexts)
             some = unpack_contexts(tables, p, first, last)
             contexts[begin + first * step : begin + last * step : step] = some
             store.release()

@@ -64,7 +64,7 @@ def table_streams(
     streamed = _Streamed(patterns, pieces)
     yield Stream("grams", np.uint64, (-(-sum(streamed.sizes) * FAST_WIDTH // 64),), read_ahead(streamed.grams()))
     for i, name in enumerate(("large_at", "large_counts")):
-        yield _whole(name, np.concatenate([part[i] for part in streamed.large]))
+        yield _whole(name, np.concatenate([pair[i] for pair in streamed.large]))
     yield Stream("contexts", np.int64, (n_contexts(streamed.places),), read_ahead(streamed.contexts()))
     yield _whole("places", streamed.places)
     yield _whole("parts", parts_of(patterns))
@@ -106,8 +106,8 @@ class _Streamed:
                 end = bits + grams.size * FAST_WIDTH
                 packed = np.zeros(end // 64 + 1, np.uint64)
                 packed[0] = rest[0]
-                found, counts = kernels.pack_grams(grams, packed, bits, code_bits, key_bits)
-                self.large.append((found + done, counts))
+                large_grams, counts = kernels.pack_grams(grams, packed, bits, code_bits, key_bits)
+                self.large.append((large_grams + done, counts))
                 done += grams.size
                 yield packed[:-1]
                 bits, rest = end % 64, packed[-1:].copy()

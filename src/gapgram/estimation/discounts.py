@@ -66,11 +66,11 @@ def discounts_of(n: tuple[int, ...], kind: str = "count") -> tuple[tuple[float, 
         if n[k - 1] == 0:
             return FALLBACK, f"no gram has {kind} {k}"
     y = n[0] / (n[0] + 2 * n[1])
-    found = tuple(k - (k + 1) * y * n[k] / n[k - 1] for k in (1, 2, 3))
-    for k, discount in enumerate(found, 1):
+    discounts = tuple(k - (k + 1) * y * n[k] / n[k - 1] for k in (1, 2, 3))
+    for k, discount in enumerate(discounts, 1):
         if not 0 <= discount <= k:
             return FALLBACK, f"D{k}{'+' * (k == 3)} would be {discount:.3f}"
-    return (found[0], found[1], found[2]), ""
+    return (discounts[0], discounts[1], discounts[2]), ""
 
 
 def _fell_back(problems: dict[Pattern, str]) -> str:

@@ -14,7 +14,7 @@ from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.estimation.row_values import discount_table, given_class, members_of, row_values
 from gapgram.estimation.weights import Weights
 from gapgram.kernels.model_arrays import SECTIONS, ModelArrays
-from gapgram.kernels.tables import N_GRAMS
+from gapgram.kernels.tables import N_GRAMS, Tables
 from gapgram.system.array_store import IN_MEMORY, ArrayStore
 
 
@@ -60,7 +60,10 @@ class ModelParts:
 
     def in_layout(self, layout: str, store: ArrayStore = IN_MEMORY) -> ModelParts:
         """The same model with its tables in a layout; new ones are kept in `store`."""
-        tables = in_layout(self.counts, layout, store)
+        return self.with_tables(in_layout(self.counts, layout, store))
+
+    def with_tables(self, tables: Tables) -> ModelParts:
+        """The same model with other tables of the same counts."""
         return replace(self, counts=replace(self.counts, tables=tables), arrays=self.arrays._replace(tables=tables))
 
     def contents(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:

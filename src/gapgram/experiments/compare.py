@@ -39,12 +39,12 @@ def split_lines(blocks: Iterable[Block], train_share: float, seed: int) -> tuple
         raise UsageError(f"share of training text {train_share}: expected a number between 0 and 1")
     lines = [line.decode() for block in blocks for line in block.data.split(b"\n") if line.strip()]
     chosen = np.random.default_rng(seed).random(len(lines)) < train_share
-    parts: tuple[list[str], list[str]] = [], []
+    texts: tuple[list[str], list[str]] = [], []
     for line, is_training in zip(lines, chosen, strict=True):
-        parts[0 if is_training else 1].append(line)
-    if not parts[0] or not parts[1]:
+        texts[0 if is_training else 1].append(line)
+    if not texts[0] or not texts[1]:
         raise TextError(f"{len(lines)} lines with words are too few to split into training and test text")
-    return parts
+    return texts
 
 
 def usual_models(training: Sequence[str]) -> list[tuple[str, str | None]]:
@@ -87,17 +87,17 @@ def comparison_table(rows: Sequence[Comparison]) -> str:
     """A line for each order, a column for each model, each with its change relative to the first."""
     orders = sorted({row.order for row in rows})
     columns = list(dict.fromkeys((row.model, row.weights) for row in rows))
-    by_place = {(row.order, row.model, row.weights): row.result.perplexity_known for row in rows}
+    by_model = {(row.order, row.model, row.weights): row.result.perplexity_known for row in rows}
     header = ["order", _title(*columns[0])]
     for column in columns[1:]:
         header += [_title(*column), "change"]
     lines = []
     for order in orders:
-        first = by_place[(order, *columns[0])]
+        first = by_model[(order, *columns[0])]
         cells = [str(order), f"{first:.1f}"]
         for column in columns[1:]:
-            found = by_place[(order, *column)]
-            cells += [f"{found:.1f}", change(found, first)]
+            perplexity = by_model[(order, *column)]
+            cells += [f"{perplexity:.1f}", change(perplexity, first)]
         lines.append(cells)
     return table(header, lines)
 

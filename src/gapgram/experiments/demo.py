@@ -18,6 +18,6 @@ def reference_sentences() -> list[str]:
 
 def _sentences(paragraph: str) -> list[str]:
     plain = re.sub(r"[*`|]+", " ", paragraph)
-    parts = re.split(r"(?<=[.!?:])\s+(?=[A-Z“\"(])", plain)
-    tokenised = (" ".join(re.findall(r"\w+(?:['’.-]\w+)*|[^\w\s]", part)) for part in parts)
+    sentences = re.split(r"(?<=[.!?:])\s+(?=[A-Z“\"(])", plain)
+    tokenised = (" ".join(re.findall(r"\w+(?:['’.-]\w+)*|[^\w\s]", sentence)) for sentence in sentences)
     return [sentence for sentence in tokenised if len(sentence.split()) > 2]

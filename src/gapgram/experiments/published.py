@@ -45,21 +45,21 @@ def continuation_shapes(longest: int = LONGEST) -> list[str]:
     >>> continuation_shapes(2)
     ['_', '1_', '_1', '__']
     """
-    shapes = ("".join(places) for k in range(1, longest + 1) for places in product("1_", repeat=k))
+    shapes = ("".join(marks) for k in range(1, longest + 1) for marks in product("1_", repeat=k))
     return [s for s in shapes if "_" in s and (len(s) <= 2 or not s.startswith("__"))]
 
 
 def continuation_table(shape: str, absolute: Sequence[Counter[Gram]], made: dict[str, Table]) -> Table:
     """The table of a shape, from the one in which its rightmost gap is a word again."""
-    place = shape.rindex("_")
-    source = f"{shape[:place]}1{shape[place + 1 :]}"
-    dropped = source[:place].count("1")
+    gap = shape.rindex("_")
+    source = f"{shape[:gap]}1{shape[gap + 1 :]}"
+    dropped = source[:gap].count("1")
     sums: dict[Gram, list[int]] = {}
     values: Iterable[tuple[Gram, int | None]]
     if "_" in source:
         values = ((gram, entry[0]) for gram, entry in made[source].items())
     else:
-        values = ((gram, _value(gram, count, place)) for gram, count in absolute[len(source) - 1].items())
+        values = ((gram, _value(gram, count, gap)) for gram, count in absolute[len(source) - 1].items())
     for gram, value in values:
         if value is None:
             continue
@@ -72,13 +72,13 @@ def continuation_table(shape: str, absolute: Sequence[Counter[Gram]], made: dict
     return {gram: shared.setdefault(entry, entry) for gram, entry in entries}
 
 
-def _value(gram: Gram, count: int, place: int) -> int | None:
+def _value(gram: Gram, count: int, gap: int) -> int | None:
     """What an entry of an absolute table contributes; None for nothing at all."""
     if gram[0] != FIRST:
         return 1
-    if gram == (FIRST, START) and place == 0:
+    if gram == (FIRST, START) and gap == 0:
         return 0
-    return count if place == 0 and len(gram) > 1 else None
+    return count if gap == 0 and len(gram) > 1 else None
 
 
 def table_discounts(shape: str, counts: Iterable[tuple[Gram, int]]) -> tuple[float, ...]:
@@ -253,8 +253,8 @@ def perplexity_of_known(sums: Sequence[PlaceSums], n: int) -> float:
 
 def _smaller(kept: str) -> list[str]:
     """What is left when one kept place but the last is dropped, without leading zeros."""
-    places = [i for i, k in enumerate(kept[:-1]) if k == "1"]
-    return [f"{kept[:i]}0{kept[i + 1 :]}".lstrip("0") for i in places]
+    kept_words = [i for i, k in enumerate(kept[:-1]) if k == "1"]
+    return [f"{kept[:i]}0{kept[i + 1 :]}".lstrip("0") for i in kept_words]
 
 
 SMALLER = {f"{mask:b}": _smaller(f"{mask:b}") for mask in range(3, 1 << LONGEST, 2)}

@@ -26,34 +26,48 @@ from gapgram.pattern import Pattern
 from gapgram.system import array_file as container
 from gapgram.system.array_file import Unfinished
 from gapgram.system.array_reading import reading
-from gapgram.system.array_store import ArrayStore, InSections
-from gapgram.system.mapped_pages import Pages
+from gapgram.system.array_store import UNPACKED_ENTRIES, ArrayStore, InSections
+from gapgram.system.mapped_pages import PageBudget
 from gapgram.system.plain_values import count_of, entries_of, list_of, number_of, text_of, truth_of
 
 Arrays = dict[str, npt.NDArray[Any]]
 
 
-def write(path: str | Path, parts: ModelParts, layout: str | None = None) -> None:
-    """Write a model file, in the layout of the tables or in another."""
+def write(
+    path: str | Path, parts: ModelParts, layout: str | None = None, *, unpacked_entries: int = UNPACKED_ENTRIES
+) -> None:
+    """Write a model file, in the layout of the tables or in another.
+
+    unpacked_entries: of the tables that are laid out anew at a time.
+    """
     if layout is None or layout == layout_of(parts.counts.tables):
         pages = parts.counts.pages
-        between = pages.give_back if pages is not None else bool
-        sections, metadata = parts.contents()
-        container.write(path, container.MODEL, metadata, sections, between=between)
+        between = pages.release if pages is not None else bool
+        arrays, metadata = parts.contents()
+        container.write(path, container.MODEL, metadata, arrays, between=between)
     else:
-        write_made(path, parts, layout, lambda store: parts.in_layout(layout, store))
+        write_made(
+            path, parts, layout, lambda store: parts.in_layout(layout, store), unpacked_entries=unpacked_entries
+        )
 
 
-def write_made(path: str | Path, parts: ModelParts, layout: str, make: Callable[[ArrayStore], ModelParts]) -> None:
+def write_made(
+    path: str | Path,
+    parts: ModelParts,
+    layout: str,
+    make: Callable[[ArrayStore], ModelParts],
+    *,
+    unpacked_entries: int = UNPACKED_ENTRIES,
+) -> None:
     """Write a model whose tables are made in the file itself, from those of another model."""
     check_layout(layout)
     file = Unfinished.new(path, container.MODEL)
     try:
         for name, array in Counts.word_arrays(parts.counts.vocabulary, packed=layout == COMPACT).items():
             file.add(name, array)
-        sections, metadata = make(InSections(file, parts.counts.pages)).contents()
+        arrays, metadata = make(InSections(file, parts.counts.pages, unpacked_entries=unpacked_entries)).contents()
         written = {section.name for section in file.sections}
-        for name, array in sections.items():
+        for name, array in arrays.items():
             if name not in written:
                 file.add(name, array)
         file.finish(metadata)
@@ -65,7 +79,7 @@ def write_made(path: str | Path, parts: ModelParts, layout: str, make: Callable[
 def read(path: str | Path, *, verify: bool | None = None, most_resident: int | None = None) -> ModelParts:
     """Map a model file; see `gapgram.Model.load`. What it says is checked, in full if `verify` or where it is small."""
     with reading(path, container.MODEL, sections.MODEL, verify=verify) as file:
-        pages = Pages(most_resident, file.mapped.map) if most_resident is not None else None
+        pages = PageBudget(most_resident, file.mapped.map) if most_resident is not None else None
         counts = counts_of(file.metadata, file.arrays, pages, verify=verify)
         parts = _parts_of(file.metadata, file.arrays, counts)
         check_graph(counts, parts.weights.graph)
@@ -116,10 +130,10 @@ def _estimated(values: Any, shape: tuple[int, ...]) -> Floats | None:
     """The discounts that were taken from counts of counts, where others were fitted."""
     if values is None:
         return None
-    found = np.array([[number_of(value) for value in list_of(row)] for row in list_of(values)], np.float64)
-    if found.shape != shape:
-        raise ValueError(f"estimated discounts of shape {list(found.shape)}, expected {list(shape)}")
-    return found
+    estimated = np.array([[number_of(value) for value in list_of(row)] for row in list_of(values)], np.float64)
+    if estimated.shape != shape:
+        raise ValueError(f"estimated discounts of shape {list(estimated.shape)}, expected {list(shape)}")
+    return estimated
 
 
 def _estimator(name: Any) -> str:

@@ -88,10 +88,10 @@ def closed(grams: Grams) -> Grams:
     missing = _missing_ends(grams, words, suffixes)
     made = single_words(grams.log10_probs[: grams.base[1]], grams.log10_backoffs[: grams.base[1]])
     for length in range(2, grams.order + 1):
-        own, part = missing[length - 1], slice(*grams.base[length - 1 : length + 1])
+        own, own_range = missing[length - 1], slice(*grams.base[length - 1 : length + 1])
         fallen = made.log10_probs[numbers_of(made, own[:, 1:])] + made.log10_backoffs[numbers_of(made, own[:, :-1])]
-        probs = np.append(grams.log10_probs[part], fallen)
-        backoffs = np.append(grams.log10_backoffs[part], np.zeros(len(own), grams.log10_backoffs.dtype))
+        probs = np.append(grams.log10_probs[own_range], fallen)
+        backoffs = np.append(grams.log10_backoffs[own_range], np.zeros(len(own), grams.log10_backoffs.dtype))
         longer = with_longer(made, np.concatenate([words[length - 1], own]), probs, backoffs)
         assert longer is not None  # the beginning of an end is the end of a beginning
         made = longer
@@ -100,11 +100,11 @@ def closed(grams: Grams) -> Grams:
 
 def _words_of_all(grams: Grams) -> list[Integers]:
     """The words of all grams, length by length."""
-    ids, found = np.empty((1, 0), np.int64), []
+    ids, levels = np.empty((1, 0), np.int64), []
     for length in range(1, grams.order + 1):
         ids = word_ids(grams.base, grams.words, grams.children, length, ids)
-        found.append(ids)
-    return found
+        levels.append(ids)
+    return levels
 
 
 def _missing_ends(grams: Grams, words: list[Integers], suffixes: Integers) -> list[Integers]:
@@ -121,10 +121,10 @@ def fallen(grams: Grams, ids: Integers) -> Floats:
     """log10 of the probability of the last word of each row after the others, whatever ends of grams are missing."""
     total, open_ones, length = np.zeros(len(ids)), np.ones(len(ids), bool), ids.shape[1]
     for first in range(length):
-        found = numbers_of(grams, ids[:, first:])
-        here = open_ones & (found >= 0)
-        total[here] += grams.log10_probs[found[here]]
-        open_ones &= found < 0
+        numbers = numbers_of(grams, ids[:, first:])
+        here = open_ones & (numbers >= 0)
+        total[here] += grams.log10_probs[numbers[here]]
+        open_ones &= numbers < 0
         if first < length - 1:
             context = numbers_of(grams, ids[:, first:-1])
             here = open_ones & (context >= 0)
@@ -134,5 +134,5 @@ def fallen(grams: Grams, ids: Integers) -> Floats:
 
 def numbers_of(grams: Grams, ids: Integers) -> Integers:
     """The numbers of grams, all of one length, given by their words; -1 where one is missing."""
-    found: Integers = kernels.parents_of(np.hstack([ids, ids[:, :1]]), grams.words, grams.children)
-    return found
+    parents: Integers = kernels.parents_of(np.hstack([ids, ids[:, :1]]), grams.words, grams.children)
+    return parents

@@ -50,8 +50,8 @@ class MixtureStepper(Stepper):
         columns = list(zip(*map(self._unpacked, keys), strict=True)) or [()] * len(self._parts)
         scores, after = [], []
         for (stepper, ids, log10_shares), own in zip(self._parts, columns, strict=True):
-            found, own_after = stepper.many(own, ids[words], threads)
-            scores.append(found + log10_shares[words])
+            own_scores, own_after = stepper.many(own, ids[words], threads)
+            scores.append(own_scores + log10_shares[words])
             after.append(own_after)
         return mix(np.stack(scores), self._weights), [self._packed(each) for each in zip(*after, strict=True)]
 

@@ -20,7 +20,7 @@ from gapgram.lattice import Lattice
 from gapgram.models import file as model_file
 from gapgram.system import array_file as container
 from gapgram.system.array_file import Unfinished
-from gapgram.system.mapped_pages import Pages, let_go
+from gapgram.system.mapped_pages import PageBudget, release_pages
 from gapgram.system.work_folder import WorkFolder
 
 _BEGUN, _TABLES, _MODEL = "file", "tables", "model"  # stages that are noted in the work folder
@@ -49,7 +49,7 @@ class TablesInFile:
         resumed = Unfinished.resumed(self.path, container.MODEL, noted) if noted else None
         self._file = resumed or self._written(text, lattice, classes)
         self._mapped = self._file.mapped()
-        arrays, pages = self._mapped.arrays, Pages(self._most_resident, self._mapped.map)
+        arrays, pages = self._mapped.arrays, PageBudget(self._most_resident, self._mapped.map)
         tables = Tables(**{name: arrays[name] for name in Tables._fields if name in arrays})
         names = classes.names if classes is not None else ()
         return Counts(lattice, text.vocabulary, text.facts, tables, names, pages=pages)
@@ -77,7 +77,7 @@ class TablesInFile:
         self, name: str, counts: Counts, discounts: Discounts, weights: Weights, history: HistoryWeights | None = None
     ) -> ModelParts:
         """Add what is not there yet, give the file its name, and map it."""
-        let_go(self._mapped.map)
+        release_pages(self._mapped.map)
         sections, metadata = ModelParts.of(name, counts, discounts, weights, history).contents()
         for section, array in sections.items():
             if section not in self._mapped.arrays:

@@ -53,8 +53,8 @@ def site_of(head: Head) -> Site:
     if not head.data.strip():
         raise TextError(f"{head.name}: empty, not a MediaWiki dump")
     if not elements or elements[0].name != "mediawiki":
-        found = f"<{elements[0].name}>" if elements else "no XML"
-        raise TextError(f"{head.name}:1: not a MediaWiki dump: found {found} where <mediawiki> is expected")
+        description = f"<{elements[0].name}>" if elements else "no XML"
+        raise TextError(f"{head.name}:1: not a MediaWiki dump: found {description} where <mediawiki> is expected")
     names = [e for e in elements if e.name == "namespace" and e.text]
     return Site(
         elements[0].attributes.get("xml:lang", ""),
@@ -70,31 +70,31 @@ def article_of(page: Page) -> Article | Malformed | None:
         elements = elements_of(page.data)
     except XmlError as error:
         return Malformed(page.name, page.line + error.line, error.reason)
-    found = _main_slots(elements)
-    title = found["title"].text if "title" in found else ""
-    if "text" not in found or not title:
+    by_name = _main_slots(elements)
+    title = by_name["title"].text if "title" in by_name else ""
+    if "text" not in by_name or not title:
         return Malformed(page.name, page.line, "a page without title or text")
-    model = found["model"].text if "model" in found else "wikitext"
-    text = found["text"].text
-    if "redirect" in found or model != "wikitext" or not _in_main_namespace(found, title, page.site):
+    model = by_name["model"].text if "model" in by_name else "wikitext"
+    text = by_name["text"].text
+    if "redirect" in by_name or model != "wikitext" or not _in_main_namespace(by_name, title, page.site):
         return None
     return None if _REDIRECT.match(text) else Article(title, text)
 
 
 def _main_slots(elements: Iterable[Element]) -> dict[str, Element]:
     """The first element of each name, counted anew at every revision, so that the last revision holds."""
-    found: dict[str, Element] = {}
+    by_name: dict[str, Element] = {}
     for element in elements:
         if element.name == "revision":
-            found.pop("text", None)
-            found.pop("model", None)
-        found.setdefault(element.name, element)
-    return found
+            by_name.pop("text", None)
+            by_name.pop("model", None)
+        by_name.setdefault(element.name, element)
+    return by_name
 
 
-def _in_main_namespace(found: dict[str, Element], title: str, site: Site) -> bool:
-    if "ns" in found:
-        return found["ns"].text.strip() == "0"
+def _in_main_namespace(by_name: dict[str, Element], title: str, site: Site) -> bool:
+    if "ns" in by_name:
+        return by_name["ns"].text.strip() == "0"
     return title.partition(":")[0].lower() not in site.others
 
 

@@ -43,11 +43,11 @@ def without_templates(text: str) -> str:
     """
     kept: list[str] = []
     braces: list[int] = []  # where those that are kept are
-    for part in _BRACE.split(text):
-        if part in ("{", "}"):
+    for piece in _BRACE.split(text):
+        if piece in ("{", "}"):
             braces.append(len(kept))
-        kept.append(part)
-        if part == "}" and _closes_template(kept, braces):
+        kept.append(piece)
+        if piece == "}" and _closes_template(kept, braces):
             del kept[braces[-4] :], braces[-4:]
     return "".join(kept)
 
@@ -66,13 +66,13 @@ def without_marks_at_ends(text: str) -> str:
     '(a) b , c) ,'
     """
     *before, last = text.split(")")
-    return ")".join([*(_without_marks(part) for part in before), last])
+    return ")".join([*(_without_marks(piece) for piece in before), last])
 
 
-def _without_marks(part: str) -> str:
+def _without_marks(piece: str) -> str:
     """A text without the marks, and spaces after and between them, at its end."""
-    at = end = len(part)
-    while at and (part[at - 1] in ",;" or part[at - 1].isspace()):
+    at = end = len(piece)
+    while at and (piece[at - 1] in ",;" or piece[at - 1].isspace()):
         at -= 1
-        end = at if part[at] in ",;" else end
-    return part[:end]
+        end = at if piece[at] in ",;" else end
+    return piece[:end]

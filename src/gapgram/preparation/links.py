@@ -50,17 +50,17 @@ def file_caption(options: str, *, framed: bool) -> str:
     >>> file_caption("right|20px|link=", framed=False)
     ''
     """
-    parts = [part.strip() for part in options.split("|")]
-    framed = framed or any(part.lower().split("=")[0] in _FRAMES for part in parts)
-    captions = [part for part in parts if part and not _is_option(part)]
+    given = [option.strip() for option in options.split("|")]
+    framed = framed or any(option.lower().split("=")[0] in _FRAMES for option in given)
+    captions = [option for option in given if option and not _is_option(option)]
     if not captions or not (framed or len(captions[-1].split()) >= 3):
         return ""
     return " ".join(captions[-1].split())
 
 
-def _is_option(part: str) -> bool:
-    word = part.lower().replace(" ", "_")
-    return word in _FRAMES or word in _PLACES or bool(_SIZE.fullmatch(part) or _NAMED.fullmatch(part))
+def _is_option(option: str) -> bool:
+    word = option.lower().replace(" ", "_")
+    return word in _FRAMES or word in _PLACES or bool(_SIZE.fullmatch(option) or _NAMED.fullmatch(option))
 
 
 def _plain(title: str, label: str | None) -> str:

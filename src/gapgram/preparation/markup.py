@@ -130,18 +130,18 @@ class _WikitextReader:
 
 def _elements_replaced(start: re.Pattern[str], replace: Callable[[str], str], text: str) -> str:
     """The text with each element that begins so, up to the first end tag of its name, replaced; read through once."""
-    parts, at, never_ended = [], 0, set()
+    pieces, at, never_ended = [], 0, set()
     while (opening := start.search(text, at)) is not None:
         name = opening[1].lower()
         ending = None if name in never_ended else _end_tag(name).search(text, opening.end())
         if ending is None:
             never_ended.add(name)
-            parts.append(text[at : opening.end()])
+            pieces.append(text[at : opening.end()])
             at = opening.end()
         else:
-            parts += [text[at : opening.start()], replace(text[opening.end() : ending.start()])]
+            pieces += [text[at : opening.start()], replace(text[opening.end() : ending.start()])]
             at = ending.end()
-    return "".join([*parts, text[at:]])
+    return "".join([*pieces, text[at:]])
 
 
 @lru_cache

@@ -55,8 +55,8 @@ def convert_paragraph(language: Language, paragraph: Record) -> Outcome:
         text = paragraph.data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = paragraph.line + paragraph.data.count(b"\n", 0, error.start)
-        found = f"0x{paragraph.data[error.start]:02x}"
-        return Malformed(paragraph.name, line, f"the byte {found} is not valid UTF-8: convert the file first")
+        byte = f"0x{paragraph.data[error.start]:02x}"
+        return Malformed(paragraph.name, line, f"the byte {byte} is not valid UTF-8: convert the file first")
     return converted([text], language)
 
 

@@ -204,8 +204,8 @@ def _after_declaration(head: bytes, at: int) -> int:
     """Where a comment, an instruction or a document type ends that begins here."""
     for start, end in ((b"<!--", b"-->"), (b"<?", b"?>")):
         if head.startswith(start, at):
-            found = head.find(end, at + len(start))
-            return found + len(end) if found >= 0 else len(head)
+            at_end = head.find(end, at + len(start))
+            return at_end + len(end) if at_end >= 0 else len(head)
     doctype = _DOCTYPE.match(head, at)
     if doctype is None or doctype[1] is None:
         return at + 1
@@ -216,8 +216,8 @@ def _after_declaration(head: bytes, at: int) -> int:
 def _first_junk(data: bytes) -> int:
     """Where something begins that is no white space, comment, declaration or end tag; the length if nothing does."""
     at, comments_end = 0, True
-    while (found := _NOT_SPACE.search(data, at)) is not None:
-        at = found.start()
+    while (match := _NOT_SPACE.search(data, at)) is not None:
+        at = match.start()
         comment = data.find(b"-->", at + 4) if comments_end and data.startswith(b"<!--", at) else -1
         marked = _MARKED.match(data, at)
         if comment >= 0:

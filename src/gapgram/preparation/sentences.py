@@ -43,10 +43,10 @@ def lines_of(paragraphs: Iterable[str], language: Language) -> list[str]:
     >>> lines_of(["It was 5 p.m. in St. Louis. He left!", "***"], language_of("en"))
     ['It was 5 p.m. in St. Louis .', 'He left !']
     """
-    found = [
+    sentences = [
         tokens(sentence, language) for paragraph in paragraphs for sentence in sentences_of(clean(paragraph), language)
     ]
-    return [" ".join(words) for words in found if any(_WORD.search(word) for word in words)]
+    return [" ".join(words) for words in sentences if any(_WORD.search(word) for word in words)]
 
 
 def clean(paragraph: str) -> str:
@@ -86,13 +86,13 @@ def _pieces(paragraph: str, code: str) -> Iterator[tuple[str, bool]]:
     begin, cut = 0, False
     while begin < len(paragraph):
         seen = paragraph[begin : begin + _AT_ONCE_CHARACTERS]
-        found = list(_segments(seen, code))
+        segments = list(_segments(seen, code))
         more = begin + len(seen) < len(paragraph)
-        again = more and len(found[-1]) <= len(seen) // 2
-        for piece in found[:-1] if again else found:
+        again = more and len(segments[-1]) <= len(seen) // 2
+        for piece in segments[:-1] if again else segments:
             yield piece, cut
             cut = False
-        begin, cut = begin + len(seen) - (len(found[-1]) if again else 0), more and not again
+        begin, cut = begin + len(seen) - (len(segments[-1]) if again else 0), more and not again
 
 
 def _segments(text: str, code: str) -> Iterator[str]:
@@ -105,9 +105,9 @@ def _segments(text: str, code: str) -> Iterator[str]:
             yield piece
             continue
         start = 0
-        for part in sentencex.segment(code, _QUOTATION_MARK.sub("_", piece)):
-            yield piece[start : start + len(part)]
-            start += len(part)
+        for segment in sentencex.segment(code, _QUOTATION_MARK.sub("_", piece)):
+            yield piece[start : start + len(segment)]
+            start += len(segment)
 
 
 def _continues(before: str, after: str, language: Language) -> bool:

@@ -81,10 +81,10 @@ def split_text(
     with text_outputs(paths, [text]) as files:
         for line in sentences_of_file(text, title="splitting", progress=progress):
             words = len(line.split())
-            for part in kinds.draw():
-                files[part].write(line + b"\n")
-                counted[part][0] += 1
-                counted[part][1] += words
+            for k in kinds.draw():
+                files[k].write(line + b"\n")
+                counted[k][0] += 1
+                counted[k][1] += words
     all_shares = [*shares, *([valid] if valid else []), round(1 - shares[0] - valid, 12)]
     rows = zip(names, all_shares, paths, counted, strict=True)
     return TextSplit(seed, total, tuple(TextPart(name, share, path, n[0], n[1]) for name, share, path, n in rows))
@@ -102,8 +102,8 @@ class _Kinds:
         held_out = [valid] if valid else []
         self.left = [*rings, *held_out, total - sizes[0] - valid]
         self.total = total
-        self.parts = [tuple(range(k + 1)) for k in range(len(sizes))]
-        self.parts += [(k,) for k in range(len(sizes), len(self.left))]
+        self.files_of = [tuple(range(k + 1)) for k in range(len(sizes))]
+        self.files_of += [(k,) for k in range(len(sizes), len(self.left))]
         self.random = random.Random(seed).random
 
     def draw(self) -> tuple[int, ...]:
@@ -115,7 +115,7 @@ class _Kinds:
             kind += 1
         self.left[kind] -= 1
         self.total -= 1
-        return self.parts[kind]
+        return self.files_of[kind]
 
 
 def _check_shares(shares: list[float], valid: float, compression: str) -> None:

@@ -41,10 +41,10 @@ def with_unpaired_hidden(text: str, *, most_steps: int = _MOST_STEPS) -> str:
     '[[a]][?[b[?['
     """
     text = _MANY_BRACES.sub(lambda braces: HIDDEN.join(braces[0]), text)
-    found = _unpaired(text)
-    if len(found) * len(text) <= most_steps:
+    marks = _unpaired(text)
+    if len(marks) * len(text) <= most_steps:
         return text
-    cuts = [0, *(place + 1 for place in sorted(found)), len(text)]
+    cuts = [0, *(at + 1 for at in sorted(marks)), len(text)]
     hidden = HIDDEN.join(text[begin:end] for begin, end in pairwise(cuts))
     return _HIDDEN_ITEM.sub(r"\n\n\g<0>", hidden)
 
@@ -81,29 +81,29 @@ class _Opened:
         self.unpaired: list[int] = []
         self._kinds: Counter[str] = Counter()
 
-    def open(self, kind: str, place: int, n: int = 1) -> None:
+    def open(self, kind: str, at: int, n: int = 1) -> None:
         """A sign opens something."""
-        self.stack.append((kind, place, n))
+        self.stack.append((kind, at, n))
         self._kinds[kind] += 1
 
     def close(self, kind: str) -> tuple[int, int]:
         """A sign closes the innermost thing of a kind, if there is one; what is open inside it has no partner."""
         while self._kinds[kind]:
-            found, place, n = self.stack.pop()
-            self._kinds[found] -= 1
-            if found == kind:
-                return place, n
-            self.unpaired.extend(range(place, place + n))
+            opened_kind, at, n = self.stack.pop()
+            self._kinds[opened_kind] -= 1
+            if opened_kind == kind:
+                return at, n
+            self.unpaired.extend(range(at, at + n))
         return 0, 0
 
     def close_braces(self, n: int) -> None:
         """Braces may close several things at once, or fewer of them than were opened at once."""
         while n >= 2 and self._kinds["braces"]:
-            place, opened = self.close("braces")
+            at, opened = self.close("braces")
             if opened > n:
-                self.open("braces", place, opened - n)
+                self.open("braces", at, opened - n)
             n -= opened
 
     def all_unpaired(self) -> list[int]:
         """The places of all signs without a partner, once the text has ended."""
-        return self.unpaired + [at for _, place, n in self.stack for at in range(place, place + n)]
+        return self.unpaired + [at for _, begin, n in self.stack for at in range(begin, begin + n)]

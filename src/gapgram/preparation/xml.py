@@ -42,7 +42,7 @@ def elements_of(data: bytes, *, whole: bool = True) -> list[Element]:
     >>> [(e.name, e.text) for e in elements_of(b"<a>x<b>y</b>z</a>")]
     [('a', 'xyz'), ('b', 'y')]
     """
-    found: list[Element] = []
+    elements: list[Element] = []
     path: list[Element] = []
     pieces: list[str] = []
 
@@ -50,7 +50,7 @@ def elements_of(data: bytes, *, whole: bool = True) -> list[Element]:
         if len(path) == DEEPEST:
             raise _Refused(f"elements nested more than {DEEPEST} deep")
         path.append(Element(name.rpartition(":")[2], attributes, len(path), pieces, len(pieces)))
-        found.append(path[-1])
+        elements.append(path[-1])
 
     def end(name: str) -> None:
         path.pop().last = len(pieces)
@@ -65,7 +65,7 @@ def elements_of(data: bytes, *, whole: bool = True) -> list[Element]:
         raise XmlError(expat.ErrorString(error.code), error.lineno - 1) from None
     except _Refused as error:
         raise XmlError(str(error), parser.CurrentLineNumber - 1) from None
-    return found
+    return elements
 
 
 class _Refused(Exception):

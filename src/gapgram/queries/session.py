@@ -254,11 +254,11 @@ class Session:
         out = ids.astype(np.int32)
         unknown = np.flatnonzero(ids == UNKNOWN_ID)
         for line in np.unique(np.searchsorted(begins, unknown, side="right") - 1).tolist():
-            places = [t for t in range(int(begins[line]), int(begins[line + 1])) if ids[t] not in (START_ID, END_ID)]
+            positions = [t for t in range(int(begins[line]), int(begins[line + 1])) if ids[t] not in (START_ID, END_ID)]
             words = lines[line].split()
-            if len(words) != len(places):
+            if len(words) != len(positions):
                 continue  # special words were left out
-            for t, word in zip(places, words, strict=True):
+            for t, word in zip(positions, words, strict=True):
                 if ids[t] == UNKNOWN_ID:
                     shown = word.decode("utf-8", "replace")
                     out[t] = self.vocabulary.learned_id(shown) if learn else self.vocabulary.id(shown)

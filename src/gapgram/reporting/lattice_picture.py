@@ -25,8 +25,8 @@ def _title(explanation: Explanation) -> str:
 
 
 def _rest(explanation: Explanation) -> str:
-    share, part = explanation.uniform_share, explanation.uniform_contribution
-    return f"evenly to every word: share {100 * share:.2f} %, contributes {part:.3g}"
+    share, contribution = explanation.uniform_share, explanation.uniform_contribution
+    return f"evenly to every word: share {100 * share:.2f} %, contributes {contribution:.3g}"
 
 
 def _lines(p: PatternShare) -> tuple[str, str, str]:
@@ -77,21 +77,21 @@ def as_svg(explanation: Explanation) -> str:
     title, levels = _title(explanation), _levels(explanation)
     width = COLUMN * max(max(map(len, levels)), 3)
     height = TOP + ROW * len(levels) + 24
-    places = {
+    corners = {
         p.pattern: (width / 2 + (i - (len(level) - 1) / 2) * COLUMN, TOP + row * ROW + BOX_HEIGHT / 2)
         for row, level in enumerate(levels)
         for i, p in enumerate(level)
     }
-    parts = [
+    lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
         'font-family="sans-serif" font-size="12" text-anchor="middle">',
         f'<rect width="{width}" height="{height}" fill="white"/>',
         f'<text x="{width / 2:g}" y="28" font-size="17">{escape(title)}</text>',
     ]
-    parts += [_line(places[p.pattern], places[q.pattern], chain) for p, q, chain in _edges(explanation)]
-    parts += [_box(p, *places[p.pattern], _part(p, explanation)) for p in explanation.patterns]
-    parts.append(f'<text x="{width / 2:g}" y="{height - 16}" fill="#555">{escape(_rest(explanation))}</text>')
-    return "\n".join([*parts, "</svg>", ""])
+    lines += [_line(corners[p.pattern], corners[q.pattern], chain) for p, q, chain in _edges(explanation)]
+    lines += [_box(p, *corners[p.pattern], _part(p, explanation)) for p in explanation.patterns]
+    lines.append(f'<text x="{width / 2:g}" y="{height - 16}" fill="#555">{escape(_rest(explanation))}</text>')
+    return "\n".join([*lines, "</svg>", ""])
 
 
 def _levels(explanation: Explanation) -> list[list[PatternShare]]:
@@ -106,14 +106,14 @@ def _line(start: tuple[float, float], end: tuple[float, float], chain: bool) -> 
     return f'<line x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}" {look}/>'
 
 
-def _box(p: PatternShare, x: float, y: float, part: float) -> str:
+def _box(p: PatternShare, x: float, y: float, contribution: float) -> str:
     left, top = x - BOX_WIDTH / 2, y - BOX_HEIGHT / 2
     box = f'<rect x="{left:g}" y="{top:g}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="5"'
     texts = [
         f'<text x="{x:g}" y="{top + 17 + 18 * i:g}"{_fitted(line)}>{escape(line)}</text>'
         for i, line in enumerate(_lines(p))
     ]
-    shade = f'fill="#4a90d9" fill-opacity="{0.8 * part:.3f}" stroke="#333"/>'
+    shade = f'fill="#4a90d9" fill-opacity="{0.8 * contribution:.3f}" stroke="#333"/>'
     white = 'fill="white"/>'
     title = f"<title>pattern {p.pattern}</title>"
     return f"<g>{title}{box} {white}{box} {shade}{''.join(texts)}</g>"

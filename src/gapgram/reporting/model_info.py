@@ -77,8 +77,8 @@ def size_info(model: Model) -> dict[str, Any]:
     counts, (arrays, _) = model.counts, model.parts.contents()
     n_bytes = model.path.stat().st_size if model.path is not None else sum(a.nbytes for a in arrays.values())
     grams = max(1, sum(counts.size(p) for p in counts.lattice.stored))
-    parts = [bits_of(counts.tables, p) for p in range(len(counts.lattice.stored))]
-    by_part = {name: sum(getattr(part, name) for part in parts) / 8 / grams for name in Parts._fields}
+    bits = [bits_of(counts.tables, p) for p in range(len(counts.lattice.stored))]
+    by_part = {name: sum(getattr(of_pattern, name) for of_pattern in bits) / 8 / grams for name in Parts._fields}
     by_part["vocabulary"] = sum(array.nbytes for name, array in arrays.items() if name.startswith("word")) / grams
     return {
         "layout": model.layout,
@@ -107,9 +107,9 @@ def pattern_info(model: Model, i: int) -> dict[str, Any]:
 def class_info(model: Model, top: int) -> list[dict[str, Any]]:
     """Each class, the most frequent first: its name, how many words it has, and its most frequent ones."""
     arrays, vocabulary = model.parts.arrays, model.vocabulary
-    found = []
+    classes = []
     for number, name in enumerate(model.counts.class_names):
         begin, end = arrays.member_base[number : number + 2]
         members = [vocabulary[int(word)] for word in arrays.members[begin : min(end, begin + top)]]
-        found.append({"class": name, "words": int(end - begin), "most_frequent": members})
-    return found[len(SPECIAL) :]
+        classes.append({"class": name, "words": int(end - begin), "most_frequent": members})
+    return classes[len(SPECIAL) :]

@@ -163,9 +163,9 @@ def _sentences(
     for block in text.checked(blocks_of_files(texts), rules):
         lines = [[w for w in line.split() if w not in skipped] for line in block.data.split(b"\n")]
         words = [line for line in lines if line]
-        for part in text.encode([block], model.vocabulary, rules):
-            bounds = pairwise(sentence_begins(part.ids).tolist())
-            out += [(part.ids[a:b], line) for (a, b), line in zip(bounds, words, strict=True)]
+        for encoded in text.encode([block], model.vocabulary, rules):
+            bounds = pairwise(sentence_begins(encoded.ids).tolist())
+            out += [(encoded.ids[a:b], line) for (a, b), line in zip(bounds, words, strict=True)]
         if limit is not None and len(out) >= limit:
             return out[:limit]
     return out

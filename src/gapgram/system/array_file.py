@@ -27,7 +27,7 @@ import xxhash
 
 from gapgram.arrays import Bytes
 from gapgram.system.atomic_file import Aside, cannot_write, written_aside
-from gapgram.system.mapped_pages import Pages
+from gapgram.system.mapped_pages import PageBudget
 
 VERSION = 2
 COUNTS, MODEL, BACKOFF, SESSION = 1, 2, 3, 4
@@ -148,7 +148,7 @@ class Unfinished:
 
     def __init__(self, file: Aside, kind: int, sections: Sequence[Section] = ()) -> None:
         self._file, self.kind, self.sections = file, kind, list(sections)
-        self.path, self.aside = file.place, file.path
+        self.path, self.aside = file.target, file.path
 
     @classmethod
     def new(cls, path: str | Path, kind: int) -> Unfinished:
@@ -199,7 +199,7 @@ class Unfinished:
             raise cannot_write(self.path, error, "") from None
 
     def reserve(
-        self, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...], pages: Pages | None = None
+        self, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...], pages: PageBudget | None = None
     ) -> npt.NDArray[Any]:
         """Append an array of zeros, to be filled in place before the file is finished; its pages may be given back."""
         size = np.dtype(dtype).itemsize * int(np.prod(shape, dtype=np.int64))
@@ -207,7 +207,7 @@ class Unfinished:
         try:
             with self.aside.open("rb+") as file:
                 offset = file.seek(0, os.SEEK_END)
-                make_room(file, offset, padded)
+                append_zeros(file, offset, padded)
         except OSError as error:
             raise cannot_write(self.path, error, "") from None
         section = Section(name, np.dtype(dtype).str, shape, offset, padded, _NOT_KNOWN)
@@ -243,7 +243,7 @@ class Unfinished:
         self._file.discard()
 
 
-def make_room(file: BinaryIO, offset: int, size: int) -> None:
+def append_zeros(file: BinaryIO, offset: int, size: int) -> None:
     """Append so many zeros. The disk must have room for them now: a full one would end who fills them in place."""
     if hasattr(os, "posix_fallocate"):
         if size:

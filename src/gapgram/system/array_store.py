@@ -18,11 +18,12 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gapgram.system.array_file import MODEL, Arrays, Stream, Unfinished, make_room
-from gapgram.system.mapped_pages import Pages
+from gapgram.system.array_file import MODEL, Arrays, Stream, Unfinished, append_zeros
+from gapgram.system.mapped_pages import PageBudget
 from gapgram.system.memory import resident
 
 MOST_ENTRIES = 1 << 16  # that are worked on at a time
+UNPACKED_ENTRIES = 1 << 18  # grams, or contexts, of which tables are laid out anew at a time
 
 Kind = TypeVar("Kind", bound=np.generic)
 
@@ -31,11 +32,18 @@ class ArrayStore:
     """New arrays in memory; other stores override where `array` and `put` keep them.
 
     pages: of what is read and written, given back where the process holds too many; None without a limit of memory.
-    most_entries: that are worked on at a time.
+    most_entries: that are worked on at a time. unpacked_entries: that are laid out anew at a time, a multiple of a
+        block of contexts (`kernels.compact_read`).
     """
 
-    def __init__(self, pages: Pages | None = None, *, most_entries: int = MOST_ENTRIES) -> None:
-        self._pages, self.most_entries = pages, most_entries
+    def __init__(
+        self,
+        pages: PageBudget | None = None,
+        *,
+        most_entries: int = MOST_ENTRIES,
+        unpacked_entries: int = UNPACKED_ENTRIES,
+    ) -> None:
+        self._pages, self.most_entries, self.unpacked_entries = pages, most_entries, unpacked_entries
 
     def array(self, name: str, kind: type[Kind], shape: tuple[int, ...]) -> npt.NDArray[Kind]:
         """An array of zeros to be filled."""
@@ -48,7 +56,7 @@ class ArrayStore:
     def release(self) -> None:
         """Give back memory where too much is held; called between one step of long work and the next."""
         if self._pages is not None:
-            self._pages.give_back()
+            self._pages.release()
 
     def spans(self, size: int) -> Iterator[tuple[int, int]]:
         """Bounds of some entries at a time, as many as may be worked on.
@@ -63,14 +71,14 @@ class ArrayStore:
             yield begin, end
             begin = end
 
-    def _paced(self, pages: Pages) -> Iterator[int]:
+    def _paced(self, pages: PageBudget) -> Iterator[int]:
         n = max(1, self.most_entries // 32)
-        pages.give_back()
+        pages.release()
         while True:
             held = resident()
             yield n
             read = max(1, resident() - held)
-            may_read = pages.give_back(2 * read)
+            may_read = pages.release(2 * read)
             n = min(max(n * may_read // read, self.most_entries // 256, 1), 2 * n, self.most_entries)
 
     def filled(
@@ -89,7 +97,7 @@ IN_MEMORY = ArrayStore()
 class InFolder(ArrayStore):
     """Arrays in files of a folder that have no name any more: they go with the last array."""
 
-    def __init__(self, folder: Path, pages: Pages, *, most_entries: int = MOST_ENTRIES) -> None:
+    def __init__(self, folder: Path, pages: PageBudget, *, most_entries: int = MOST_ENTRIES) -> None:
         super().__init__(pages, most_entries=most_entries)
         self._folder, self._mapped_pages = folder, pages
 
@@ -101,7 +109,7 @@ class InFolder(ArrayStore):
         handle, path = tempfile.mkstemp(dir=self._folder)
         with os.fdopen(handle, "wb+") as file:
             os.unlink(path)
-            make_room(file, 0, size * np.dtype(kind).itemsize)
+            append_zeros(file, 0, size * np.dtype(kind).itemsize)
             mapping = mmap.mmap(file.fileno(), 0)
         self._mapped_pages.add(mapping)
         return np.frombuffer(mapping, kind).reshape(shape)
@@ -123,8 +131,10 @@ class InFolder(ArrayStore):
 class InSections(ArrayStore):
     """Arrays in sections of a file under way, by their names; all are filled before the file is finished."""
 
-    def __init__(self, file: Unfinished, pages: Pages | None) -> None:
-        super().__init__(pages)
+    def __init__(
+        self, file: Unfinished, pages: PageBudget | None, *, unpacked_entries: int = UNPACKED_ENTRIES
+    ) -> None:
+        super().__init__(pages, unpacked_entries=unpacked_entries)
         self._file = file
 
     def array(self, name: str, kind: type[Kind], shape: tuple[int, ...]) -> npt.NDArray[Kind]:

@@ -35,18 +35,18 @@ _LEADS_NOWHERE = (errno.ELOOP, errno.ENAMETOOLONG)
 
 def check_place(path: str | Path, inputs: Iterable[str | Path] = ()) -> None:
     """Refuse a place where no file can be written, or that holds what is read; worth asking before long work."""
-    place = Path(os.path.realpath(checked_path("file to write", path)))
-    found = _mode_of(path)
-    if not place.parent.is_dir():
-        raise ModelFileError(f"{path}: the folder {place.parent} does not exist; make it first")
-    if stat.S_ISDIR(found):
+    target = Path(os.path.realpath(checked_path("file to write", path)))
+    mode = _mode_of(path)
+    if not target.parent.is_dir():
+        raise ModelFileError(f"{path}: the folder {target.parent} does not exist; make it first")
+    if stat.S_ISDIR(mode):
         raise ModelFileError(f"{path}: a folder; name a file to write")
-    if found and not stat.S_ISREG(found):
+    if mode and not stat.S_ISREG(mode):
         raise ModelFileError(f"{path}: not a plain file; name a file to write")
-    if found and any(os.path.exists(i) and os.path.samefile(i, place) for i in inputs):
+    if mode and any(os.path.exists(i) and os.path.samefile(i, target) for i in inputs):
         raise ModelFileError(f"{path}: is read and would be replaced; name another file to write")
-    if not os.access(place.parent, os.W_OK | os.X_OK):
-        raise ModelFileError(f"{path}: the folder {place.parent} may not be written to")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise ModelFileError(f"{path}: the folder {target.parent} may not be written to")
 
 
 def _mode_of(path: str | Path) -> int:
@@ -64,18 +64,18 @@ class Aside:
 
     def __init__(self, path: str | Path, name: str | None = None) -> None:
         """Begin a file, or take up again the one that another process began under a name."""
-        self.place = Path(os.path.realpath(path))
+        self.target = Path(os.path.realpath(path))
         if name is None:
             check_place(path)
-            self.path, lock = _created(self.place.name, self.place.parent, _FILE)
+            self.path, lock = _created(self.target.name, self.target.parent, _FILE)
         else:
-            self.path = self.place.parent / name
+            self.path = self.target.parent / name
             lock = _locked(self.path, wait=False)
         self._unlock = weakref.finalize(self, _close, lock)
 
     def put_in_place(self) -> None:
         """Give the file its name; it must be whole and on disk."""
-        move_into_place(self.path, self.place)
+        move_into_place(self.path, self.target)
         self.release()
 
     def discard(self) -> None:
@@ -90,10 +90,10 @@ class Aside:
 
 def move_into_place(aside: Path, path: str | Path) -> None:
     """Give a file of the same file system, whole and on disk, its name; a link stays, what it leads to changes."""
-    place = Path(os.path.realpath(path))
-    _take_permissions(aside, place)
-    aside.replace(place)
-    sync_folder(place.parent)
+    target = Path(os.path.realpath(path))
+    _take_permissions(aside, target)
+    aside.replace(target)
+    sync_folder(target.parent)
 
 
 @contextlib.contextmanager
@@ -143,8 +143,8 @@ def short_name(name: str) -> str:
 @contextlib.contextmanager
 def temporary_folder(path: str | Path, within: Path | None = None) -> Iterator[Path]:
     """A private folder for the temporary files of who writes to a place, beside that or within another folder."""
-    place = Path(os.path.realpath(path))
-    folder, lock = _created(place.name, within or place.parent, _FOLDER)
+    target = Path(os.path.realpath(path))
+    folder, lock = _created(target.name, within or target.parent, _FOLDER)
     try:
         yield folder
     finally:
@@ -200,8 +200,8 @@ def _remove_leftovers(name: str, folder: Path) -> None:
         return
     leftover = re.compile(rf"{re.escape(_prefix(name))}[a-z0-9_]{{8}}(?:{re.escape(_FILE)}|{re.escape(_FOLDER)})")
     with os.scandir(folder) as entries:
-        found = [Path(entry.path) for entry in entries if leftover.fullmatch(entry.name) and _is_ours(entry)]
-    for path in found:
+        leftovers = [Path(entry.path) for entry in entries if leftover.fullmatch(entry.name) and _is_ours(entry)]
+    for path in leftovers:
         lock = _locked(path, wait=False)
         if lock is not None:
             shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
@@ -215,10 +215,10 @@ def _is_ours(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _take_permissions(aside: Path, place: Path) -> None:
+def _take_permissions(aside: Path, target: Path) -> None:
     """Those of the file that is replaced, and its owner where that may be given; else those of any new file."""
     try:
-        old = os.stat(place)
+        old = os.stat(target)
     except OSError:
         mask = os.umask(0)
         os.umask(mask)

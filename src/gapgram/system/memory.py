@@ -24,8 +24,8 @@ def parse_size(size: str | int, what: str = "memory") -> int:
     >>> parse_size("4G"), parse_size("400 MB"), parse_size(1000)
     (4294967296, 419430400, 1000)
     """
-    found = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*([KMGT]?)(?:i?B)?\s*", str(size), re.IGNORECASE)
-    n_bytes = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
+    match = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*([KMGT]?)(?:i?B)?\s*", str(size), re.IGNORECASE)
+    n_bytes = int(float(match[1]) * _UNITS[match[2].upper()]) if match else 0
     if not 1 <= n_bytes < 1 << 62:
         raise UsageError(f"{what} {str(size)[:80]!r}: expected a size such as 4G or 400M")
     return n_bytes
@@ -134,7 +134,7 @@ def trim() -> None:
             trim(0)
 
 
-def check_room(needed: dict[Path, int]) -> None:
+def check_disk_space(needed: dict[Path, int]) -> None:
     """Refuse work that needs more room in some folders than their disks have; one disk may hold several."""
     by_disk: dict[int, tuple[list[Path], int]] = {}
     for folder, n_bytes in needed.items():

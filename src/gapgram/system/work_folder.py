@@ -165,12 +165,12 @@ def _make_private(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(FileExistsError):
         path.mkdir(0o700)
-    found = path.lstat()
-    if stat.S_ISLNK(found.st_mode) or (fcntl is not None and found.st_uid != os.geteuid()):
+    facts = path.lstat()
+    if stat.S_ISLNK(facts.st_mode) or (fcntl is not None and facts.st_uid != os.geteuid()):
         raise UsageError(
             f"{path}: a link, or another user's: not used for temporary files; name another folder for them (--tmp)"
         )
-    if stat.S_IMODE(found.st_mode) & 0o077 and stat.S_ISDIR(found.st_mode):
+    if stat.S_IMODE(facts.st_mode) & 0o077 and stat.S_ISDIR(facts.st_mode):
         path.chmod(0o700)
 
 

@@ -85,9 +85,9 @@ class _Streams(_Raw):
                 rest = self._source.read(_READ_BYTES)
                 if not rest:
                     raise EOFError("it ends inside a stream")
-            found = self._unpacked(rest, most)
-            if found:
-                return found
+            data = self._unpacked(rest, most)
+            if data:
+                return data
             rest = b""
 
     def _unpacked(self, data: bytes, most: int) -> bytes:
@@ -170,12 +170,12 @@ class _Zstd(_Raw):
         data = head + self._exactly(1 if kind == 1 else size)
         if last and self._checksum:
             data += self._exactly(4)
-        found = frame.decompress(data)
+        unpacked = frame.decompress(data)
         if last:
             self._frame = None
             if not frame.eof:
                 raise zstandard.ZstdError("a frame without an end")
-        return found
+        return unpacked
 
     def _skip(self, size: int) -> None:
         while size:

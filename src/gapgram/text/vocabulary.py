@@ -68,14 +68,14 @@ class Vocabulary:
 
     def id(self, word: str) -> int:
         """The id of a word; 0, the id of `<unk>`, where the vocabulary does not hold it."""
-        found = self._asked.get(word)
-        if found is None:
-            found = max(0, self._find(word))
+        word_id = self._asked.get(word)
+        if word_id is None:
+            word_id = max(0, self._find(word))
             if len(word) <= REMEMBERED_CHARACTERS:
                 if len(self._asked) >= REMEMBERED:
                     self._asked.clear()
-                self._asked[word] = found
-        return found
+                self._asked[word] = word_id
+        return word_id
 
     def _find(self, word: str) -> int:
         if not isinstance(word, str):

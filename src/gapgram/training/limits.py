@@ -19,7 +19,7 @@ from gapgram.errors import UsageError
 from gapgram.estimation.weights.sample import sample_bytes, sample_positions
 from gapgram.lattice import Lattice
 from gapgram.system.atomic_file import check_place, short_name
-from gapgram.system.memory import MemoryLimit, check_room
+from gapgram.system.memory import MemoryLimit, check_disk_space
 
 _SHARES = {1: 0.1, 2: 0.5, 3: 0.9}
 _COUNTED_GRAM_BYTES, _FILE_GRAM_BYTES = 16, 12  # with its context, while counting and in the model file
@@ -92,7 +92,7 @@ class TrainingLimits:
         needed = {self.tmp: max(0, temporary - used)}
         model = int(positions * _FILE_GRAM_BYTES * grams)
         needed[self.output.parent] = needed.get(self.output.parent, 0) + model
-        check_room(needed)
+        check_disk_space(needed)
 
 
 def grams_per_position(lattice: Lattice) -> float:

@@ -177,9 +177,9 @@ def validation_sentence(errors: Sequence[Any]) -> tuple[int, str]:
     first = errors[0]
     if first["type"] == "json_invalid":
         return 400, "The body is not JSON."
-    place = ".".join(str(part)[:80] for part in first["loc"][1:]) or "body"
+    field = ".".join(str(key)[:80] for key in first["loc"][1:]) or "body"
     message = str(first["msg"])
-    return 422, f"{place}: {message[:1].lower()}{message[1:]}."
+    return 422, f"{field}: {message[:1].lower()}{message[1:]}."
 
 
 def _encoded(answer: BaseModel) -> bytes:

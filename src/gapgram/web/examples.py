@@ -17,10 +17,10 @@ def make_examples(served: ServedModel) -> Examples:
     odd = _sentences(served, temperature=1.2)
     words = plain[0].split()
     begin = " ".join(words[: max(1, min(4, len(words) - 1))])
-    found = served.predict(PredictQuestion(model=served.name, context=begin, k=1)).predictions
+    predictions = served.predict(PredictQuestion(model=served.name, context=begin, k=1)).predictions
     return Examples(
         beginning=begin,
-        next_word=found[0].word if found else words[-1],
+        next_word=predictions[0].word if predictions else words[-1],
         text="\n".join([*plain[:2], odd[0]]),
     )
 

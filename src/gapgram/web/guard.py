@@ -108,15 +108,15 @@ def _name(host: str) -> str:
 
 
 async def _read(receive: Receive) -> bytes:
-    parts, size, more = [], 0, True
+    chunks, size, more = [], 0, True
     while more:
         message = await receive()
-        parts.append(message.get("body", b""))
-        size += len(parts[-1])
+        chunks.append(message.get("body", b""))
+        size += len(chunks[-1])
         if size > limits.BODY_BYTES:
             raise _too_large()
         more = message["type"] == "http.request" and message.get("more_body", False)
-    return b"".join(parts)
+    return b"".join(chunks)
 
 
 def _too_large() -> Refused:

@@ -29,10 +29,10 @@ def read_page() -> dict[str, PageFile]:
     >>> read_page()["index.html"].media_type
     'text/html; charset=utf-8'
     """
-    found = {}
+    pages = {}
     for entry in files("gapgram.web").joinpath("static").iterdir():
         ending = entry.name.rpartition(".")[2]
         if ending in _TYPES:
             content = entry.read_bytes()
-            found[entry.name] = PageFile(content, _TYPES[ending], f'"{hashlib.sha256(content).hexdigest()[:20]}"')
-    return found
+            pages[entry.name] = PageFile(content, _TYPES[ending], f'"{hashlib.sha256(content).hexdigest()[:20]}"')
+    return pages

@@ -225,7 +225,7 @@ class _Watched:
 def _kept(share: PatternShare) -> list[str | None]:
     """The words of a pattern's context, None for a gap; a word of the text may itself be written `_`."""
     words = share.context.split(" ") if share.context else []
-    kept = [place != "0" for place in share.pattern[:-1]]
+    kept = [mark != "0" for mark in share.pattern[:-1]]
     return [word if keep else None for word, keep in zip(words, kept, strict=True)]
 
 

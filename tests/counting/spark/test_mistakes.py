@@ -213,6 +213,6 @@ def test_more_windows_than_can_be_numbered(spark_here: None) -> None:
     from gapgram.counting.spark.bands import unpacked
 
     window = np.array([0, 4, 5], np.uint8)  # the first word, 3 before it, 5 after it
-    assert unpacked([window] * 3, 7, 8, 2, most_places=12).tolist() == [[3, 7, 5]] * 3
+    assert unpacked([window] * 3, 7, 8, 2, max_ids=12).tolist() == [[3, 7, 5]] * 3
     with pytest.raises(GapgramError, match="4 windows of order 2 have to be counted at once, at most 3 can be"):
-        unpacked([window] * 4, 7, 8, 2, most_places=12)
+        unpacked([window] * 4, 7, 8, 2, max_ids=12)

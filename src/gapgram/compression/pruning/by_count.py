@@ -49,9 +49,9 @@ class Thresholds:
                 by_pattern[Pattern.parse(name)] = int(number)
             else:
                 by_words.append(int(number))
-        found = cls(tuple(by_words), tuple(by_pattern.items()))
-        found._check(text, lattice)
-        return found
+        thresholds = cls(tuple(by_words), tuple(by_pattern.items()))
+        thresholds._check(text, lattice)
+        return thresholds
 
     def _check(self, text: str, lattice: Lattice) -> None:
         unknown = [p for p, _ in self.by_pattern if p not in lattice.stored]

@@ -71,8 +71,8 @@ class Losses:
         histories, below = table.histories(occurrences), self.below[pattern]
 
         def chances(begin: int, end: int) -> Floats:
-            found: Floats = histories[table.contexts[begin:end]] * below[begin:end]
-            return found
+            expected: Floats = histories[table.contexts[begin:end]] * below[begin:end]
+            return expected
 
         again = Again()
         for begin, end in table.store.spans(len(table) if say == 1.0 else len(histories)):
@@ -101,11 +101,11 @@ class Losses:
 
     def _probabilities(self, pattern: Pattern, begin: int, end: int) -> Floats:
         table = self.tables[pattern]
-        found: Floats = kernels.gram_probabilities(
+        probabilities: Floats = kernels.gram_probabilities(
             table.counts[begin:end], table.contexts[begin:end], table.rows, self._row_values(pattern),
             self._discounts(pattern), self.below[pattern][begin:end],
         )  # fmt: skip
-        return found
+        return probabilities
 
     def _below(self, whole: Pattern, pattern: Pattern, begin: int, end: int) -> Floats:
         """For some grams of `whole` what the patterns below `pattern` say of their words."""
@@ -123,14 +123,14 @@ class Losses:
 
     def _under(self, whole: Pattern, pattern: Pattern, begin: int, end: int) -> Floats:
         """P(w | h) under a smaller pattern of the words of some grams of `whole`."""
-        numbers = self.relations.parts(whole, pattern, begin, end)
-        found = self.probabilities[pattern][numbers]
+        numbers = self.relations.subgrams(whole, pattern, begin, end)
+        probabilities = self.probabilities[pattern][numbers]
         if (numbers < 0).any():
-            contexts = self.relations.part_contexts(whole, pattern, begin, end)
+            contexts = self.relations.subgram_contexts(whole, pattern, begin, end)
             backoffs = self._row_values(pattern)[self.tables[pattern].rows[contexts], BACKOFF]
             fallen = np.where(contexts < 0, 1.0, backoffs) * self._below(whole, pattern, begin, end)
-            found = np.where(numbers < 0, fallen, found)
-        return found
+            probabilities = np.where(numbers < 0, fallen, probabilities)
+        return probabilities
 
 
 class Again:

@@ -58,7 +58,7 @@ def prune(
 def store_for(counts: Counts, folder: Path) -> ArrayStore:
     """Where to prune counts: in memory, or, where that is limited and would not do, in files of a folder."""
     n_grams = int(counts.tables.places[:, N_GRAMS].sum())
-    if counts.pages is None or n_grams * GRAM_BYTES <= counts.pages.give_back():
+    if counts.pages is None or n_grams * GRAM_BYTES <= counts.pages.release():
         return IN_MEMORY
     return InFolder(folder, counts.pages)
 

@@ -23,27 +23,27 @@ class Relations:
     def __init__(self, tables: Mapping[Pattern, Unpacked]) -> None:
         self.tables = tables
 
-    def parts(self, whole: Pattern, part: Pattern, begin: int, end: int) -> Integers:
-        """For some grams of `whole` the numbers of the grams of `part`, which keeps fewer offsets; -1 for one gone."""
+    def subgrams(self, whole: Pattern, inner: Pattern, begin: int, end: int) -> Integers:
+        """For some grams of `whole` the numbers of the grams of `inner`, which keeps fewer offsets; -1 for one gone."""
         table = self.tables[whole]
-        if whole == part:
+        if whole == inner:
             return np.arange(begin, end)
-        if not part.mask:
+        if not inner.mask:
             return table.grams(begin, end) >> COUNT_BITS
-        contexts, smaller = self.part_contexts(whole, part, begin, end), self.tables[part]
-        found: Integers = kernels.find_grams(contexts, table.keys[begin:end], smaller.begins, smaller.keys)
-        return found
+        contexts, smaller = self.subgram_contexts(whole, inner, begin, end), self.tables[inner]
+        numbers: Integers = kernels.find_grams(contexts, table.keys[begin:end], smaller.begins, smaller.keys)
+        return numbers
 
-    def part_contexts(self, whole: Pattern, part: Pattern, begin: int, end: int) -> Integers:
-        """For some grams of `whole` the numbers of their contexts under `part`; -1 for one gone."""
+    def subgram_contexts(self, whole: Pattern, inner: Pattern, begin: int, end: int) -> Integers:
+        """For some grams of `whole` the numbers of their contexts under `inner`; -1 for one gone."""
         numbers, above = self.tables[whole].contexts[begin:end].astype(np.int64), whole.tail
         passed = whole.nearest
-        while passed < part.nearest:  # words that `part` skips
+        while passed < inner.nearest:  # words that `inner` skips
             numbers = self.tables[above].contexts[numbers].astype(np.int64)
             passed += above.nearest
             above = above.tail
         first, last = (int(numbers[0]), int(numbers[-1]) + 1) if numbers.size else (0, 0)  # the order stays
-        return self.parts(above, part.tail, first, last)[numbers - first]
+        return self.subgrams(above, inner.tail, first, last)[numbers - first]
 
     def occurrences(self) -> dict[Pattern, Integers]:
         """How often each gram occurs in the text; after pruning, how often at least.
@@ -64,11 +64,11 @@ class Relations:
                         self._add(chain, pattern, out)
         return out
 
-    def _add(self, whole: Pattern, part: Pattern, occurrences: Mapping[Pattern, Integers]) -> None:
-        """Add what the grams of `whole` occur more often than once to those of `part` that they hold."""
+    def _add(self, whole: Pattern, inner: Pattern, occurrences: Mapping[Pattern, Integers]) -> None:
+        """Add what the grams of `whole` occur more often than once to those of `inner` that they hold."""
         for begin, end in self.tables[whole].store.spans(len(self.tables[whole])):
-            numbers = self.parts(whole, part, begin, end)
-            kernels.add_occurrences(numbers, occurrences[whole][begin:end], occurrences[part])
+            numbers = self.subgrams(whole, inner, begin, end)
+            kernels.add_occurrences(numbers, occurrences[whole][begin:end], occurrences[inner])
 
 
 def _counts(table: Unpacked, begin: int, end: int) -> Integers:

@@ -78,8 +78,8 @@ class Unpacked:
 
     def context_records(self, begin: int, end: int) -> Integers:
         """Some contexts as `begin << ROW_BITS | row`; after the last there is one that closes them."""
-        found: Integers = unpack_contexts(self.whole.tables, self.number, begin, min(end, self._n_contexts))
-        return found if end <= self._n_contexts else np.append(found, len(self) << ROW_BITS)
+        records: Integers = unpack_contexts(self.whole.tables, self.number, begin, min(end, self._n_contexts))
+        return records if end <= self._n_contexts else np.append(records, len(self) << ROW_BITS)
 
     def each_gram(
         self, name: str, kind: type[Kind], make: Callable[[int, int], npt.NDArray[Any]]

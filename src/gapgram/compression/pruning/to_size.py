@@ -62,21 +62,21 @@ class BySize:
         if least > self.n_bytes:
             raise _too_small(self.name, self.n_bytes, least)
         choice = _Choice(parts, tables)
-        room, found, found_bytes = float(self.n_bytes - least), smallest, least
-        low, high = 0.0, room
+        goal_bytes, best_model, best_bytes = float(self.n_bytes - least), smallest, least
+        low, high = 0.0, goal_bytes
         for tried_before in range(_TRIES):
-            kept, used = choice.within(room)
+            kept, used = choice.within(goal_bytes)
             tried = made(kept)
             n_bytes = bytes_of(tried)
-            if found_bytes < n_bytes <= self.n_bytes:
-                found, found_bytes = tried, n_bytes
+            if best_bytes < n_bytes <= self.n_bytes:
+                best_model, best_bytes = tried, n_bytes
             if _NEAR * self.n_bytes <= n_bytes <= self.n_bytes:
                 break
-            low, high = (low, room) if n_bytes > self.n_bytes else (room, high)
-            room = used * (0.998 * self.n_bytes - least) / max(n_bytes - least, 1)
-            if tried_before > 1 or not low < room < high:
-                room = (low + high) / 2
-        return found
+            low, high = (low, goal_bytes) if n_bytes > self.n_bytes else (goal_bytes, high)
+            goal_bytes = used * (0.998 * self.n_bytes - least) / max(n_bytes - least, 1)
+            if tried_before > 1 or not low < goal_bytes < high:
+                goal_bytes = (low + high) / 2
+        return best_model
 
 
 def check_size(size: str | int | None, vocabulary: Vocabulary) -> None:
@@ -108,12 +108,12 @@ class _Choice:
         """What a byte of each gram is worth."""
         return self.tables[pattern].each_gram("worth", np.float32, lambda a, b: losses[a:b] / self.cost[pattern])
 
-    def within(self, room: float) -> tuple[dict[Pattern, Mask], float]:
+    def within(self, max_bytes: float) -> tuple[dict[Pattern, Mask], float]:
         """The grams worth most a byte that, with those they need, take no more room; and the room they take."""
         low, high = -90.0, 90.0  # logarithms of what a byte must be worth
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            if self._used(self._kept(middle)) > room:
+            if self._used(self._kept(middle)) > max_bytes:
                 low = middle
             else:
                 high = middle

@@ -26,7 +26,7 @@ from gapgram.arrays import Begins, Ids, Integers
 from gapgram.classes.classes import Classes
 from gapgram.counting.band import Band, window_bytes
 from gapgram.counting.in_memory import BAND_POSITIONS
-from gapgram.counting.on_disk.piece_files import Job, PieceFile, SpilledPieces, Split, jobs_of, word_places
+from gapgram.counting.on_disk.piece_files import Job, PieceFile, SpilledPieces, Split, jobs_of, word_steps
 from gapgram.counting.on_disk.scatter import Scattered, checksum_of
 from gapgram.counting.on_disk.stored_text import StoredClasses, StoredText
 from gapgram.counts.counts import Piece
@@ -57,7 +57,7 @@ def cut_words(counts: Integers, most: int) -> list[int]:
     return cuts
 
 
-class _Room:
+class _MemoryBudget:
     """Memory that threads take a share of and give back; who does not find enough waits."""
 
     def __init__(self, size: int) -> None:
@@ -141,11 +141,11 @@ class SpilledCount:
         if not self._can_go_on(bands):
             self._begin_anew()
             bands = self._cut(progress)
-        room = _Room(self.memory)
+        budget = _MemoryBudget(self.memory)
 
         def work(job: Job) -> None:
             if not PieceFile.is_whole(self.folder.path / job.name):
-                with room.taken(job.windows * window_bytes(self.order)):
+                with budget.taken(job.windows * window_bytes(self.order)):
                     PieceFile.write(self.folder, job.name, self._count(job))
 
         if self.folder.done(_COUNTED) is None:
@@ -217,15 +217,15 @@ class SpilledCount:
         return all(checksum_of(self.folder.path / name) == checksum for name, checksum in files.items())
 
     def _read(self, name: str, begin: int, windows: int) -> Ids:
-        found = np.fromfile(self.folder.path / name, np.int32, windows * self.width, offset=4 * begin * self.width)
-        return found.reshape(-1, self.width)
+        path, offset = self.folder.path / name, 4 * begin * self.width
+        return np.fromfile(path, np.int32, windows * self.width, offset=offset).reshape(-1, self.width)
 
     def _count(self, job: Job) -> Iterator[tuple[Pattern, Piece]]:
         windows = self._read(job.source, job.begin, job.windows)
         if job.last - job.first > 1:
             order, _ = sorting.positions_by_word(windows[:, 1] - np.int32(job.first), job.last - job.first)
             windows = windows[order]
-        return Band(windows, job.first, job.last, self.n_words, self.lattice).each(job.places)
+        return Band(windows, job.first, job.last, self.n_words, self.lattice).each(job.steps)
 
     def _cut_further(self, job: Job) -> Job | Split:
         """A job that fits into memory as it is; another is cut."""
@@ -234,30 +234,30 @@ class SpilledCount:
         if noted is None or not self._is_left(noted["files"]):
             if job.word < 0 or self._fits(job.windows):
                 return job
-            n = len(job.places)
-            nexts = sorted({p[n] for p in map(word_places, self.lattice.stored) if p[:n] == job.places and len(p) > n})
-            split = {place: self._split(job, place) for place in nexts}
-            files = {_source(job, place): checksum for place, (_, checksum) in split.items()}
-            noted = {"gram": self._gram(job), "parts": [[place, sizes] for place, (sizes, _) in split.items()]}
+            n = len(job.steps)
+            nexts = sorted({p[n] for p in map(word_steps, self.lattice.stored) if p[:n] == job.steps and len(p) > n})
+            split = {step: self._split(job, step) for step in nexts}
+            files = {_source(job, step): checksum for step, (_, checksum) in split.items()}
+            noted = {"gram": self._gram(job), "jobs": [[step, sizes] for step, (sizes, _) in split.items()]}
             self.folder.note(stage, {**noted, "files": files})
-        parts: dict[int, list[Job | Split]] = {}
-        for place, sizes in noted["parts"]:
-            begin, parts[place] = 0, []
+        jobs_by_step: dict[int, list[Job | Split]] = {}
+        for step, sizes in noted["jobs"]:
+            begin, jobs_by_step[step] = 0, []
             for k, (windows, word) in enumerate(sizes):
-                name, source = f"{job.name}-{place}.{k}", _source(job, place)
-                part = Job(name, (*job.places, place), job.first, job.last, source, begin, windows, word)
-                parts[place].append(self._cut_further(part))
+                name, source = f"{job.name}-{step}.{k}", _source(job, step)
+                smaller = Job(name, (*job.steps, step), job.first, job.last, source, begin, windows, word)
+                jobs_by_step[step].append(self._cut_further(smaller))
                 begin += windows
-        return Split(job, noted["gram"], parts)
+        return Split(job, noted["gram"], jobs_by_step)
 
-    def _split(self, job: Job, place: int) -> tuple[list[tuple[int, int]], int]:
-        """Write the windows with a word at a place, cut by it.
+    def _split(self, job: Job, step: int) -> tuple[list[tuple[int, int]], int]:
+        """Write the windows that have a word so many steps behind the oldest, cut by it.
 
-        Returns the size of each part, and its word if it is one; and the checksum of the file.
+        Returns the size of each run of words, and the word where it is one; and the checksum of the file.
         """
         counts = np.zeros(self.n_words, np.int64)
-        for windows in self._windows_of(job, place):
-            counts += np.bincount(windows[:, 1 + place], minlength=counts.size)
+        for windows in self._windows_of(job, step):
+            counts += np.bincount(windows[:, 1 + step], minlength=counts.size)
         by_key = words_by_key(self.n_words)  # the order of grams, but for their oldest words
         by_key = by_key[counts[by_key] > 0]
         cuts = cut_words(counts[by_key], self._goal)
@@ -265,27 +265,27 @@ class SpilledCount:
         numbers[by_key] = np.repeat(np.arange(len(cuts) - 1, dtype=np.int32), np.diff(cuts))
         sizes = np.diff(np.concatenate([[0], np.cumsum(counts[by_key])])[cuts])
         begins = np.cumsum(sizes) - sizes
-        with Scattered(self.folder.path / _source(job, place), begins, self.width, 1) as target:
-            for windows in self._windows_of(job, place):
-                order, starts = sorting.positions_by_word(numbers[windows[:, 1 + place]], sizes.size)
+        with Scattered(self.folder.path / _source(job, step), begins, self.width, 1) as target:
+            for windows in self._windows_of(job, step):
+                order, starts = sorting.positions_by_word(numbers[windows[:, 1 + step]], sizes.size)
                 target.add(partial(_rows, windows, order), starts)
         words = [int(by_key[a]) if b - a == 1 else -1 for a, b in pairwise(cuts)]
         return list(zip(sizes.tolist(), words, strict=True)), target.checksum
 
-    def _windows_of(self, job: Job, place: int = 0) -> Iterator[Ids]:
-        """The windows of a job that have a word at a place, some at a time."""
+    def _windows_of(self, job: Job, step: int = 0) -> Iterator[Ids]:
+        """The windows of a job that have a word so many steps behind the oldest, some at a time."""
         for begin in range(0, job.windows, self._chunk):
             windows = self._read(job.source, job.begin + begin, min(self._chunk, job.windows - begin))
-            yield windows[windows[:, 1 + place] >= 0]
+            yield windows[windows[:, 1 + step] >= 0]
 
     def _gram(self, job: Job) -> int:
         """The gram of the words that all windows of a job share, and its count.
 
         Equations (2) to (4) of docs/ideas/mathematics.md, for one gram.
         """
-        reach = job.places[-1] if job.places else 0
-        gaps = [1 + place for place in range(1, reach) if place not in job.places]
-        if not job.places and job.first == START_ID:
+        reach = job.steps[-1] if job.steps else 0
+        gaps = [1 + step for step in range(1, reach) if step not in job.steps]
+        if not job.steps and job.first == START_ID:
             count = 0
         elif gaps:
             count = self._different(job, gaps)
@@ -302,20 +302,20 @@ class SpilledCount:
             for windows in self._windows_of(job):
                 seen[windows[:, columns[0]]] = True
             return int(seen.sum())
-        n_parts, total = 1 + 32 * len(columns) * job.windows // self.memory, 0
-        for part in range(n_parts):
-            found = np.empty((0, len(columns)), np.int32)
+        n_shares, total = 1 + 32 * len(columns) * job.windows // self.memory, 0
+        for share in range(n_shares):
+            seen = np.empty((0, len(columns)), np.int32)
             for windows in self._windows_of(job):
                 words = windows[:, columns]
                 mixed = (words.astype(np.int64) @ _MIX[: len(columns)]) >> 20
-                found = np.unique(np.concatenate([found, words[mixed % n_parts == part]]), axis=0)
-            total += len(found)
+                seen = np.unique(np.concatenate([seen, words[mixed % n_shares == share]]), axis=0)
+            total += len(seen)
         return total
 
 
-def _source(job: Job, place: int) -> str:
-    """The file of windows of a job that were cut by the word at a place."""
-    return f"windows-{job.name.removeprefix('pieces-')}-{place}"
+def _source(job: Job, step: int) -> str:
+    """The file of windows of a job that were cut by the word so many steps behind the oldest."""
+    return f"windows-{job.name.removeprefix('pieces-')}-{step}"
 
 
 def _rows(windows: Ids, order: Ids) -> Ids:

@@ -22,20 +22,20 @@ from gapgram.kernels.tables import COUNT_MASK, ROW_MASK, STATISTICS
 from gapgram.pattern import Pattern
 from gapgram.system.work_folder import WorkFolder
 
-_END_BYTES = 16  # the length of the places, and the checksum
+_END_BYTES = 16  # the length of the index, and the checksum
 _CHUNK_BYTES = 1 << 22
 
 
 @dataclass(frozen=True)
 class Job:
-    """Windows that are counted at once: those of a band of oldest words, or a part of one.
+    """Windows that are counted at once: those of a band of oldest words, or some of one.
 
-    name: of the file of its pieces. places: where the words stand, after the oldest, that the windows of a part share,
-    but for the last, which is one of several (or `word`, unless that is negative). begin: in its file of windows.
+    name: of the file of its pieces. steps: how far behind the oldest the words stand that all windows share, but for
+    the last, which is one of several (or `word`, unless that is negative). begin: in its file of windows.
     """
 
     name: str
-    places: tuple[int, ...]
+    steps: tuple[int, ...]
     first: int
     last: int
     source: str
@@ -46,15 +46,15 @@ class Job:
 
 @dataclass(frozen=True)
 class Split:
-    """A job that is too large, cut by the next word: its parts, by where that stands, and the gram that all share."""
+    """A job that is too large, cut by the next word: jobs by the step to that word, and the gram that all share."""
 
     job: Job
     gram: int
-    parts: dict[int, list[Job | Split]]
+    jobs_by_step: dict[int, list[Job | Split]]
 
     def jobs(self) -> Iterator[Job]:
-        """The parts that are counted at once."""
-        yield from jobs_of(part for parts in self.parts.values() for part in parts)
+        """The jobs that are counted at once."""
+        yield from jobs_of(job for jobs in self.jobs_by_step.values() for job in jobs)
 
 
 def jobs_of(bands: Iterable[Job | Split]) -> Iterator[Job]:
@@ -73,26 +73,26 @@ class SpilledPieces:
     def of(self, pattern: Pattern) -> Iterator[StoredPiece]:
         """The pieces of a pattern, in the order of the bands."""
         for band in self._bands:
-            yield from self._pieces(band, pattern, word_places(pattern))
+            yield from self._pieces(band, pattern, word_steps(pattern))
 
     def _pieces(self, band: Job | Split, pattern: Pattern, rest: tuple[int, ...]) -> Iterator[StoredPiece]:
-        """The pieces of a pattern in a band; `rest` are the places of its words that the band does not share."""
+        """The pieces of a pattern in a band; `rest` are the steps to its words that the band does not share."""
         if isinstance(band, Job):
             yield self._files[band.name].piece(pattern)
         elif not rest:
             yield _piece_of(band.gram)
         else:
-            parts = (p for part in band.parts[rest[0]] for p in self._pieces(part, pattern, rest[1:]))
+            pieces = (p for job in band.jobs_by_step[rest[0]] for p in self._pieces(job, pattern, rest[1:]))
             if len(rest) == 1:
-                yield merged(list(parts))
+                yield merged(list(pieces))
             else:
-                yield from parts
+                yield from pieces
 
 
-def word_places(pattern: Pattern) -> tuple[int, ...]:
-    """Where the words of a pattern's grams stand after the oldest.
+def word_steps(pattern: Pattern) -> tuple[int, ...]:
+    """How far behind the oldest the other words of a pattern's grams stand.
 
-    >>> word_places(Pattern.parse("11011"))
+    >>> word_steps(Pattern.parse("11011"))
     (1, 3, 4)
     """
     return tuple(pattern.reach - offset for offset in (*reversed(pattern.offsets), 0))[1:] if pattern.mask else ()
@@ -105,12 +105,12 @@ def _piece_of(gram: int) -> Piece:
     return Piece(np.array([gram]), np.array([int(count > 0)]), np.array([[0] * STATISTICS, row][: 2 if count else 1]))
 
 
-def merged(parts: Sequence[StoredPiece]) -> Piece:
-    """One piece of parts whose one context is the same."""
+def merged(pieces: Sequence[StoredPiece]) -> Piece:
+    """One piece of several whose one context is the same."""
     row = np.zeros(STATISTICS, np.int64)
-    for part in parts:
-        row += part.rows[part.contexts[0] & ROW_MASK]
-    grams = np.concatenate([np.empty(0, np.int64), *(part.grams for part in parts)])
+    for piece in pieces:
+        row += piece.rows[piece.contexts[0] & ROW_MASK]
+    grams = np.concatenate([np.empty(0, np.int64), *(piece.grams for piece in pieces)])
     rows = np.array([np.zeros(STATISTICS, np.int64), row])
     return Piece(grams, np.array([int(row.any())]), rows if row.any() else rows[:1])
 
@@ -124,9 +124,9 @@ class PieceFile:
             file.seek(-_END_BYTES, 2)
             length = int.from_bytes(file.read(8), "little")
             file.seek(-_END_BYTES - length, 2)
-            found: dict[str, list[int]] = json.loads(file.read(length))
-        self._rows = _rows_of(tuple(found))  # the same for many files
-        self._places = np.array(list(found.values()), np.int64)
+            index: dict[str, list[int]] = json.loads(file.read(length))
+        self._rows = _rows_of(tuple(index))  # the same for many files
+        self._entries = np.array(list(index.values()), np.int64)
 
     @staticmethod
     def is_whole(path: Path) -> bool:
@@ -148,21 +148,21 @@ class PieceFile:
 
     @staticmethod
     def write(folder: WorkFolder, name: str, pieces: Iterator[tuple[Pattern, Piece]]) -> None:
-        places, checksum = {}, xxhash.xxh3_64()
+        entries, checksum = {}, xxhash.xxh3_64()
         with folder.written(name, synced=False) as file:
             for pattern, piece in pieces:
-                places[str(pattern)] = [file.tell(), piece.grams.size, piece.contexts.size, len(piece.rows)]
+                entries[str(pattern)] = [file.tell(), piece.grams.size, piece.contexts.size, len(piece.rows)]
                 for array in (piece.grams, piece.contexts, piece.rows):
                     data = np.ascontiguousarray(array, np.int64).reshape(-1).view(np.uint8).data
                     checksum.update(data)
                     file.write(data)
-            index = json.dumps(places).encode()
+            index = json.dumps(entries).encode()
             end = index + len(index).to_bytes(8, "little")
             checksum.update(end)
             file.write(end + checksum.intdigest().to_bytes(8, "little"))
 
     def piece(self, pattern: Pattern) -> _PieceInFile:
-        return _PieceInFile(self._path, *self._places[self._rows[str(pattern)]].tolist())
+        return _PieceInFile(self._path, *self._entries[self._rows[str(pattern)]].tolist())
 
 
 @lru_cache

@@ -51,9 +51,9 @@ class Scattered:
         try:
             data = windows()
             for run in np.flatnonzero(np.diff(starts)).tolist():
-                part = data[starts[run] : starts[run + 1]]
-                worth += _worth(part.reshape(-1), self._width * int(fill[run]))
-                _write_at(self._file.fileno(), part, 4 * self._width * int(fill[run]))
+                run_data = data[starts[run] : starts[run + 1]]
+                worth += _worth(run_data.reshape(-1), self._width * int(fill[run]))
+                _write_at(self._file.fileno(), run_data, 4 * self._width * int(fill[run]))
             return worth
         finally:
             self._free.release()
@@ -77,18 +77,18 @@ def _write_at(handle: int, array: Ids, offset: int) -> None:
 
 def checksum_of(path: Path) -> int | None:
     """The checksum that a file of windows has by now; None where it cannot be read."""
-    found, at = 0, 0
+    total, at = 0, 0
     try:
         with path.open("rb") as file:
             while chunk := file.read(_CHUNK_BYTES):
-                part = np.frombuffer(chunk[: len(chunk) // 4 * 4], np.int32)
-                found, at = found + _worth(part, at), at + part.size
+                run_data = np.frombuffer(chunk[: len(chunk) // 4 * 4], np.int32)
+                total, at = total + _worth(run_data, at), at + run_data.size
     except OSError:
         return None
-    return found & (1 << 64) - 1
+    return total & (1 << 64) - 1
 
 
 def _worth(numbers: Ids, first: int) -> int:
     """A sum over numbers, each times an odd one that tells its place among all, modulo 2**64."""
-    places = np.arange(first, first + numbers.size, dtype=np.uint64)
-    return int(((numbers.astype(np.int64) + 1).view(np.uint64) * ((places * _ODD) | np.uint64(1))).sum(dtype=np.uint64))
+    ranks = np.arange(first, first + numbers.size, dtype=np.uint64)
+    return int(((numbers.astype(np.int64) + 1).view(np.uint64) * ((ranks * _ODD) | np.uint64(1))).sum(dtype=np.uint64))

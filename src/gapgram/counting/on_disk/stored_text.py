@@ -45,9 +45,9 @@ class StoredText:
         """All sentences, in order, in arrays of about so many ids, each of whole sentences."""
         rest = np.empty(0, np.int32)
         with self.path.open("rb") as file:
-            while (found := np.fromfile(file, np.int32, positions)).size:
-                ids = np.concatenate([rest, found])
-                ends = np.flatnonzero(found[::-1] == END_ID)
+            while (some := np.fromfile(file, np.int32, positions)).size:
+                ids = np.concatenate([rest, some])
+                ends = np.flatnonzero(some[::-1] == END_ID)
                 cut = ids.size - int(ends[0]) if ends.size else 0
                 if cut:
                     yield ids[:cut]

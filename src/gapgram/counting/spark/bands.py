@@ -48,15 +48,15 @@ class IdStream:
     def ids(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Ids]:
         """Ids of whole sentences, a good many at a time."""
         vocabulary = Vocabulary(*self.vocabulary.value)
-        parts, size = [], 0
-        for part in encode(blocks_of(batches), vocabulary, self.rules):
-            parts.append(part.ids if self.mapped is None else self.mapped.value[part.ids])
-            size += part.ids.size
+        held, size = [], 0
+        for encoded in encode(blocks_of(batches), vocabulary, self.rules):
+            held.append(encoded.ids if self.mapped is None else self.mapped.value[encoded.ids])
+            size += encoded.ids.size
             if size >= CHUNK_POSITIONS:
-                yield np.concatenate(parts)
-                parts, size = [], 0
+                yield np.concatenate(held)
+                held, size = [], 0
         if size:
-            yield np.concatenate(parts)
+            yield np.concatenate(held)
 
 
 def count_bands(lines: DataFrame, stream: IdStream, lattice: Lattice, plan: CountingPlan) -> DataFrame:
@@ -118,12 +118,12 @@ class _FrequentWord:
             if second == 1 and self.order > 2:
                 kept &= self._first_of_ends(windows)
             ranks = self.rank[windows[kept, 1 + second]]
-            parts = np.searchsorted(self.cut.ranks, ranks, side="right") - 1
-            order, starts = sorting.positions_by_word(parts.astype(np.int32), self.cut.ranks.size)
+            numbers = np.searchsorted(self.cut.ranks, ranks, side="right") - 1
+            order, starts = sorting.positions_by_word(numbers.astype(np.int32), self.cut.ranks.size)
             own = positions[kept][order]
-            for part in np.flatnonzero(np.diff(starts)).tolist():
-                some = own[starts[part] : starts[part + 1]]
-                yield job + part, _packed(ids, some, self.word, self.order)
+            for number in np.flatnonzero(np.diff(starts)).tolist():
+                some = own[starts[number] : starts[number + 1]]
+                yield job + number, _packed(ids, some, self.word, self.order)
 
 
     def _first_of_ends(self, windows: Ids) -> Mask:
@@ -196,19 +196,19 @@ def _by_job(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, list[Bytes
         yield job, blobs
 
 
-def unpacked(blobs: list[Bytes], first_word: int, last_word: int, order: int, *, most_places: int = PLACES) -> Ids:
+def unpacked(blobs: list[Bytes], first_word: int, last_word: int, order: int, *, max_ids: int = PLACES) -> Ids:
     """All windows of the blobs, sorted by word: [window, order + 1], fewer numbers than `most_places`."""
     counts = np.zeros(last_word - first_word, np.int64)
     for blob in blobs:
         window_codec.count_packed(blob, first_word, order, counts)
     n = int(counts.sum())
-    if n * (order + 1) >= most_places:
+    if n * (order + 1) >= max_ids:
         raise EngineError(
-            f"{n:,} windows of order {order} have to be counted at once, at most {(most_places - 1) // (order + 1):,} "
+            f"{n:,} windows of order {order} have to be counted at once, at most {(max_ids - 1) // (order + 1):,} "
             "can be: lower the order, or leave very frequent words out of the text"
         )
     windows = np.full((n, order + 1), -1, np.int32)
-    places = np.cumsum(counts) - counts
+    begins = np.cumsum(counts) - counts
     for blob in blobs:
-        window_codec.unpack_windows(blob, first_word, order, places, windows)
+        window_codec.unpack_windows(blob, first_word, order, begins, windows)
     return windows

@@ -78,14 +78,14 @@ class CountingPlan:
             if windows <= max_windows or last - first > 1:
                 jobs.append(SparkJob(band, first, last, windows))
                 continue
-            n_parts = -(-2 * windows // max_windows)
-            inner = np.searchsorted(by_key, by_key[-1] * np.arange(1, n_parts) // n_parts)
+            n_ranges = -(-2 * windows // max_windows)
+            inner = np.searchsorted(by_key, by_key[-1] * np.arange(1, n_ranges) // n_ranges)
             ranks = np.unique([0, *inner])
             begins = {}
             for second in families:
                 begins[second] = len(jobs)
-                parts = 1 if second == LEFT else ranks.size
-                jobs += [SparkJob(band, first, last, windows if second == LEFT else None, second)] * parts
+                n_jobs = 1 if second == LEFT else ranks.size
+                jobs += [SparkJob(band, first, last, windows if second == LEFT else None, second)] * n_jobs
             frequent[first] = Frequent(begins, ranks)
         return cls(tuple(jobs), counts.size, frequent)
 

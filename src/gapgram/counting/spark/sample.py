@@ -31,8 +31,9 @@ def sample(lines: DataFrame, stream: IdStream, *, positions: int, seed: int, lim
         chosen = lines.mapInArrow(_Choosing(stream, below, seed, limit), "hash bigint, positions bigint, ids binary")
         before = sql.sum("positions").over(Window.orderBy("hash").rowsBetween(Window.unboundedPreceding, -1))
         taken = chosen.withColumn("before", sql.coalesce(before, sql.lit(0))).where(sql.col("before") < limit)
-        found = taken.orderBy("hash").select("ids").toArrow()["ids"]
-        ids = np.concatenate([np.empty(0, np.int32), *(bytes_of(chunk)[0].view(np.int32) for chunk in found.chunks)])
+        sentences = taken.orderBy("hash").select("ids").toArrow()["ids"]
+        chunks = [bytes_of(chunk)[0].view(np.int32) for chunk in sentences.chunks]
+        ids = np.concatenate([np.empty(0, np.int32), *chunks])
         if ids.size >= limit or share >= 1:
             return ids
         share *= 4
@@ -56,10 +57,10 @@ class _Choosing:
         # The order of unsigned numbers as one of signed ones.
         signed = (hashes ^ np.uint64(1 << 63)).view(np.int64)
         for begin in range(0, signed.size, 1 << 12):
-            part = slice(begin, begin + (1 << 12))
-            ends = begins[part.start : part.stop + 1]
+            chunk = slice(begin, begin + (1 << 12))
+            ends = begins[chunk.start : chunk.stop + 1]
             texts = [kept[a:b].tobytes() for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
-            yield batch_of(_SENTENCES, signed[part], np.diff(ends), texts)
+            yield batch_of(_SENTENCES, signed[chunk], np.diff(ends), texts)
 
     def _smallest(self, ids: Ids) -> Ids:
         begins = sentence_begins(ids)

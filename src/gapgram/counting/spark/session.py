@@ -90,9 +90,9 @@ def check_java() -> None:
         where = f"JAVA_HOME is {home} and holds no bin/java" if home else "no java was found"
         raise EngineError(f"Spark needs Java {JAVA} or later, and {where}: {advice}")
     said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
-    found = re.search(r'version "(?:1\.)?(\d+)', said.stderr + said.stdout)
-    if found and int(found[1]) < JAVA:
-        raise EngineError(f"Spark needs Java {JAVA} or later, and {java} is Java {found[1]}: {advice}")
+    match = re.search(r'version "(?:1\.)?(\d+)', said.stderr + said.stdout)
+    if match and int(match[1]) < JAVA:
+        raise EngineError(f"Spark needs Java {JAVA} or later, and {java} is Java {match[1]}: {advice}")
 
 
 @contextlib.contextmanager
@@ -119,11 +119,11 @@ _CAUSES = (
 
 
 def _said(message: str) -> EngineError | TextError:
-    if found := _MISSING.search(message):
-        path = shown_path(found[1] or found[2])
+    if match := _MISSING.search(message):
+        path = shown_path(match[1] or match[2])
         return TextError(f"{path}: no such file, nor any that the name stands for")
-    if found := _UNREADABLE.search(message):
-        return TextError(f"{shown_path(found[1])}: Spark cannot read it: {_cause(message)}")
+    if match := _UNREADABLE.search(message):
+        return TextError(f"{shown_path(match[1])}: Spark cannot read it: {_cause(message)}")
     cause = _cause(message)
     if cause.startswith("gapgram.errors."):  # said by a worker
         return EngineError(cause.partition(": ")[2])

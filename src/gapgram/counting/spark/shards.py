@@ -30,29 +30,29 @@ from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 
 SHARDS = (
-    "job int, pattern int, part int, windows bigint, n_grams bigint, grams binary, contexts binary, rows binary"
+    "job int, pattern int, chunk int, windows bigint, n_grams bigint, grams binary, contexts binary, rows binary"
 )
 _TABLES = ("grams", "contexts", "rows")
 _ROW = pa.schema(
     [
         ("job", pa.int32()),
         ("pattern", pa.int32()),
-        ("part", pa.int32()),
+        ("chunk", pa.int32()),
         ("windows", pa.int64()),
         ("n_grams", pa.int64()),
         *((name, pa.binary()) for name in _TABLES),
     ]
 )
-PART_NUMBERS = 1 << 18  # numbers of each table that a row holds at most: 2 MiB
+CHUNK_NUMBERS = 1 << 18  # numbers of each table that a row holds at most: 2 MiB
 
 
 def shard_rows(job: int, pattern: Pattern, windows: int, piece: Piece) -> Iterator[pa.RecordBatch]:
     """A piece as rows of `SHARDS`, several where it is large."""
     tables = [getattr(piece, name).reshape(-1) for name in _TABLES]
-    for part in range(max(-(-table.size // PART_NUMBERS) for table in tables)):
-        numbers = slice(part * PART_NUMBERS, (part + 1) * PART_NUMBERS)
+    for chunk in range(max(-(-table.size // CHUNK_NUMBERS) for table in tables)):
+        numbers = slice(chunk * CHUNK_NUMBERS, (chunk + 1) * CHUNK_NUMBERS)
         blobs = [table[numbers].tobytes() for table in tables]
-        yield batch_of(_ROW, [job], [pattern.mask], [part], [windows], [piece.grams.size], *([blob] for blob in blobs))
+        yield batch_of(_ROW, [job], [pattern.mask], [chunk], [windows], [piece.grams.size], *([blob] for blob in blobs))
 
 
 def check_new(spark: SparkSession, folder: str) -> None:
@@ -78,12 +78,12 @@ class Shards:
         self.folder, self.plan, self.lattice = folder, plan, lattice
         self._copies = TemporaryDirectory(prefix="gapgram-shards-", dir=copies)
         self._files = [pq.ParquetFile(path, memory_map=True) for path in _local_files(spark, folder, self._copies.name)]
-        self._places: dict[tuple[int, int], list[_Place]] = {}
+        self._rows: dict[tuple[int, int], list[_ShardRow]] = {}
         for file in self._files:
-            for place in _places_of(file):
-                self._places.setdefault((place.pattern, place.job), []).append(place)
-        for places in self._places.values():
-            places.sort(key=lambda place: place.part)
+            for row in _rows_of(file):
+                self._rows.setdefault((row.pattern, row.job), []).append(row)
+        for rows in self._rows.values():
+            rows.sort(key=lambda row: row.chunk)
 
     def close(self) -> None:
         """Close the files and remove copies."""
@@ -97,8 +97,8 @@ class Shards:
             if not job.windows:
                 continue
             for pattern in self.lattice.stored if not job.second else (Pattern(0),):
-                places = self._places.get((pattern.mask, number))
-                if not places or places[0].windows != job.windows:
+                rows = self._rows.get((pattern.mask, number))
+                if not rows or rows[0].windows != job.windows:
                     raise EngineError(
                         f"{self.folder}: the counts of pattern {pattern} are not those of the whole text: either the "
                         "folder is not one that all machines share, or the text changed while it was read"
@@ -110,8 +110,8 @@ class Shards:
             if self.plan.jobs[jobs[0]].windows == 0:
                 yield self._without_windows(self.plan.jobs[jobs[0]], pattern)
                 continue
-            found = [self._places[pattern.mask, job] for job in jobs if (pattern.mask, job) in self._places]
-            pieces = map(ShardedPiece, found)
+            rows = [self._rows[pattern.mask, job] for job in jobs if (pattern.mask, job) in self._rows]
+            pieces = map(ShardedPiece, rows)
             if first in self.plan.frequent and len(pattern) == 1:
                 yield merged(list(pieces))
             else:
@@ -127,12 +127,12 @@ class Shards:
 class ShardedPiece:
     """A `Piece` that reads its arrays when they are asked for."""
 
-    def __init__(self, places: list[_Place]) -> None:
-        self._places = places
+    def __init__(self, shard_rows: list[_ShardRow]) -> None:
+        self._rows = shard_rows
 
     @property
     def n_grams(self) -> int:
-        return self._places[0].n_grams
+        return self._rows[0].n_grams
 
     @cached_property
     def grams(self) -> Integers:
@@ -147,15 +147,15 @@ class ShardedPiece:
         return self._read("rows").reshape(-1, STATISTICS)
 
     def _read(self, table: str) -> Integers:
-        return np.concatenate([place.read(table) for place in self._places])
+        return np.concatenate([row.read(table) for row in self._rows])
 
 
-class _Place(NamedTuple):
+class _ShardRow(NamedTuple):
     """A row of the shards: what it is and where it lies."""
 
     job: int
     pattern: int
-    part: int
+    chunk: int
     windows: int
     n_grams: int
     file: pq.ParquetFile
@@ -167,19 +167,19 @@ class _Place(NamedTuple):
         return bytes_of(column.chunk(0))[0].view(np.int64)
 
 
-def _places_of(file: pq.ParquetFile) -> Iterator[_Place]:
-    names = _Place._fields[:5]
+def _rows_of(file: pq.ParquetFile) -> Iterator[_ShardRow]:
+    names = _ShardRow._fields[:5]
     for group in range(file.num_row_groups):
         facts = file.read_row_group(group, columns=list(names))
-        job, pattern, part, windows, n_grams = (facts[name][0].as_py() for name in names)
-        yield _Place(job, pattern, part, windows, n_grams, file, group)
+        job, pattern, chunk, windows, n_grams = (facts[name][0].as_py() for name in names)
+        yield _ShardRow(job, pattern, chunk, windows, n_grams, file, group)
 
 
 def _local_files(spark: SparkSession, folder: str, copies: str) -> list[Path]:
     """The files of a folder of Parquet, copied here where they are elsewhere."""
     system, path = _hadoop(spark, folder)
-    found = [status.getPath() for status in system.listStatus(path)]
-    parquet = [path for path in found if path.getName().endswith(".parquet")]
+    paths = [status.getPath() for status in system.listStatus(path)]
+    parquet = [path for path in paths if path.getName().endswith(".parquet")]
     if system.getScheme() == "file":
         return [Path(path.toUri().getPath()) for path in parquet]
     for path in parquet:
@@ -190,5 +190,5 @@ def _local_files(spark: SparkSession, folder: str, copies: str) -> list[Path]:
 
 def _hadoop(spark: SparkSession, path: str) -> tuple[Any, Any]:
     """Java's file system and path, which know all places that Spark knows."""
-    found = spark._jvm.org.apache.hadoop.fs.Path(path)
-    return found.getFileSystem(spark._jsc.hadoopConfiguration()), found
+    at = spark._jvm.org.apache.hadoop.fs.Path(path)
+    return at.getFileSystem(spark._jsc.hadoopConfiguration()), at

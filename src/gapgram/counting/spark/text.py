@@ -43,14 +43,14 @@ class Learned:
 
 def checked_paths(paths: Iterable[object]) -> list[str]:
     """The paths as Spark takes them; refuses those that it would pass over in silence."""
-    found = [str(path) for path in paths]
-    for path in found:
+    names = [str(path) for path in paths]
+    for path in names:
         if path == "-":
             raise UsageError("standard input: Spark reads files alone; name them, or use the local engine")
         name = basename(path.rstrip("/"))
         if name.startswith(("_", ".")) and name not in (".", ".."):
             raise UsageError(f"{path}: Spark passes over names that start with _ or a dot; give the file another")
-    return found
+    return names
 
 
 def read_lines(spark: SparkSession, paths: list[str], *also: str) -> DataFrame:

@@ -17,7 +17,7 @@ from gapgram.kernels import fitting
 from gapgram.kernels.lookup import Found
 from gapgram.kernels.tables import N_CONTEXTS, N_GRAMS, N_ROWS, STATISTICS, STRIDE, TAIL, WIDTH, Tables
 from gapgram.pattern import Pattern
-from gapgram.system.mapped_pages import AROUND, LEAST, Pages
+from gapgram.system.mapped_pages import AROUND, PageBudget
 
 _PLACES = 6  # of the file that one lookup reads: contexts, a few steps of a search, statistics
 
@@ -41,16 +41,16 @@ def statistics_of(counts: Counts, words: Ids, available: npt.NDArray[np.int16], 
     return out
 
 
-def _spans(pages: Pages, table_bytes: int, size: int, threads: int) -> Iterator[tuple[int, int]]:
+def _spans(pages: PageBudget, table_bytes: int, size: int, threads: int) -> Iterator[tuple[int, int]]:
     """Bounds of runs of positions for which there is room: for all that they may touch, or for all tables.
 
     A part of the room at a time, since other threads are in the midst of reading what they found room for.
     """
     begin = 0
     while begin < size:
-        room = pages.give_back()
-        room = max(room // 8, min(room, LEAST)) // threads
-        end = size if table_bytes <= room else min(size, begin + max(1, room // (_PLACES * AROUND)))
+        free_bytes = pages.release()
+        free_bytes = max(free_bytes // 8, min(free_bytes, pages.least_bytes)) // threads
+        end = size if table_bytes <= free_bytes else min(size, begin + max(1, free_bytes // (_PLACES * AROUND)))
         yield begin, end
         begin = end
 

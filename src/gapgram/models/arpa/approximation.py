@@ -35,8 +35,8 @@ def approximate(model: Model, *, threads: int | None = None) -> BackoffModel:
     for length, (first, last) in list(enumerate(pairwise(base), 1))[1:]:
         ids = word_ids(base, words, children, length, ids)
         for begin in range(0, last - first, _GRAMS):
-            part = ids[begin : begin + _GRAMS]
-            probs[first + begin : first + begin + len(part)] = _probabilities(model, part, threads)
+            chunk = ids[begin : begin + _GRAMS]
+            probs[first + begin : first + begin + len(chunk)] = _probabilities(model, chunk, threads)
     suffixes = kernels.suffixes_of(base, model.order, words, children)
     with np.errstate(divide="ignore"):
         log10_probs = np.maximum(np.log10(probs), NEVER)

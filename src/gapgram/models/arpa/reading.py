@@ -96,10 +96,10 @@ class _ArpaReader:
         self._skip_introduction()
         sizes: list[int] = []
         while (line := self._next()) != b"\\1-grams:":
-            found = re.fullmatch(rb"ngram\s+(\d{1,18})\s*=\s*(\d{1,18})", line)
-            if not found or int(found[1]) != len(sizes) + 1 or len(sizes) >= MOST_LENGTHS:
+            match = re.fullmatch(rb"ngram\s+(\d{1,18})\s*=\s*(\d{1,18})", line)
+            if not match or int(match[1]) != len(sizes) + 1 or len(sizes) >= MOST_LENGTHS:
                 raise self.fault(f"expected 'ngram {len(sizes) + 1}=…' or \\1-grams:, found {_shown(line)}")
-            sizes.append(int(found[2]))
+            sizes.append(int(match[2]))
         if not sizes:
             raise self.fault("the header names no number of grams")
         return sizes
@@ -151,18 +151,18 @@ class _ArpaReader:
     def unigrams(self, size: int) -> tuple[dict[bytes, int], Floats, Floats]:
         """The ids of words, the special ones first, and the figures of each id."""
         special = [word.encode() for word in SPECIAL]
-        found = {word: (NEVER if word == START.encode() else MISSING_UNKNOWN, 0.0) for word in special}
+        figures_of = {word: (NEVER if word == START.encode() else MISSING_UNKNOWN, 0.0) for word in special}
         met: set[bytes] = set()
         for prob, (word,), backoff in self.entries(1, size):
             if word not in met:
                 met.add(word)
-                found[word] = (prob, backoff)
+                figures_of[word] = (prob, backoff)
         others = {}  # other names of special words: <S> is a word of its own where there is <s>
         for capital, small in _CAPITALS.items():
             if capital in met and small not in met:
-                found[small], others[capital] = found.pop(capital), small
-        ids = {word: i for i, word in enumerate(found)}
-        figures = np.array(list(found.values()))
+                figures_of[small], others[capital] = figures_of.pop(capital), small
+        ids = {word: i for i, word in enumerate(figures_of)}
+        figures = np.array(list(figures_of.values()))
         return {**ids, **{name: ids[word] for name, word in others.items()}}, figures[:, 0].copy(), figures[:, 1].copy()
 
     def section(self, length: int, size: int, ids: dict[bytes, int]) -> tuple[Integers, Floats, Floats]:

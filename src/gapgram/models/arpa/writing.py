@@ -50,8 +50,8 @@ def _grams_of(model: Model) -> Grams:
     tree = contiguous_tree(model)
     base, words, children = tree[:3]
     probs = _probabilities(model, tree)
-    backoffs = [_rows(model, k, tree.places[k - 1])[:, BACKOFF] for k in range(1, model.order)]
-    backoffs.append(np.ones(len(tree.places[-1])))
+    backoffs = [_rows(model, k, tree.numbers[k - 1])[:, BACKOFF] for k in range(1, model.order)]
+    backoffs.append(np.ones(len(tree.numbers[-1])))
     with np.errstate(divide="ignore"):
         grams = Grams(base, words, children, np.log10(probs), np.maximum(np.log10(np.concatenate(backoffs)), NEVER))
     grams.log10_probs[START_ID] = NEVER
@@ -60,7 +60,7 @@ def _grams_of(model: Model) -> Grams:
 
 def _probabilities(model: Model, tree: Tree) -> Floats:
     """The probability of each gram, from the shortest to the longest."""
-    base, words, children, counts, places = tree
+    base, words, children, counts, numbers = tree
     suffixes = kernels.suffixes_of(base, model.order, words, children)
     probs, ids = np.empty(len(words)), np.empty((1, 0), np.int64)
     for p, (first, last) in enumerate(pairwise(base)):
@@ -71,7 +71,7 @@ def _probabilities(model: Model, tree: Tree) -> Floats:
             row = _rows(model, 0, np.arange(1))[0]
             probs[first:last] = left * row[SCALE] + row[BACKOFF] * model._arrays.uniform
         else:
-            contexts = np.repeat(places[p - 1], np.diff(children[base[p - 1] : first + 1]))
+            contexts = np.repeat(numbers[p - 1], np.diff(children[base[p - 1] : first + 1]))
             rows = _rows(model, p, contexts)
             shorter = probs[suffixes[first:last]]
             gone = np.flatnonzero(suffixes[first:last] < 0)  # pruned
@@ -86,8 +86,8 @@ def _last_probabilities(model: Model, sequences: Integers) -> Floats:
     if not n:
         return np.empty(0)
     scores = model.score_ids(sequences.astype(np.int32).reshape(-1), np.arange(n + 1) * length)
-    found: Floats = 10.0 ** scores[length - 1 :: length]
-    return found
+    probabilities: Floats = 10.0 ** scores[length - 1 :: length]
+    return probabilities
 
 
 def _rows(model: Model, p: int, contexts: Integers) -> Floats:
@@ -105,8 +105,8 @@ def write_arpa(model: Model | BackoffModel, path: str | Path) -> None:
     target = checked_path("file to write", path)
     with written_aside(target) as raw:
         stream = gzip.GzipFile("", "wb", 6, raw, 0) if target.suffix == ".gz" else raw
-        for part in arpa_text(grams, list(model.vocabulary)):
-            stream.write(part.encode("utf-8", "surrogatepass"))
+        for piece in arpa_text(grams, list(model.vocabulary)):
+            stream.write(piece.encode("utf-8", "surrogatepass"))
         if stream is not raw:
             cast("IO[bytes]", stream).close()
 
@@ -119,14 +119,14 @@ def arpa_text(grams: Grams, words: list[str]) -> Iterator[str]:
         yield f"\n\\{length}-grams:\n"
         ids = word_ids(grams.base, grams.words, grams.children, length, ids)
         for begin in range(first, last, _LINES):
-            part = range(begin, min(begin + _LINES, last))
-            yield _lines(ids[begin - first : part.stop - first], grams, part, words, length < grams.order)
+            some = range(begin, min(begin + _LINES, last))
+            yield _lines(ids[begin - first : some.stop - first], grams, some, words, length < grams.order)
     yield "\n\\end\\\n"
 
 
-def _lines(ids: Integers, grams: Grams, part: range, words: list[str], with_backoff: bool) -> str:
-    probs = grams.log10_probs[part.start : part.stop].tolist()
-    backoffs = grams.log10_backoffs[part.start : part.stop].tolist()
+def _lines(ids: Integers, grams: Grams, some: range, words: list[str], with_backoff: bool) -> str:
+    probs = grams.log10_probs[some.start : some.stop].tolist()
+    backoffs = grams.log10_backoffs[some.start : some.stop].tolist()
     texts = (" ".join([words[i] for i in gram]) for gram in ids.tolist())
     digits = 9 if grams.log10_probs.dtype == np.float32 else 8  # nine tell all single floats apart
     if not with_backoff:

@@ -71,17 +71,17 @@ def _tree_of(levels: list[_Level], word_ids: Integers, n_words: int) -> Grams:
     probs[START_ID] = NEVER  # where the file lacks it; without </s> a sentence ends in an unknown word
     probs[word_ids], backoffs[word_ids] = unigrams.probs, unigrams.backoffs
     words, children, all_probs, all_backoffs = [np.arange(n_words)], [], [probs], [backoffs]
-    places, first = word_ids, 0  # of the grams of one word less; where they begin
+    numbers, first = word_ids, 0  # of the grams of one word less; where they begin
     for level in levels[1:]:
         n = len(words[-1])
-        contexts, newest = places[level.contexts], word_ids[level.newest]
+        contexts, newest = numbers[level.contexts], word_ids[level.newest]
         order = np.lexsort((newest, contexts))
         children.append(first + n + np.searchsorted(contexts[order], np.arange(n)))
         words.append(newest[order])
         all_probs.append(level.probs[order])
         all_backoffs.append(level.backoffs[order])
-        places = np.empty_like(order)
-        places[order] = np.arange(len(order))
+        numbers = np.empty_like(order)
+        numbers[order] = np.arange(len(order))
         first += n
     base = np.cumsum([0, *map(len, words)])
     children.append(np.full(len(words[-1]) + 1, base[-1]))
@@ -138,9 +138,9 @@ def _levels_of_hashes(model: KenlmModel, threads: int, progress: bool) -> Iterat
     yield words
     shorter, n_between = _Keyed(words, nothing, everything, everything.view(np.uint64), leaves), 1
     for k in range(1, file.order):
-        found = _longer(model, k, shorter, n_between, threads, progress)
-        yield found.level
-        shorter, n_between = found, len(shorter.keys)
+        longer = _longer(model, k, shorter, n_between, threads, progress)
+        yield longer.level
+        shorter, n_between = longer, len(shorter.keys)
 
 
 def _longer(model: KenlmModel, k: int, shorter: _Keyed, n_between: int, threads: int, progress: bool) -> _Keyed:
@@ -158,14 +158,14 @@ def _longer(model: KenlmModel, k: int, shorter: _Keyed, n_between: int, threads:
     bits, shift = kernels.keys_there(k, model.file)
     costs = np.diff(group_begins)[groups]
 
-    def work(part: tuple[int, int]) -> Integers:
-        pairs: Integers = kernels.pairs_there(k, *part, bases, groups, factors, group_begins, bits, shift, model.file)
+    def work(span: tuple[int, int]) -> Integers:
+        pairs: Integers = kernels.pairs_there(k, *span, bases, groups, factors, group_begins, bits, shift, model.file)
         return pairs
 
     title = f"grams of {k + 1} words"
     with progress_bar(title, total=int(costs.sum()), unit="pair", progress=progress) as advance:
-        parts = parts_to_try(model, costs)
-        tried = zip(parts, parallel_map(work, parts, threads), strict=True)
+        spans = parts_to_try(model, costs)
+        tried = zip(spans, parallel_map(work, spans, threads), strict=True)
         pairs = np.concatenate([np.empty((0, 3), np.int64), *_advancing(advance, costs, tried)])
     suffixes, contexts = ends[pairs[:, 0]], starts[pairs[:, 1]]
     keys, probs, backoffs, leaves = kernels.figures_there(pairs[:, 2].copy(), k == model.order - 1, model.file)

@@ -34,11 +34,11 @@ class Layout:
 
 def read_layout(path: Path, header: Header, memory: Bytes) -> Layout:
     """Where everything lies in a file that is mapped."""
-    place = _Places(path, header, memory)
-    return place.probing() if header.is_probing else place.trie()
+    reader = _LayoutReader(path, header, memory)
+    return reader.probing() if header.is_probing else reader.trie()
 
 
-class _Places:
+class _LayoutReader:
     """One table after the other, each checked to lie inside the file."""
 
     def __init__(self, path: Path, header: Header, memory: Bytes) -> None:

@@ -99,8 +99,8 @@ class KenlmModel(ByIds):
         stream, bounds = np.ascontiguousarray(ids, np.int32), np.ascontiguousarray(begins, np.int64)
         out, lengths = np.empty(stream.size), np.empty(stream.size, np.int64)
 
-        def work(part: tuple[int, int]) -> bool:
-            first, last = part
+        def work(span: tuple[int, int]) -> bool:
+            first, last = span
             return bool(self._score_positions(stream, bounds[first : last + 1], self._file, out, lengths))
 
         if not all(parallel_map(work, _runs(bounds), checked_threads(threads))):

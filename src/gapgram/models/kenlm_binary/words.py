@@ -38,10 +38,10 @@ class KenlmVocabulary(Vocabulary):
 
     def _find(self, word: str) -> int:
         text = np.frombuffer(word.encode("utf-8", "surrogatepass"), np.uint8)
-        found = int(kernels.find_word(text, 0, text.size, self._file))
-        if found < -1:
+        number = int(kernels.find_word(text, 0, text.size, self._file))
+        if number < -1:
             raise self._bad_table()
-        return found
+        return number
 
     def _bad_table(self) -> ModelFileError:
         return damaged(self._path, "its table of words has no end, or a word without a place")
