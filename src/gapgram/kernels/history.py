@@ -9,7 +9,7 @@ the last, the class of the last … Views are described by four arrays, a row or
     boosts      [view, 32] float64: what a word counts whose id has so many bits: rare words may weigh more
 
 Counts lie in hash tables (`kernels.count_table`); how views are weighed says `kernels.history_gate`. A view whose
-context was never read has no weight. Equations (34) to (38) of docs/mathematics.md.
+context was never read has no weight. Equations (34) to (38) of docs/ideas/mathematics.md.
 """
 
 from __future__ import annotations

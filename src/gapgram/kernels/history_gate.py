@@ -13,7 +13,7 @@ Weights depend on the context alone, so that all sums are one. After each word t
 gate takes a step of Adagrad (Duchi, Hazan and Singer, 2011) by what each source gave it. `given` [source] is what a
 source gives the word, and -1 where it takes no part: a view whose context was never read.
 
-Equations (34) to (38) of docs/mathematics.md.
+Equations (34) to (38) of docs/ideas/mathematics.md.
 """
 
 from __future__ import annotations

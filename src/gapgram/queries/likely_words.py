@@ -3,7 +3,7 @@
 A context that few words followed is listed whole. Of one that many followed the words with the largest counts are
 kept. Counts that no word was added to decay alike, so that these are still the largest later, but for words read since;
 those are looked at as well. What is not looked at has at most a count that is known. Equation (39) of
-docs/mathematics.md.
+docs/ideas/mathematics.md.
 """
 
 from __future__ import annotations

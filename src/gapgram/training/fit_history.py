@@ -4,7 +4,7 @@ Each document is read by itself. At every position the model and each view of th
 the word a probability; weights are a softmax of logits over features of the context, and these logits are fitted by
 Adagrad (Duchi, Hazan and Singer, 2011), a few passes over all positions in a shuffled order. Words that the model does
 not know are read but not fitted to. The counts of the model must not hold the documents. Equation (38) of
-docs/mathematics.md.
+docs/ideas/mathematics.md.
 """
 
 from __future__ import annotations
