@@ -56,7 +56,7 @@ _KERNELS = {
     "predict MODEL w1 --prefix w": {"topk.n_blocks", "topk.of_range", "topk.prefix_range", "words.find_word"},
     "explain MODEL w1 w2": {"shares.shares_of_last", "words.find_word"},
     "info MODEL": {"tables.counts_of_counts"},
-    "verify MODEL": {"successors.distribution", "words.find_word"},
+    "verify MODEL": {"successors.distribution", "words.fill_slots", "words.find_word"},
     "arpa MODEL -o NEW": {"backoff.suffixes_of", "read_tables.unpack_grams"},
 }
 

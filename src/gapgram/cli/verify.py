@@ -11,17 +11,17 @@ from gapgram.cli.options import json_option, model_argument, print_json
 @model_argument
 @json_option
 def command(model: str, as_json: bool) -> None:
-    """Check a model file against its checksums, and that its distributions sum to one."""
-    from gapgram.errors import ModelFileError
-    from gapgram.models.open import load_own
+    """Check a file of any kind: its checksums, its tables, and that its distributions sum to one.
 
-    opened = load_own(model, wanted_by="verify", verify=True)
-    contexts = [[], ["<s>"], *[[opened.vocabulary[i]] for i in range(3, min(11, len(opened.vocabulary)))]]
-    worst = max(abs(float(opened.distribution(context).sum()) - 1) for context in contexts)
-    if worst > 1e-9:
-        raise ModelFileError(f"{model}: whole, but a distribution misses 1 by {worst:.2g}: train the model again")
-    result = {"model": model, "whole": True, "largest_miss_of_one": worst, "signature": str(opened.signature)}
+    A mixture is checked with the models that it names. A session is checked without its model.
+    """
+    from gapgram.models.verify import verify
+
+    found = verify(model)
     if as_json:
-        print_json(result)
+        print_json(found.as_dict())
+    elif found.distributions:
+        close = max(found.largest_miss_of_one, 1e-16)
+        print(f"{model}: whole; {found.distributions} distributions sum to 1 within {close:.0e}")
     else:
-        print(f"{model}: whole; {len(contexts)} distributions sum to 1 within {max(worst, 1e-16):.0e}")
+        print(f"{model}: whole")

@@ -14,4 +14,5 @@
     mixture         several models mixed
     mixture_states  its states
     open            a model of any kind from its file
+    verify          whether a file of any kind is whole
 """

@@ -65,6 +65,18 @@ def read_session(
     return words, read
 
 
+def verify_session(path: str | Path) -> str:
+    """Check a session file as far as that can be done without its model; returns the signature of that."""
+    with reading(path, array_file.SESSION, sections.SESSION, verify=True) as file:
+        arrays, metadata = file.arrays, file.metadata
+        Vocabulary.unpacked(np.array(arrays["words"]), np.array(arrays["word_lengths"]))
+        count_of(metadata["max_words"])
+        count_of(metadata["words_read"])
+        if _log(metadata["log"], np.array(arrays["ids"]), np.iinfo(np.int32).max) is None:
+            raise ModelFileError(f"{path}: not a session as gapgram writes it; begin a new one")
+        return text_of(metadata["model"])
+
+
 def _makes_sense(gate: HistoryGate) -> bool:
     return bool(np.isfinite(gate.logits).all() and np.isfinite(gate.squares).all() and (gate.squares > 0.0).all())
 

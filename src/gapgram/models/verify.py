@@ -1,0 +1,78 @@
+"""Whether a file is whole and means what it should: every bit, every table, and that distributions sum to one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gapgram.errors import ModelFileError
+from gapgram.models.model import Model
+from gapgram.models.open import load
+from gapgram.system.array_file import SESSION, first_bytes
+from gapgram.text.vocabulary import Vocabulary, slots_for
+
+if TYPE_CHECKING:
+    from gapgram.models.open import AnyModel
+
+CLOSE = 1e-9  # of one, for a distribution of a model of gapgram's own
+CLOSE_BY_FIGURES = 1e-2  # where figures of a file, rounded by whoever wrote it, are what there is
+_WORDS = 8  # after each of which a distribution is looked at
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What was found of a file that is whole; a session has no distributions."""
+
+    model: str
+    distributions: int
+    largest_miss_of_one: float
+    signature: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """All figures by name, for JSON."""
+        return {
+            "model": self.model, "whole": True, "distributions": self.distributions,
+            "largest_miss_of_one": self.largest_miss_of_one, "signature": self.signature,
+        }  # fmt: skip
+
+
+def verify(path: str | PathLike[str]) -> Verified:
+    """Check a file of any kind; a `ModelFileError` says what is wrong with it.
+
+    Of gapgram's own files, and of those that a mixture names, all bits are compared with their checksums, and tables
+    with what tables of counts are. Of an ARPA file, or one of KenLM's, all is read that can be.
+    """
+    if _is_session(Path(path)):
+        from gapgram.queries.session_file import verify_session
+
+        return Verified(str(path), 0, 0.0, verify_session(Path(path)))
+    opened = load(path, verify=True)
+    _check_slots(path, opened)
+    contexts: list[list[str]] = [[], ["<s>"]]
+    contexts += [[opened.vocabulary[i]] for i in range(3, min(3 + _WORDS, len(opened.vocabulary)))]
+    worst = max(abs(float(opened.distribution(context).sum()) - 1) for context in contexts)
+    if worst > (CLOSE if isinstance(opened, Model) else CLOSE_BY_FIGURES):
+        raise ModelFileError(f"{path}: whole, but a distribution misses 1 by {worst:.2g}: train the model again")
+    return Verified(str(path), len(contexts), worst, str(opened.signature))
+
+
+def _is_session(path: Path) -> bool:
+    expected = first_bytes(SESSION)
+    try:
+        with path.open("rb") as file:
+            return path.is_file() and file.read(len(expected)) == expected
+    except (OSError, ValueError):
+        return False
+
+
+def _check_slots(path: str | PathLike[str], model: AnyModel) -> None:
+    """Refuse a hash table that does not find the words that the file has."""
+    words = getattr(model, "vocabulary", None)
+    if isinstance(words, Vocabulary) and words.slots.size == slots_for(len(words)):
+        again = Vocabulary(np.array(words.pool), np.array(words.offsets))
+        if not np.array_equal(again.slots, words.slots):
+            raise ModelFileError(f"{path}: words that are not found in the table of words; make the file again")
