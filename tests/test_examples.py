@@ -75,3 +75,9 @@ def test_a_step_for_datatrove(made: dict[str, Model]) -> None:
     kept = list(step(str(made["mkn"].path), limit=150.0, least_words=2)(iter(documents)))
     assert kept == documents[:1]
     assert kept[0].metadata["perplexity"] < 150 < documents[1].metadata["perplexity"]
+
+
+def test_packages_are_told_apart(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    accuracy = re.search(r"accuracy ([\d.]+) %", run("classify.py", monkeypatch, capsys))
+    assert accuracy is not None
+    assert float(accuracy[1]) > 70

@@ -53,6 +53,11 @@ Using them
     FilterOptions   how filter_records reads and writes
     DocumentScorer  scores of documents, for pipelines of one's own: a DocumentScore each
     FilterSummary, DocumentScore    what these give
+    train_classifier    one model for each label of labelled text: a Classifier
+    load_classifier     a Classifier from its folder
+    Classifier          posterior probabilities of classes: a Classification for each text
+    evaluate        accuracy and confusion of a Classifier: an Evaluation
+    Classification, Evaluation      what these give
 
 What may go wrong, each also the built-in error that a program would catch
 
@@ -74,6 +79,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gapgram.applications.classification.classifier import Classification, Classifier, load_classifier
+    from gapgram.applications.classification.evaluation import Evaluation, evaluate
+    from gapgram.applications.classification.training import train_classifier
     from gapgram.applications.filtering.choice import Choice
     from gapgram.applications.filtering.documents import DocumentScore, DocumentScorer
     from gapgram.applications.filtering.run import FilterOptions, filter_records
@@ -110,6 +118,9 @@ if TYPE_CHECKING:
     from gapgram.training.train import train
 
 _HOMES = {
+    "applications.classification.classifier": ("Classification", "Classifier", "load_classifier"),
+    "applications.classification.evaluation": ("Evaluation", "evaluate"),
+    "applications.classification.training": ("train_classifier",),
     "applications.filtering.choice": ("Choice",),
     "applications.filtering.documents": ("DocumentScore", "DocumentScorer"),
     "applications.filtering.run": ("FilterOptions", "filter_records"),
@@ -150,11 +161,14 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "BackoffModel",
     "Choice",
+    "Classification",
+    "Classifier",
     "Corpus",
     "Counts",
     "DiscountWarning",
     "DocumentScore",
     "DocumentScorer",
+    "Evaluation",
     "Explanation",
     "FilterOptions",
     "FilterSummary",
@@ -183,16 +197,19 @@ __all__ = [
     "as_dot",
     "as_svg",
     "count",
+    "evaluate",
     "filter_records",
     "find_classes",
     "generate",
     "load",
+    "load_classifier",
     "read_arpa",
     "read_classes",
     "read_corpus",
     "score_lines",
     "surprisal",
     "train",
+    "train_classifier",
     "tune",
     "write_arpa",
     "write_classes",

@@ -16,5 +16,5 @@
     convert     another layout, or fewer counts         arpa        a model as an ARPA file
     prune       a smaller model from a model            mix         several models as one
     surprisal   what each word costs a reader           fetch       public corpora by name
-    filter      records kept by their perplexity
+    filter      records kept by their perplexity        classify    texts told apart by models
 """

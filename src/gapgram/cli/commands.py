@@ -27,6 +27,7 @@ GROUPS = {
     "Use models": {
         "surprisal": "Print what each word costs a reader, in bits",
         "filter": "Keep, split or mark records by their perplexity",
+        "classify": "Tell languages, authors or topics apart",
     },
     "Look at and change models": {
         "info": "Show what is in a model file",

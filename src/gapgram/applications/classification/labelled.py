@@ -1,0 +1,71 @@
+"""Texts with their labels: lines `label<TAB>text` or `__label__NAME text`, or folders and files named by label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from gapgram.errors import TextError
+from gapgram.text.corpus import QUERY_RULES, text_of
+from gapgram.text.files import blocks_of_files, display_name
+
+_FASTTEXT = "__label__"
+_LONGEST_LABEL = 200
+
+
+class LabelledLine(NamedTuple):
+    """A line of text and its label."""
+
+    label: str
+    text: str
+
+
+def read_labelled(path: str | Path, *, progress: bool = False) -> Iterator[LabelledLine]:
+    """The labelled lines of a file, or of a folder with a folder or a file for each label; empty lines are left out."""
+    place = Path(path)
+    if str(path) != "-" and place.is_dir():
+        yield from _of_folder(place, progress)
+        return
+    for number, line in _lines(path, progress):
+        if line.strip():
+            yield _parsed(line, f"{display_name(path)}:{number}")
+
+
+def read_lines(path: str | Path, *, progress: bool = False) -> Iterator[str]:
+    """The lines of a text, empty ones too."""
+    return (line for _, line in _lines(path, progress))
+
+
+def _of_folder(folder: Path, progress: bool) -> Iterator[LabelledLine]:
+    entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    if not entries:
+        raise TextError(f"{folder}: an empty folder: expected a folder or a file for each label")
+    for entry in entries:
+        files = sorted(p for p in entry.rglob("*") if p.is_file()) if entry.is_dir() else [entry]
+        label = entry.name if entry.is_dir() else entry.name.partition(".")[0]
+        for file in files:
+            for _, line in _lines(file, progress):
+                if line.strip():
+                    yield LabelledLine(label, line)
+
+
+def _parsed(line: str, where: str) -> LabelledLine:
+    if line.startswith(_FASTTEXT):
+        label, _, text = line.partition(" ")
+        label = label.removeprefix(_FASTTEXT)
+    else:
+        label, tab, text = line.partition("\t")
+        if not tab:
+            raise TextError(f"{where}: no label: expected label, tab and text, or {_FASTTEXT}NAME and text")
+    if not label.strip() or len(label) > _LONGEST_LABEL or not label.isprintable():
+        raise TextError(
+            f"{where}: the label {label[:40]!r}: expected 1 to {_LONGEST_LABEL} characters that can be printed"
+        )
+    return LabelledLine(label.strip(), text)
+
+
+def _lines(path: str | Path, progress: bool) -> Iterator[tuple[int, str]]:
+    for block in blocks_of_files(path, title="reading", progress=progress):
+        text = text_of(block, QUERY_RULES).tobytes().decode()
+        yield from enumerate(text[:-1].split("\n"), block.first_line)

@@ -1,0 +1,120 @@
+"""gapgram classify: texts told apart by one model a class."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import deque
+from collections.abc import Iterator
+
+import click
+
+from gapgram.cli.options import announce_compilation, json_option, print_json, quiet_option, talk, threads_option
+
+
+class _WithDefault(click.Group):
+    """A group in which anything that is no command of it belongs to the command `text`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put in the name of the command that is meant."""
+        if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
+            args = ["text", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_WithDefault)
+def command() -> None:
+    """Tell texts apart by one model a class: languages, authors, topics.
+
+    \b
+        gapgram classify train LABELLED -o CLASSIFIER
+        gapgram classify CLASSIFIER TEXT
+        gapgram classify CLASSIFIER LABELLED --evaluate
+    """
+
+
+@command.command()
+@click.argument("labelled")
+@click.option("-o", "--output", required=True, metavar="FOLDER", help="Folder of the classifier to write.")
+@click.option("--unit", type=click.Choice(["characters", "words"]), default="characters", show_default=True,
+              help="Unit of the models.")  # fmt: skip
+@click.option("--model", "kind", type=click.Choice(["mkn", "glm"]), default="glm", show_default=True,
+              help="Kind of the models.")  # fmt: skip
+@click.option("-n", "--order", type=int, metavar="N", help="Order of the models.  [default: 5; of words 3]")
+@click.option("--priors", type=click.Choice(["training", "even"]), default="training", show_default=True,
+              help="Priors of the classes: their shares of the training lines, or the same for all.")  # fmt: skip
+@threads_option
+@quiet_option
+def train(
+    labelled: str, output: str, unit: str, kind: str, order: int | None, priors: str, threads: int | None, quiet: bool
+) -> None:
+    """Train a model for each label of LABELLED.
+
+    LABELLED has lines of label, tab and text (or __label__NAME and text), or is a folder with a folder or a file of
+    text for each label.
+    """
+    announce_compilation(quiet)
+    from gapgram.applications.classification.training import train_classifier
+
+    made = train_classifier(
+        labelled, output, unit=unit, model=kind, order=order, priors=priors, threads=threads, progress=not quiet
+    )
+    talk(f"{output} written: {len(made.labels)} classes: {', '.join(made.labels)}", quiet)
+
+
+@command.command()
+@click.argument("classifier")
+@click.argument("text", default="-")
+@click.option("--all", "all_classes", is_flag=True, help="Print the probability of every class, most probable first.")
+@click.option("--priors", metavar="A=P,…", help="Priors by label, or even.  [default: those of the classifier]")
+@click.option("--evaluate", "evaluating", is_flag=True, help="Print accuracy and a confusion table: TEXT is labelled.")
+@threads_option
+@json_option
+@quiet_option
+def text(
+    classifier: str, text: str, all_classes: bool, priors: str | None, evaluating: bool, threads: int | None,
+    as_json: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Print the most probable class of each line of TEXT, its probability, and the line."""
+    announce_compilation(quiet)
+    from gapgram.applications.classification.classifier import load_classifier
+    from gapgram.applications.classification.evaluation import evaluate
+    from gapgram.applications.classification.labelled import read_labelled, read_lines
+
+    opened = load_classifier(classifier)
+    if priors is not None:
+        opened = opened.with_priors(_parsed(priors, opened.labels))
+    if evaluating:
+        result = evaluate(opened, read_labelled(text, progress=not quiet), threads=threads)
+        print_json(result.as_dict()) if as_json else print(result)
+        return
+    waiting: deque[str] = deque()
+
+    def lines() -> Iterator[str]:
+        for line in read_lines(text, progress=not quiet):
+            waiting.append(line)
+            yield line
+
+    for found in opened.classify(lines(), threads=threads):
+        line = waiting.popleft()
+        if as_json:
+            said = found.probabilities if all_classes else {found.label: found.probability}
+            print(json.dumps({"label": found.label, "probabilities": said, "text": line}, ensure_ascii=False))
+            continue
+        ranked = sorted(found.probabilities.items(), key=lambda pair: -pair[1]) if all_classes else []
+        shown = " ".join(f"{label}:{share:.4f}" for label, share in ranked) or f"{found.label}\t{found.probability:.4f}"
+        print(f"{shown}\t{line}", flush=text == "-")
+    sys.stdout.flush()
+
+
+def _parsed(priors: str, labels: tuple[str, ...]) -> list[float] | None:
+    if priors == "even":
+        return None
+    try:
+        shares = dict(part.rsplit("=", 1) for part in priors.split(","))
+        if set(shares) != set(labels):
+            raise ValueError
+        return [float(shares[label]) for label in labels]
+    except ValueError:
+        wanted = ",".join(f"{label}={1 / len(labels):.2f}" for label in labels[:6])
+        raise click.UsageError(f"priors {priors!r}: expected a number for each label, such as {wanted}") from None
