@@ -23,6 +23,7 @@ import gapgram
 from gapgram.reporting.tables import table
 
 Pairs = list[tuple[str, str]]
+WAYS = ("mkn", "glm", "linear")
 LANGUAGES = ("en", "de", "fr", "it")
 PACKAGES = (
     "asyncio",
@@ -84,11 +85,11 @@ def models_of(kind: str, train: Pairs, unit: str) -> Callable[[list[str]], list[
     return lambda texts: [one.label for one in found.classify(texts)]
 
 
-def compared(train: Pairs, tests: dict[str, Pairs], units: tuple[str, ...]) -> None:
+def compared(train: Pairs, tests: dict[str, Pairs], units: tuple[str, ...], ways: tuple[str, ...] = WAYS) -> None:
     """Accuracy and speed of each way."""
     rows = []
     for unit in units:
-        for way in ("mkn", "glm", "linear"):
+        for way in ways:
             begun = time.perf_counter()
             found = linear(train, unit) if way == "linear" else models_of(way, train, unit)
             row: list[object] = [f"{way}, {unit}", f"{time.perf_counter() - begun:.0f} s"]

@@ -81,3 +81,8 @@ def test_packages_are_told_apart(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     accuracy = re.search(r"accuracy ([\d.]+) %", run("classify.py", monkeypatch, capsys))
     assert accuracy is not None
     assert float(accuracy[1]) > 70
+
+
+def test_planted_errors_are_found(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    right, lines = map(int, re.findall(r"(\d+) of (\d+) lines", run("correct.py", monkeypatch, capsys))[0])
+    assert right > 0.5 * lines

@@ -58,6 +58,9 @@ Using them
     Classifier          posterior probabilities of classes: a Classification for each text
     evaluate        accuracy and confusion of a Classifier: an Evaluation
     Classification, Evaluation      what these give
+    Corrector       spelling corrected in context: a Correction for each line, Suggestions for its words
+    CorrectionOptions   how much a Corrector changes
+    Correction, Suggestion  what it gives
 
 What may go wrong, each also the built-in error that a program would catch
 
@@ -82,6 +85,7 @@ if TYPE_CHECKING:
     from gapgram.applications.classification.classifier import Classification, Classifier, load_classifier
     from gapgram.applications.classification.evaluation import Evaluation, evaluate
     from gapgram.applications.classification.training import train_classifier
+    from gapgram.applications.correction.corrector import Correction, CorrectionOptions, Corrector, Suggestion
     from gapgram.applications.filtering.choice import Choice
     from gapgram.applications.filtering.documents import DocumentScore, DocumentScorer
     from gapgram.applications.filtering.run import FilterOptions, filter_records
@@ -121,6 +125,7 @@ _HOMES = {
     "applications.classification.classifier": ("Classification", "Classifier", "load_classifier"),
     "applications.classification.evaluation": ("Evaluation", "evaluate"),
     "applications.classification.training": ("train_classifier",),
+    "applications.correction.corrector": ("Correction", "CorrectionOptions", "Corrector", "Suggestion"),
     "applications.filtering.choice": ("Choice",),
     "applications.filtering.documents": ("DocumentScore", "DocumentScorer"),
     "applications.filtering.run": ("FilterOptions", "filter_records"),
@@ -164,6 +169,9 @@ __all__ = [
     "Classification",
     "Classifier",
     "Corpus",
+    "Correction",
+    "CorrectionOptions",
+    "Corrector",
     "Counts",
     "DiscountWarning",
     "DocumentScore",
@@ -188,6 +196,7 @@ __all__ = [
     "SparkOptions",
     "State",
     "StimulusColumns",
+    "Suggestion",
     "SurprisalTable",
     "TextError",
     "TextRules",

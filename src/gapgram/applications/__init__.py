@@ -3,4 +3,5 @@
     surprisal       tables of what each word of a text costs a reader
     filtering       records kept, dropped, split or marked by how well models predict them
     classification  texts told apart by one model a class
+    correction      spelling corrected in context
 """

@@ -17,4 +17,5 @@
     prune       a smaller model from a model            mix         several models as one
     surprisal   what each word costs a reader           fetch       public corpora by name
     filter      records kept by their perplexity        classify    texts told apart by models
+    correct     spelling corrected in context
 """

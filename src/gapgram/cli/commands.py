@@ -28,6 +28,7 @@ GROUPS = {
         "surprisal": "Print what each word costs a reader, in bits",
         "filter": "Keep, split or mark records by their perplexity",
         "classify": "Tell languages, authors or topics apart",
+        "correct": "Correct spelling in context",
     },
     "Look at and change models": {
         "info": "Show what is in a model file",

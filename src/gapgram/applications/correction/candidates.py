@@ -1,0 +1,63 @@
+"""Words of a vocabulary that are at most two edits away from a string, found by the letters that are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import combinations
+
+import numpy as np
+
+from gapgram.applications.correction.tokens import is_correctable
+from gapgram.arrays import Integers
+
+_PREFIX = 7  # letters that count: words that are near each other have near beginnings
+_SHORT = 4  # letters up to which one edit is allowed, not two
+_REMEMBERED = 1 << 14
+
+
+class NearWords:
+    """Looks up which words share letters with a string, once up to two of each are left out."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self.words: list[str] = [word for word in dict.fromkeys(words) if is_correctable(word)]
+        keys, owners = list[int](), list[int]()
+        for number, word in enumerate(self.words):
+            for key in _keys(word, edits_allowed(word)):
+                keys.append(key)
+                owners.append(number)
+        order = np.argsort(np.array(keys, np.int64), kind="stable")
+        self._keys: Integers = np.array(keys, np.int64)[order]
+        self._owners: Integers = np.array(owners, np.int64)[order]
+        self._known = frozenset(self.words)
+        self.near = lru_cache(_REMEMBERED)(self._near)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self._known
+
+    def _near(self, text: str, most: int) -> tuple[str, ...]:
+        """Words that may be at most so many edits away from a text, not all of which are; itself is not among them."""
+        keys = np.array(list(_keys(text, most)), np.int64)
+        begins, ends = np.searchsorted(self._keys, keys), np.searchsorted(self._keys, keys, side="right")
+        spans = [self._owners[a:b] for a, b in zip(begins, ends, strict=True) if a < b]
+        found = np.unique(np.concatenate(spans)).tolist() if spans else []
+        words = (self.words[i] for i in found)
+        return tuple(word for word in words if word != text and abs(len(word) - len(text)) <= most)
+
+
+def edits_allowed(word: str) -> int:
+    """How many edits a word may be away: short words have too many neighbours."""
+    return 1 if len(word) <= _SHORT else 2
+
+
+def _keys(word: str, most: int) -> Iterator[int]:
+    """Hashes of the beginning of a word, and of what is left of it without one or two letters."""
+    head = word[:_PREFIX]
+    seen = {head}
+    for n in range(1, most + 1):
+        seen.update(_without(head, places) for places in combinations(range(len(head)), n))
+    return map(hash, seen)
+
+
+def _without(text: str, places: Sequence[int]) -> str:
+    return "".join(c for i, c in enumerate(text) if i not in places)
