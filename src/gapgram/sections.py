@@ -12,9 +12,8 @@ of sessions), sources (what it weighs).
 
 from __future__ import annotations
 
-from gapgram.kernels.compact_read import N_PACKED_COLUMNS
 from gapgram.kernels.gate import BUCKETS
-from gapgram.kernels.tables import N_COLUMNS, STATISTICS
+from gapgram.kernels.tables import N_COLUMNS, N_PACKED_COLUMNS, STATISTICS
 from gapgram.system.section_rules import Rule, Rules
 
 MOST_COUNT = 1 << 53  # beyond which a float does not hold every count

@@ -35,15 +35,15 @@ finally:
 """
 
 _COUNTING = {
-    "gate.context_buckets", "sorting.positions_by_word", "sorting.refine", "sorting.window_reach", "sorting.windows_at",
-    "tables.build_tables", "tables.counts_of_counts", "tables.key_bits_of", "tables.pack_grams",
-    "tables.place_contexts", "word_order.first_bytes", "word_order.gathered", "word_order.sort_ties",
-    "words.fill_slots", "words.learn_lines",
+    "build_tables.build_tables", "build_tables.pack_grams", "build_tables.place_contexts", "gate.context_buckets",
+    "keys.key_bits_of", "read_tables.counts_of_counts", "sorting.positions_by_word", "sorting.refine",
+    "sorting.window_reach", "sorting.windows_at", "word_order.first_bytes", "word_order.gathered",
+    "word_order.sort_ties", "words.fill_slots", "words.learn_lines",
 }  # fmt: skip
 _LEARNING = {
     "fitting.adam_step", "fitting.features_of", "fitting.gradient", "fitting.leave_out", "fitting.log_prior_of",
     "fitting.mean_weights", "fitting.sentence_hashes", "fitting.statistics_of", "fitting.unique_from",
-    "gate.n_gate_rows", "lookup.availability", "tables.weigh",
+    "gate.n_gate_rows", "lookup.availability", "build_tables.count_marked",
 }  # fmt: skip
 _KERNELS = {
     "--help": set(),
@@ -53,9 +53,14 @@ _KERNELS = {
     "score MODEL TEXT": {"score_text.score_lines", "scoring.sum_sequences"},
     "perplexity MODEL TEXT": {"score_text.score_lines", "scoring.sum_sequences"},
     "predict MODEL w1": {"topk.most_probable", "topk.most_words", "topk.n_blocks", "words.find_word"},
-    "predict MODEL w1 --prefix w": {"topk.n_blocks", "topk.of_range", "topk.prefix_range", "words.find_word"},
+    "predict MODEL w1 --prefix w": {
+        "completions.prefix_range",
+        "completions.probabilities_of_range",
+        "topk.n_blocks",
+        "words.find_word",
+    },
     "explain MODEL w1 w2": {"shares.shares_of_last", "words.find_word"},
-    "info MODEL": {"tables.counts_of_counts"},
+    "info MODEL": {"read_tables.counts_of_counts"},
     "verify MODEL": {"successors.distribution", "words.fill_slots", "words.find_word"},
     "arpa MODEL -o NEW": {"backoff.suffixes_of", "read_tables.unpack_grams"},
 }

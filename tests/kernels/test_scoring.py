@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gapgram
-from gapgram.kernels import lookup, tables
+from gapgram.kernels import keys, lookup
 from gapgram.kernels.gate import LIMIT, exponentials
 from gapgram.kernels.words import DONE, encode_lines
 from gapgram.models.model import Model
@@ -34,8 +34,8 @@ def test_exponentials_beyond_the_limit_count_as_the_limit() -> None:
 def clustered() -> Model:
     """After "a" follow words whose keys lie together, and a few that lie far away; others follow alone."""
     n = 3000
-    bits = int(tables.key_bits_of(n + 3))
-    near = [i for i in range(n) if tables.key_of(i + 3, bits) < 200] + [7, 1000, 2500]
+    bits = int(keys.key_bits_of(n + 3))
+    near = [i for i in range(n) if keys.key_of(i + 3, bits) < 200] + [7, 1000, 2500]
     words = [f"w{i:04}" for i in range(n)]
     sentences = [f"a {words[i]}" for i in near] + [" ".join(words[i : i + 3]) for i in range(0, n, 3)]
     return gapgram.train(sentences=[*sentences, *words], order=3, model="mkn")

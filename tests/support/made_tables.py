@@ -10,7 +10,7 @@ import numpy as np
 from gapgram import Counts, Lattice, Vocabulary
 from gapgram.counts.assemble import assemble
 from gapgram.counts.counts import Piece
-from gapgram.kernels import tables as kernels
+from gapgram.kernels.build_tables import build_tables
 from gapgram.text.corpus import TextFacts
 
 LENGTHS = {
@@ -35,9 +35,9 @@ def counts_of(lengths: list[int], draw: Callable[[], int], seed: int = 1) -> Cou
     lengths = [min(length, n_words) for length in lengths] + [0] * (n_words - len(lengths))
     words = np.array([w for n in lengths for w in sorted(chance.sample(range(n_words), n))], np.int64)
     begins = np.cumsum([0, *lengths])
-    pairs = Piece(*kernels.build_tables(words, np.array([draw() for _ in words], np.int64), begins))
+    pairs = Piece(*build_tables(words, np.array([draw() for _ in words], np.int64), begins))
     singles = np.arange(n_words)
-    empty = Piece(*kernels.build_tables(singles, singles % 7, np.array([0, n_words])))
+    empty = Piece(*build_tables(singles, singles % 7, np.array([0, n_words])))
     lattice = Lattice.chain(2)
     tables = assemble(lattice.stored, {lattice.stored[0]: [empty], lattice.stored[1]: [pairs]})
     vocabulary = Vocabulary.of([f"w{i}" for i in range(n_words - 3)])

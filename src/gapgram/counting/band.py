@@ -25,8 +25,11 @@ import numpy as np
 
 from gapgram.arrays import Bytes, Ids, Integers
 from gapgram.counts.counts import Piece
-from gapgram.kernels import sorting, tables
+from gapgram.kernels import sorting
+from gapgram.kernels.build_tables import build_tables, count_marked
+from gapgram.kernels.keys import key_bits_of
 from gapgram.kernels.special_words import START_ID
+from gapgram.kernels.tables import COUNT_BITS, STATISTICS
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 
@@ -51,7 +54,7 @@ class Band:
         self.first_word, self.last_word = first_word, last_word
         self.ids = windows.reshape(-1)
         self.reach: Bytes = sorting.window_reach(windows)
-        self.key_bits = int(tables.key_bits_of(n_words))
+        self.key_bits = int(key_bits_of(n_words))
         self.marks = [np.zeros(self.ids.size if m else 0, np.uint8) for m in range(self.order)]
 
     def pieces(self) -> dict[Pattern, Piece]:
@@ -124,7 +127,7 @@ class Band:
     def _piece(self, node: _Node) -> Piece:
         """The tables of a node."""
         words = self.ids[node.positions[node.starts[:-1]]]
-        return Piece(*tables.build_tables(words, self.continuation_counts(node), node.begins))
+        return Piece(*build_tables(words, self.continuation_counts(node), node.begins))
 
     def _unigrams(self, root: _Node) -> Piece:
         """Counts of the band's words alone; what follows no context is put together with the other bands."""
@@ -132,8 +135,8 @@ class Band:
         if self.first_word <= START_ID < self.last_word:
             counts[START_ID - self.first_word] = 0
         words = np.arange(self.first_word, self.last_word, dtype=np.int64)
-        no_rows = np.zeros((1, tables.STATISTICS), np.int64)
-        return Piece(words << tables.COUNT_BITS | counts, np.empty(0, np.int64), no_rows)
+        no_rows = np.zeros((1, STATISTICS), np.int64)
+        return Piece(words << COUNT_BITS | counts, np.empty(0, np.int64), no_rows)
 
     def continuation_counts(self, node: _Node) -> Integers:
         """The count that is smoothed, for each gram of a node: equations (2) to (4) of docs/ideas/mathematics.md."""
@@ -148,7 +151,7 @@ class Band:
             # A gram that starts with <s> has nothing to its left: each occurrence counts.
             counts[counts == 0] = np.diff(node.starts)[counts == 0]
             return counts
-        counts = tables.weigh(node.positions, node.starts, self.marks[pattern.reach])
+        counts = count_marked(node.positions, node.starts, self.marks[pattern.reach])
         return counts
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from gapgram.arrays import Ids, Integers
 from gapgram.counts.counts import Piece
 from gapgram.errors import TextError
+from gapgram.kernels import build_tables
 from gapgram.kernels import tables as kernels
 from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, FAST_WIDTH, ROW_BITS, ROW_MASK, Tables
 from gapgram.pattern import Pattern
@@ -45,9 +46,9 @@ def assemble(
         for piece, row_numbers in zip(pieces.pop(patterns[p]), numbers[p], strict=True):
             bit = int(at[kernels.GRAM_BIT]) + done * FAST_WIDTH
             code_bits, key_bits = int(at[kernels.CODE_BITS]), int(at[kernels.KEY_BITS])
-            large_grams, counts = kernels.pack_grams(piece.grams, grams, bit, code_bits, key_bits)
+            large_grams, counts = build_tables.pack_grams(piece.grams, grams, bit, code_bits, key_bits)
             large.append((large_grams + at[kernels.FIRST_GRAM] + done, counts))
-            kernels.place_contexts(piece.contexts, done, row_numbers, contexts[first:], step)
+            build_tables.place_contexts(piece.contexts, done, row_numbers, contexts[first:], step)
             done += piece.grams.size
             first += piece.contexts.size * step
         contexts[first] = done << ROW_BITS
@@ -62,7 +63,8 @@ def assemble(
 def frozen(tables: Tables) -> Tables:
     """The same tables, never to be written to again."""
     for array in tables:
-        array.flags.writeable = False
+        if array is not None:
+            array.flags.writeable = False
     return tables
 
 
@@ -132,7 +134,8 @@ def all_words(grams_of_bands: list[Integers]) -> Piece:
     """The tables of the empty pattern, from its grams in each band: all words follow its one context."""
     grams = np.concatenate(grams_of_bands)
     checked_key_bits(grams.size)
-    return Piece(*kernels.build_tables(grams >> COUNT_BITS, grams & COUNT_MASK, np.array([0, grams.size], np.int32)))
+    begins = np.array([0, grams.size], np.int32)
+    return Piece(*build_tables.build_tables(grams >> COUNT_BITS, grams & COUNT_MASK, begins))
 
 
 def _distinct_rows(tables: list[Integers]) -> tuple[Integers, list[Integers]]:

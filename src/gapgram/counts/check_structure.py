@@ -12,7 +12,7 @@ from gapgram.counts.assemble import n_contexts, parts_of, places_of
 from gapgram.counts.compact import packed_columns
 from gapgram.kernels import compact_read as packed
 from gapgram.kernels import tables as columns
-from gapgram.kernels.tables import FAST_WIDTH, ROW_MASK, Tables
+from gapgram.kernels.tables import FAST_WIDTH, ROW_MASK, Tables, is_compact
 from gapgram.pattern import Pattern
 
 MOST_GRAMS = 1 << 40
@@ -29,7 +29,7 @@ def check_structure(patterns: tuple[Pattern, ...], tables: Tables, n_words: int,
     _check_classes(patterns, tables, n_words, n_classes)
     places = tables.places
     expected = places_of(patterns, places[:, columns.N_GRAMS].tolist(), places[:, columns.N_ROWS].tolist())
-    compact = tables.contexts.size == 0
+    compact = is_compact(tables)
     if compact:
         _check_widths(places, expected)
     wrong = np.argwhere(places != expected)
@@ -44,7 +44,6 @@ def check_structure(patterns: tuple[Pattern, ...], tables: Tables, n_words: int,
         _check_packed(tables)
     else:
         _expect("contexts", tables.contexts.size, n_contexts(places))
-        _expect("packed words", tables.packed.size, 0)
     if tables.parts.any() and (tables.parts != parts_of(patterns)).any():
         raise ValueError("parts of patterns that skip other words")
 
@@ -92,6 +91,8 @@ def _check_widths(places: Integers, expected: Integers) -> None:
 
 def _check_packed(tables: Tables) -> None:
     """Refuse places in the packed words that are not those of tables with so many listed counts and rows."""
+    assert tables.packed is not None
+    _expect("contexts", tables.contexts.size, 0)
     _expect("packed places", len(tables.packed_places), len(tables.places))
     word = 0
     for p, (at, found) in enumerate(zip(tables.places, tables.packed_places, strict=True)):

@@ -16,11 +16,11 @@ from gapgram.arrays import BitWords, Integers
 from gapgram.counts.assemble import frozen
 from gapgram.counts.counts import Counts
 from gapgram.errors import UsageError
-from gapgram.kernels import bits, compact_write
+from gapgram.kernels import bits, compact_write, distinct_rows
 from gapgram.kernels import compact_read as columns
 from gapgram.kernels import tables as kernels
 from gapgram.kernels.read_tables import unpack_contexts, unpack_grams
-from gapgram.kernels.tables import NO_CONTEXTS, ROW_BITS, ROW_MASK, Tables
+from gapgram.kernels.tables import NO_CONTEXTS, ROW_BITS, ROW_MASK, GramFormat, Tables
 from gapgram.system.array_store import IN_MEMORY, ArrayStore
 
 LARGE_BITS = 128  # of a count among the large ones
@@ -106,13 +106,13 @@ def compacted(
         contexts=NO_CONTEXTS, places=places, rows=np.concatenate([packer.rows for packer in packers]),
     )  # fmt: skip
     made = put_rest(store, made, first="large_at", last="word_counts")
-    packed_places = np.zeros((len(places), columns.N_PACKED_COLUMNS), np.int64)
+    packed_places = np.zeros((len(places), kernels.N_PACKED_COLUMNS), np.int64)
     used = 0
     for packer, packed_at in zip(packers, packed_places, strict=True):
-        used = packer.lay_out(grams, used, packed_at)
+        used = packer.lay_out(used, packed_at)
     packed = store.array("packed", np.uint64, (used,))
     for packer, packed_at in zip(packers, packed_places, strict=True):
-        packer.write_rest(grams, packed, packed_at)
+        packer.write_rest(packed, packed_at)
     return frozen(made._replace(packed=packed, packed_places=store.put("packed_places", packed_places)))
 
 
@@ -155,8 +155,8 @@ class _Packer:
         )
         self.old_rows = self.rows = counts.rows(counts.lattice.stored[p])
         if replaced is not None:
-            distinct_rows = [compact_write.distinct(statistics) for _, _, statistics in self._new_statistics()]
-            self.rows = np.unique(np.concatenate(distinct_rows), axis=0)
+            found_rows = [distinct_rows.distinct(statistics) for _, _, statistics in self._new_statistics()]
+            self.rows = np.unique(np.concatenate(found_rows), axis=0)
         numbers = np.zeros(_COUNTED + 1, np.int64)
         for _, grams in self._grams():
             compact_write.add_counts(grams, numbers)
@@ -181,7 +181,7 @@ class _Packer:
             yield from self._old_contexts()
             return
         for first, contexts, statistics in self._new_statistics():
-            contexts[:-1] += kernels.row_numbers(statistics, self.rows) - (contexts[:-1] & ROW_MASK)
+            contexts[:-1] += distinct_rows.row_numbers(statistics, self.rows) - (contexts[:-1] & ROW_MASK)
             yield first, contexts
 
     def _old_contexts(self) -> Iterator[tuple[int, Integers]]:
@@ -205,23 +205,27 @@ class _Packer:
 
     def write_grams(self, out: BitWords, bit: int) -> tuple[Integers, Integers]:
         """Write the grams from a bit on; returns the numbers and counts of those whose counts are large."""
-        codes, self.bit, none = self.codes, bit, np.empty(0, np.int64)
+        codes, none = self.codes, np.empty(0, np.int64)
+        self.bits = out
+        self.form = GramFormat(bit, self.width, codes.bits, self.key_bits, self.n_grams, self.n_contexts)
         large = [(none, none)]
         for first, grams in self._grams():
-            compact_write.pack_grams(grams, first, codes.of, out, bit, self.width, codes.bits, self.key_bits)
+            compact_write.pack_grams(grams, first, codes.of, out, self.form)
             listed, counts = compact_write.listed_counts(grams, first, codes.of)
             is_large = counts >= (1 << codes.value_width) - 1
             large.append((listed[is_large], counts[is_large]))
         numbers, counts = (np.concatenate(arrays) for arrays in zip(*large, strict=True))
         return numbers, counts
 
-    def lay_out(self, grams: BitWords, first_word: int, at: Integers) -> int:
+    def lay_out(self, first_word: int, at: Integers) -> int:
         """Where all that is not grams will lie, from a word on, into `at`, the pattern's columns; returns the end."""
         codes, votes = self.codes, np.zeros(columns.FEW_SIZE, np.int64)
-        coded = grams, self.bit, self.width, codes.bits
         for _, contexts in self._contexts():
-            compact_write.vote_rows(contexts, *coded, self.few, votes)
-        measured = [compact_write.measure_contexts(contexts, self.few, *coded) for _, contexts in self._contexts()]
+            compact_write.vote_rows(contexts, self.bits, self.form, self.few, votes)
+        measured = [
+            compact_write.measure_contexts(contexts, self.bits, self.form, self.few)
+            for _, contexts in self._contexts()
+        ]
         n_listed, n_far = map(sum, zip(*measured, strict=True))
         if n_listed > int(columns.RANK_MASK) or self.n_grams + self.n_contexts + 1 >= 1 << (63 - columns.RANK_BITS):
             raise UsageError(f"{self.n_grams:,} grams of one pattern are too many for the compact layout")
@@ -237,26 +241,20 @@ class _Packer:
     def _n_buckets(self) -> int:
         return (self.n_grams >> self.codes.bucket_bits) + 1
 
-    def write_rest(self, grams: BitWords, out: BitWords, at: Integers) -> None:
+    def write_rest(self, out: BitWords, at: Integers) -> None:
         """Write all that is not grams to where it was laid out."""
         codes = self.codes
         out[at[columns.BOOK] : at[columns.BOOK] + codes.book.size] = codes.book.view(np.uint64)
         done = bucket = 0
-        packing = out, at[columns.BUCKETS], at[columns.BUCKET_WIDTH], codes.bucket_bits
         for first, some in self._grams():
             listed, counts = compact_write.listed_counts(some, first, codes.of)
-            compact_write.pack_counts(
-                listed, counts, done, out, at[columns.MORE], codes.value_width, codes.bucket_bits
-            )
+            compact_write.pack_counts(listed, counts, done, out, at)
             if listed.size:
-                bucket = compact_write.pack_buckets(listed, done, bucket, self._n_buckets, *packing)
+                bucket = compact_write.pack_buckets(listed, done, bucket, self._n_buckets, out, at)
             done += listed.size
-        compact_write.pack_buckets(np.empty(0, np.int64), done, bucket, self._n_buckets, *packing)
+        compact_write.pack_buckets(np.empty(0, np.int64), done, bucket, self._n_buckets, out, at)
+        pattern = columns.PackedPattern(out, at, self.bits, self.form)
         n_listed = n_far = 0
         for first, contexts in self._contexts():
-            closing = first + contexts.size > self.n_contexts
-            n_listed, n_far = compact_write.pack_contexts(
-                contexts, first, closing, n_listed, n_far, self.few, grams, self.bit, self.width, codes.bits, out,
-                at[columns.VECTOR], at[columns.RECORDS], at[columns.FAR], at[columns.LISTED], at[columns.ROW_WIDTH],
-            )  # fmt: skip
+            n_listed, n_far = compact_write.pack_contexts(contexts, first, self.few, pattern, n_listed, n_far)
         compact_write.pack_rows(self.few, out, at[columns.FEW], at[columns.ROW_WIDTH])

@@ -17,7 +17,7 @@ import xxhash
 
 from gapgram.arrays import Integers
 from gapgram.errors import UsageError
-from gapgram.kernels.read_tables import unpack_contexts, unpack_grams
+from gapgram.kernels.read_tables import counts_of_counts, unpack_contexts, unpack_grams
 from gapgram.kernels.special_words import SPECIAL
 from gapgram.kernels.tables import (
     COUNT_BITS,
@@ -31,7 +31,7 @@ from gapgram.kernels.tables import (
     ROW_BITS,
     STRIDE,
     Tables,
-    counts_of_counts,
+    is_compact,
 )
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
@@ -45,7 +45,7 @@ _CHUNK = 1 << 22  # grams read at a time
 
 @dataclass(frozen=True)
 class Piece:
-    """The tables of one pattern, of a whole text or of a band of it, as `kernels.tables.build_tables` returns them.
+    """The tables of one pattern, of a whole text or of a band of it, as `kernels.build_tables` makes them.
 
     grams: `word << COUNT_BITS | count`; contexts: `begin << ROW_BITS | row`; rows: their distinct statistics.
     """
@@ -99,7 +99,7 @@ class Counts:
         """The contexts of a pattern as `begin << ROW_BITS | row`, and the one that closes them."""
         p = self.index(pattern)
         at = self.tables.places[p]
-        if not self.tables.contexts.size:
+        if is_compact(self.tables):
             closing = np.array([at[N_GRAMS] << ROW_BITS])
             return np.append(unpack_contexts(self.tables, p, 0, int(at[N_CONTEXTS])), closing)
         first, step = int(at[FIRST_CONTEXT]), int(at[STRIDE])
@@ -185,7 +185,7 @@ class Counts:
 
     def contents(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
         """What goes into a file: all arrays by name, and what they do not say, as plain values."""
-        tables, compact = self.tables._asdict(), not self.tables.contexts.size
+        tables, compact = self.tables._asdict(), is_compact(self.tables)
         if not compact:
             del tables["packed"], tables["packed_places"]
         sections = {**self.word_arrays(self.vocabulary, packed=compact), **tables}

@@ -16,8 +16,9 @@ from gapgram.counts.counts import Counts
 from gapgram.errors import UsageError
 from gapgram.kernels import compact_read
 from gapgram.kernels import tables as kernels
+from gapgram.kernels.build_tables import pack_grams
 from gapgram.kernels.read_tables import unpack_contexts, unpack_grams
-from gapgram.kernels.tables import FAST_WIDTH, NO_PLACES, NO_WORDS, ROW_BITS, Tables
+from gapgram.kernels.tables import FAST_WIDTH, NO_PLACES, ROW_BITS, Tables, is_compact
 from gapgram.system.array_store import IN_MEMORY, ArrayStore
 
 FAST, COMPACT = "fast", "compact"
@@ -41,7 +42,7 @@ def bits_of(tables: Tables, p: int) -> Parts:
     n_grams, first = int(at[kernels.N_GRAMS]), int(at[kernels.FIRST_GRAM])
     keys, codes = n_grams * int(at[kernels.KEY_BITS]), n_grams * int(at[kernels.WIDTH] - at[kernels.KEY_BITS])
     large = LARGE_BITS * int(np.subtract(*np.searchsorted(tables.large_at, [first + n_grams, first])))
-    if tables.contexts.size:
+    if not is_compact(tables):
         entries = int(at[kernels.N_CONTEXTS]) + 1
         return Parts(keys, codes + large, entries * (64 - ROW_BITS), entries * ROW_BITS + rows)
     packed = tables.packed_places[p]
@@ -53,7 +54,7 @@ def bits_of(tables: Tables, p: int) -> Parts:
 
 def layout_of(tables: Tables) -> str:
     """`fast` or `compact`."""
-    return FAST if tables.contexts.size else COMPACT
+    return COMPACT if is_compact(tables) else FAST
 
 
 def check_layout(layout: str) -> None:
@@ -83,7 +84,7 @@ def _fast(counts: Counts, store: ArrayStore) -> Tables:
         for first in range(0, n_grams, chunk):
             some = unpack_grams(tables, p, first, min(first + chunk, n_grams))
             bit = int(at[kernels.GRAM_BIT]) + first * FAST_WIDTH
-            numbers, counts_of = kernels.pack_grams(some, grams, bit, code_bits, key_bits)
+            numbers, counts_of = pack_grams(some, grams, bit, code_bits, key_bits)
             large.append((numbers + at[kernels.FIRST_GRAM] + first, counts_of))
             store.release()
     large_at, large_counts = (np.concatenate(arrays) for arrays in zip(*large, strict=True))
@@ -99,4 +100,4 @@ def _fast(counts: Counts, store: ArrayStore) -> Tables:
             store.release()
         contexts[begin + n_contexts * step] = at[kernels.N_GRAMS] << ROW_BITS
     made = put_rest(store, made, first="places", last="word_counts")
-    return frozen(made._replace(contexts=contexts, packed=NO_WORDS, packed_places=NO_PLACES))
+    return frozen(made._replace(contexts=contexts, packed=None, packed_places=NO_PLACES))

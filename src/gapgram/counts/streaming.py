@@ -22,7 +22,9 @@ from gapgram.counts.assemble import (
     places_of,
     side_by_side,
 )
+from gapgram.kernels import build_tables
 from gapgram.kernels import tables as kernels
+from gapgram.kernels.distinct_rows import row_numbers
 from gapgram.kernels.tables import FAST_WIDTH, ROW_BITS
 from gapgram.pattern import Pattern
 from gapgram.system.array_file import Stream
@@ -106,7 +108,7 @@ class _Streamed:
                 end = bits + grams.size * FAST_WIDTH
                 packed = np.zeros(end // 64 + 1, np.uint64)
                 packed[0] = rest[0]
-                large_grams, counts = kernels.pack_grams(grams, packed, bits, code_bits, key_bits)
+                large_grams, counts = build_tables.pack_grams(grams, packed, bits, code_bits, key_bits)
                 self.large.append((large_grams + done, counts))
                 done += grams.size
                 yield packed[:-1]
@@ -128,8 +130,8 @@ class _Streamed:
                 out = out if i else np.empty(contexts.size * len(heads), np.int64)
                 if contexts.size * len(heads) != out.size:
                     raise ValueError(f"bands of pattern {self.patterns[p]} are not those of the others with its tail")
-                numbers = kernels.row_numbers(piece.rows, self.rows[p])
-                kernels.place_contexts(contexts, done[i], numbers, out[i:], len(heads))
+                numbers = row_numbers(piece.rows, self.rows[p])
+                build_tables.place_contexts(contexts, done[i], numbers, out[i:], len(heads))
                 done[i] += piece.n_grams
             yield out
         yield done << ROW_BITS

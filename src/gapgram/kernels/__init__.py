@@ -3,10 +3,14 @@
     words           bytes to word ids
     word_order      the order of the words of a vocabulary
     sorting         positions into groups of equal grams
-    tables          the tables of grams and contexts: what they are, made and read
-    compact_read    the compact layout of the tables, read
+    keys            words scrambled, so that they can be searched by guessing
+    tables          the tables of grams and contexts: what they are
+    build_tables    tables from groups of grams
+    distinct_rows   the distinct statistics of contexts
+    read_tables     grams, counts and contexts read from tables of either layout
+    compact_read    the compact layout, read
     compact_write   and written
-    read_tables     tables taken apart, many grams at a time
+    search          a number among sorted ones, a key among those of a context
     bits            numbers of any width
     prefetch        asking for memory before it is read
     lookup          grams of a text found in the tables
@@ -20,6 +24,7 @@
     one_step        the same for one word after one state
     successors      what follows a context, and the distribution that it makes
     topk            the most probable next words
+    completions     the next words that start with a prefix
     rank            the rank of a word among all
     fitting         weights from text
     exchange        words into classes of like neighbours

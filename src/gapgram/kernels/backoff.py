@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.jit import bound_first, kernel
+from gapgram.kernels.search import first_at_least
 from gapgram.kernels.special_words import START_ID
 
 
@@ -29,15 +30,9 @@ def child(parent, word, words, children):
     """The gram that extends a gram by a word; -1 where there is none, or no parent that is a context."""
     if parent < 0 or parent >= children.size - 1:
         return np.int64(-1)
-    low, high = children_of(parent, words, children)
-    end = high
-    while low < high:
-        middle = (low + high) >> 1
-        if words[middle] < word:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < end and words[low] == word else np.int64(-1)
+    begin, end = children_of(parent, words, children)
+    i = first_at_least(words, begin, end, word)
+    return i if i < end and words[i] == word else np.int64(-1)
 
 
 @kernel

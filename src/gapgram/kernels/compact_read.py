@@ -1,11 +1,11 @@
 """The compact layout of the tables: how kernels read it.
 
 Grams lie as in the fast layout, only that each pattern has its own width. All else is in one array of 64-bit words,
-`packed`; `packed_places` [pattern, column] says where. Each part starts at a word:
+`packed`; `packed_places` [pattern, column] says where. Each of these starts at a word:
 
     book        the count of each code; -1 where the count is listed
-    more        the listed counts: `place << value width | count` for each, the place being that of the gram in its
-                bucket of 2**k grams; a count of all ones is among the large ones (`kernels.tables`).
+    more        the listed counts: `rest << value width | count` for each, the rest being that of the gram's number in
+                its bucket of 2**k grams; a count of all ones is among the large ones (`kernels.tables`).
     buckets     how many listed counts there are before each bucket
     vector      bits: a one for each context, after it a zero for each of its grams, and a last one
     records     for every BLOCK contexts RECORD words. The first is `(bit << 1) << RANK_BITS | rank`: the bit of the
@@ -15,24 +15,26 @@ Grams lie as in the fast layout, only that each pattern has its own width. All e
                 place of the bit, and the begins of the block's contexts, and of the one that follows, are here
     listed      rows that are listed
     few         the rows of all other contexts: they have at most three grams, whose codes, each plus one, are the
-                octal digits of a place in this table
+                octal digits of an index of this table
 
-Place of a context's grams: the one of context c stands after c ones and begin(c) zeros.
+Where a context's grams are: the one of context c stands after c ones and begin(c) zeros.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from gapgram.kernels.bits import from_bit, lowest_one, ones, read_bits, select_one
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.jit import apart, inlined, kernel
 from gapgram.kernels.prefetch import prefetch
+from gapgram.kernels.tables import GramFormat, code_mask_of, format_of, gram_at, gram_word
 
 # Columns of `packed_places`: words for the book, vector and records, bits for the others (multiples of 64).
 BOOK, MORE, N_MORE, VALUE_WIDTH, BUCKET_BITS, BUCKETS, BUCKET_WIDTH = 0, 1, 2, 3, 4, 5, 6
 VECTOR, RECORDS, FAR, N_FAR, LISTED, N_LISTED, ROW_WIDTH, FEW = 7, 8, 9, 10, 11, 12, 13, 14
 END = 15  # the word after the last of the pattern's
-N_PACKED_COLUMNS = 16
 
 BLOCK_BITS = 7
 BLOCK = 1 << BLOCK_BITS
@@ -40,22 +42,46 @@ RECORD = 1 + BLOCK // 64
 RANK_BITS = 28
 RANK_MASK = np.uint64((1 << RANK_BITS) - 1)
 FAR_WIDTH = 40
-FAR_SPAN = 4096  # bits of the vector from which on a block's ones lie far apart
+FAR_SPAN_BITS = 4096  # of the vector, from which on a block's ones lie far apart
 FEW_GRAMS = 3
 FEW_CODES = 7  # codes below this may be among those of few grams
 FEW_SIZE = 512
 IN_LIST = -1
 
 
+class PackedPattern(NamedTuple):
+    """The tables of one pattern in the compact layout.
+
+    packed      uint64: the words of the module's head, of all patterns
+    at          int64 [column]: where those of this pattern are
+    bits        uint64: the grams of all patterns
+    form        how those of this pattern lie
+    """
+
+    packed: np.ndarray
+    at: np.ndarray
+    bits: np.ndarray
+    form: GramFormat
+
+
 @kernel
-def span_of(packed, at, n_grams, n_contexts, c):
+def packed_pattern(tables, p):
+    """The tables of pattern p."""
+    return PackedPattern(tables.packed, tables.packed_places[p], tables.grams, format_of(tables.places, p))
+
+
+@inlined
+def packed_span(packed, at, form, c):
     """(begin, end) of the grams of context c ≤ n_contexts; inside the pattern's grams whatever the words say."""
+    n_grams, n_contexts = form.n_grams, form.n_contexts
     head = np.int64(packed[at[RECORDS] + (c >> BLOCK_BITS) * RECORD] >> np.uint64(RANK_BITS))
     inside = c & (BLOCK - 1)
     if head & 1 and at[N_FAR] > 0:
+        # The begins of this block are written out.
         far = at[FAR] + (min(head >> 1, at[N_FAR] - 1) * (BLOCK + 1) + inside) * FAR_WIDTH
         begin, end = read_bits(packed, far, FAR_WIDTH), read_bits(packed, far + FAR_WIDTH, FAR_WIDTH)
     else:
+        # From the one of the block's first context on, word by word to the word with this context's.
         last = at[VECTOR] + ((n_grams + n_contexts) >> 6)
         bit = min(head >> 1, n_grams + n_contexts)
         i = at[VECTOR] + (bit >> 6)
@@ -68,9 +94,10 @@ def span_of(packed, at, n_grams, n_contexts, c):
             below = ones(word)
         if below <= inside:
             return n_grams, n_grams
-        place = select_one(word, inside)
-        begin = ((i - at[VECTOR]) << 6) + place - c
-        word = from_bit(word, place) ^ (np.uint64(1) << np.uint64(place))
+        # The bit itself tells the begin, the next one the end.
+        bit = select_one(word, inside)
+        begin = ((i - at[VECTOR]) << 6) + bit - c
+        word = from_bit(word, bit) ^ (np.uint64(1) << np.uint64(bit))
         while word == 0 and i < last:
             i += 1
             word = packed[i]
@@ -80,7 +107,7 @@ def span_of(packed, at, n_grams, n_contexts, c):
 
 
 @kernel
-def listed_row(packed, at, c):
+def _listed_row(packed, at, c):
     """The row of a context if it is listed, IN_LIST if it is not: then its grams tell."""
     record = at[RECORDS] + (c >> BLOCK_BITS) * RECORD
     word = (c & (BLOCK - 1)) >> 6
@@ -94,36 +121,43 @@ def listed_row(packed, at, c):
     return read_bits(packed, at[LISTED] + max(min(rank, at[N_LISTED] - 1), 0) * width, width)
 
 
-@kernel
-def packed_row(packed, at, grams, bit, width, code_bits, c, begin, end):
-    """The row of a context whose grams are begin … end-1; a gram's bits start at `bit`, its code has `code_bits`."""
-    row = listed_row(packed, at, c)
+@inlined
+def packed_row(packed, at, bits, form, c, begin, end):
+    """The row of context c, whose grams are begin … end-1."""
+    row = _listed_row(packed, at, c)
     if row >= 0:
         return row
-    code_mask = (np.int64(1) << code_bits) - 1
+    code_mask = code_mask_of(form)
     codes = np.int64(0)
     for g in range(begin, min(end, begin + FEW_GRAMS)):
-        codes = codes << 3 | min((read_bits(grams, bit + g * width, width) & code_mask) + 1, FEW_CODES)
+        codes = codes << 3 | min((gram_at(bits, None, form, g) & code_mask) + 1, FEW_CODES)
     return read_bits(packed, at[FEW] + codes * at[ROW_WIDTH], at[ROW_WIDTH])
 
 
+@apart
+def packed_context(tables, p, context):
+    """`context_at` of `kernels.read_tables`, in the compact layout."""
+    packed, at, bits, form = packed_pattern(tables, p)
+    begin, end = packed_span(packed, at, form, context)
+    return begin, end, packed_row(packed, at, bits, form, context, begin, end)
+
+
 @kernel
-def packed_contexts(
-    packed, at, grams, bit, width, code_bits, n_grams, n_contexts, chosen, n, low, spread, rows
-):  # fmt: skip
-    """`read_contexts` of `kernels.tables`."""
-    records, vector, end_of_vector = at[RECORDS], at[VECTOR], n_grams + n_contexts
+def packed_contexts(tables, p, chosen, n, low, spread, rows):
+    """`read_contexts` of `kernels.read_tables`, in the compact layout."""
+    packed, at, bits, form = packed_pattern(tables, p)
+    records, vector, end_of_vector = at[RECORDS], at[VECTOR], form.n_grams + form.n_contexts
     for i in range(n):
         prefetch(packed, records + (chosen[i] >> BLOCK_BITS) * RECORD)
     for i in range(n):
         head = np.int64(packed[records + (chosen[i] >> BLOCK_BITS) * RECORD] >> np.uint64(RANK_BITS + 1))
         prefetch(packed, vector + (min(head, end_of_vector) >> 6))
     for i in range(n):
-        begin, end = span_of(packed, at, n_grams, n_contexts, chosen[i])
+        begin, end = packed_span(packed, at, form, chosen[i])
         low[i], spread[i] = begin, end - begin
-        prefetch(grams, (bit + begin * width) >> 6)
+        prefetch(bits, gram_word(form, begin))
     for i in range(n):
-        rows[i] = packed_row(packed, at, grams, bit, width, code_bits, chosen[i], low[i], low[i] + spread[i])
+        rows[i] = packed_row(packed, at, bits, form, chosen[i], low[i], low[i] + spread[i])
 
 
 @kernel
@@ -132,18 +166,19 @@ def packed_count(packed, at, g, code):
     count = np.int64(packed[at[BOOK] + code])
     if count >= 0:
         return count
+    # The listed counts of the gram's bucket, in which it is searched by the rest of its number.
     bucket = at[BUCKETS] + (g >> at[BUCKET_BITS]) * at[BUCKET_WIDTH]
     low = min(read_bits(packed, bucket, at[BUCKET_WIDTH]), at[N_MORE])
     high = min(read_bits(packed, bucket + at[BUCKET_WIDTH], at[BUCKET_WIDTH]), at[N_MORE])
-    place = g & ((np.int64(1) << at[BUCKET_BITS]) - 1)
+    rest = g & ((np.int64(1) << at[BUCKET_BITS]) - 1)
     width = at[VALUE_WIDTH] + at[BUCKET_BITS]
     value_mask = (np.int64(1) << at[VALUE_WIDTH]) - 1
     while low < high:
         middle = (low + high) >> 1
         entry = read_bits(packed, at[MORE] + middle * width, width)
-        if entry >> at[VALUE_WIDTH] == place:
+        if entry >> at[VALUE_WIDTH] == rest:
             return entry & value_mask if entry & value_mask != value_mask else np.int64(IN_LIST)
-        if entry >> at[VALUE_WIDTH] < place:
+        if entry >> at[VALUE_WIDTH] < rest:
             low = middle + 1
         else:
             high = middle

@@ -23,7 +23,8 @@ from gapgram.native.kinds import Kind, Mismatch, kind_of, text_of
 
 # Machine code is kept and called without Numba where that was tried; elsewhere Numba compiles, keeps and calls kernels
 # itself, with the same results, and starts slowly.
-_WAS_TRIED = sys.platform == "linux" and sys.maxsize > 1 << 32
+_ONE_AT_A_TIME = getattr(sys, "_is_gil_enabled", lambda: True)()  # threads run Python one at a time
+_WAS_TRIED = sys.platform == "linux" and sys.maxsize > 1 << 32 and _ONE_AT_A_TIME
 AS_MACHINE_CODE = os.environ.get("GAPGRAM_NATIVE", str(int(_WAS_TRIED))) == "1"
 AS_PYTHON = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")  # kernels are left as they are written
 
@@ -39,6 +40,8 @@ _to_teach: list[Callable[[], None]] = []
 
 class Kernel:
     """A function that runs as machine code; it takes numbers, arrays, bytes and named tuples of these."""
+
+    inlining = ""  # whether kernels that call it take its code into their own: LLVM decides
 
     def __init__(self, function: Callable[..., Any]) -> None:
         update_wrapper(self, function)
@@ -110,7 +113,7 @@ class Kernel:
         """What Numba knows of the kernel where `gapgram.native` compiles it."""
         from gapgram.native.target import dispatcher_of
 
-        return dispatcher_of(self.function)
+        return dispatcher_of(self.function, self.inlining)
 
     @cached_property
     def _by_numba_alone(self) -> Callable[..., Any]:
@@ -205,6 +208,79 @@ def bound_first(n_bound: int) -> Callable[[Callable[..., Any]], BoundKernel]:
         return made
 
     return make
+
+
+class _Inlined(Kernel):
+    inlining = "alwaysinline"
+
+
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel whose code those that call it always take into their own."""
+    return kernel(function) if AS_PYTHON else _Inlined(function)
+
+
+class _Apart(Kernel):
+    inlining = "noinline"
+
+
+def apart(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel whose code stays apart from that of those that call it: one of the large steps, or seldom called."""
+    return kernel(function) if AS_PYTHON else _Apart(function)
+
+
+class _Shared(_Inlined):
+    """A small function of kernels that Python calls as it is written."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.function(*arguments)
+
+
+def shared(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let kernels use a small function that Python uses, too: there nothing is compiled."""
+    return kernel(function) if AS_PYTHON else _Shared(function)
+
+
+class _Replaced:
+    """A kernel in whose place another one is called where a field of the first argument is not None.
+
+    What a kernel is compiled for says which, so that the other one is not compiled at all.
+    """
+
+    is_compiling = False  # neither calls itself
+
+    def __init__(self, function: Callable[..., Any], by: Callable[..., Any], where: str) -> None:
+        update_wrapper(self, function)
+        self._kernel, self._by, self._where = kernel(function), by, where
+
+    def __call__(self, bundle: Any, *arguments: Any) -> Any:
+        chosen = self._kernel if getattr(bundle, self._where) is None else self._by
+        return chosen(bundle, *arguments)
+
+    def _dispatcher(self, bundle: Any) -> Any:
+        """What Numba knows of the kernel that is called with a first argument of this type."""
+        of_us = isinstance(bundle.fields, dict)  # not one of Numba's own types
+        field = bundle.fields[self._where][2] if of_us else bundle.types[bundle.fields.index(self._where)]
+        chosen: Any = self._kernel if str(field) == "none" else self._by
+        return chosen._numba_type_.dispatcher
+
+    def get_call_template(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        """Numba asks for this when it finds out the types of a call,"""
+        return self._dispatcher(args[0]).get_call_template(args, kws)
+
+    def get_overload(self, sig: Any) -> Any:
+        """and for this when it translates it."""
+        return self._dispatcher(sig[0]).get_overload(sig)
+
+    @property
+    def _numba_type_(self) -> Any:
+        from numba.core.types import Dispatcher
+
+        return Dispatcher(self)
+
+
+def replaced(*, by: Callable[..., Any], where: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A kernel in whose place another one is called where a field of the first argument is not None."""
+    return lambda function: _Replaced(function, by, where)
 
 
 def entry(wanted: Callable[..., Any], *arguments: object) -> Callable[..., Any]:

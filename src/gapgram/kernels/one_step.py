@@ -11,26 +11,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.kernels.bits import read_bits
 from gapgram.kernels.gate import BUCKETS, add_logits, exponentials, word_bucket, word_row
 from gapgram.kernels.jit import bound_first, kernel
-from gapgram.kernels.model_arrays import BACKOFF, BUCKET, SCALE, WEIGHT
+from gapgram.kernels.keys import key_of
+from gapgram.kernels.model_arrays import BACKOFF, BUCKET, SCALE, WEIGHT, discounted
+from gapgram.kernels.read_tables import context_at, first_listed, listed_count
+from gapgram.kernels.search import find_key, first_guess
 from gapgram.kernels.stepping import gate_word, is_seen
 from gapgram.kernels.tables import (
-    CODE_BITS,
     FIRST_ROW,
-    GRAM_BIT,
-    KEY_BITS,
     N_CONTEXTS,
-    N_GRAMS,
     N_ROWS,
     OF_CLASSES,
     REACH,
-    WIDTH,
-    context_at,
-    first_listed,
-    key_of,
-    listed_count,
+    code_mask_of,
+    format_of,
+    gram_at,
+    halves_of,
 )
 
 
@@ -43,33 +40,15 @@ class OneWord(NamedTuple):
 
 
 @kernel
-def _find(grams, place, key, low, spread):
-    """(gram, its bits) of the gram with a key among the `spread` grams from `low` on; -1 where there is none."""
-    bit, width, code_bits, key_bits = place[GRAM_BIT], place[WIDTH], place[CODE_BITS], place[KEY_BITS]
-    first, last = low, low + spread - 1
-    g = low + (key * spread >> key_bits)
-    while first <= last:
-        # The place of the key is guessed from the one that lies here
-        gram = read_bits(grams, bit + g * width, width)
-        ahead = key - (gram >> code_bits)
-        if ahead == 0:
-            return g, gram
-        first = g + 1 if ahead > 0 else first
-        last = last if ahead > 0 else g - 1
-        g = min(max(g + (ahead * spread >> key_bits), first), last)
-    return np.int64(-1), np.int64(0)
-
-
-@kernel
 def _root(word, p, tables):
     """(gram, its bits, key, row) of a word, or of its class, under the pattern of no context."""
-    place = tables.places[p]
+    place, form = tables.places[p], format_of(tables.places, p)
     if place[OF_CLASSES] > 0 and word < tables.class_of.size:
         word = np.int64(tables.class_of[np.uint64(word)])
-    word = word if 0 <= word < place[N_GRAMS] else np.int64(0)
+    word = word if 0 <= word < form.n_grams else np.int64(0)
     row = place[FIRST_ROW] + min(context_at(tables, p, 0)[2], place[N_ROWS] - 1)
-    gram = read_bits(tables.grams, place[GRAM_BIT] + word * place[WIDTH], place[WIDTH])
-    return word, gram, key_of(word, place[KEY_BITS]), row
+    gram = gram_at(tables.grams, halves_of(tables), form, word)
+    return word, gram, key_of(word, form.key_bits), row
 
 
 @kernel
@@ -85,7 +64,13 @@ def _was_seen_in_parts(p, root, entries, parts):
 def _look_up(word, held, base, available, slot_of, model, one):
     """Fill what is found of a word after a key."""
     tables = model.tables
-    places, grams, parts, row_values = tables.places, tables.grams, tables.parts, model.row_values
+    places, bits, halves, parts, row_values = (
+        tables.places,
+        tables.grams,
+        halves_of(tables),
+        tables.parts,
+        model.row_values,
+    )
     given = 1.0
     if model.given_class.size > 0:
         given = model.given_class[word] if word < model.given_class.size else 0.0
@@ -103,14 +88,16 @@ def _look_up(word, held, base, available, slot_of, model, one):
                 begin, end, own_row = context_at(tables, p, context)
                 row = min(place[FIRST_ROW] + own_row, place[FIRST_ROW] + place[N_ROWS] - 1)
                 if end > begin and _was_seen_in_parts(p, root, one.entries, parts):
-                    entry, gram = _find(grams, place, key, begin, end - begin)
+                    form = format_of(places, p)
+                    guess = first_guess(key, begin, end - begin, form.key_bits)
+                    entry, gram = find_key(bits, halves, form, key, begin, end - begin, guess)
         one.entries[p] = entry
         one.rows[p] = row
         # Its probability under this pattern, from that under the pattern it falls back on
         fallen = one.values[model.edge_to[model.edge_base[p]]] if p > 0 else model.uniform
         if row >= 0:
             count = _count(tables, p, entry, gram)
-            kept = (count - model.discounts[p, min(count, 3)]) * row_values[row, SCALE]
+            kept = discounted(model.discounts, p, count) * row_values[row, SCALE]
             fallen = fallen * row_values[row, BACKOFF] + (kept * given if place[OF_CLASSES] > 0 else kept)
         one.values[p] = fallen
 
@@ -120,7 +107,7 @@ def _count(tables, p, entry, gram):
     """The count of a gram from its bits; 0 where it was not found."""
     if entry < 0:
         return np.int64(0)
-    code_mask = (np.int64(1) << tables.places[p, CODE_BITS]) - 1
+    code_mask = code_mask_of(format_of(tables.places, p))
     code = gram & code_mask
     return listed_count(tables, p, entry, code) if code >= first_listed(tables, code_mask) else code
 

@@ -7,14 +7,46 @@ grams begins[c] to begins[c+1], sorted by key.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
+from gapgram.kernels.distinct_rows import empty_row_set, grown, is_full, row_number, rows_of
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.model_arrays import BACKOFF, SCALE
-from gapgram.kernels.tables import COUNT_MASK, ROW_BITS, ROW_MASK, STATISTICS, key_of, more_rows, row_of
+from gapgram.kernels.model_arrays import BACKOFF, SCALE, discounted
+from gapgram.kernels.search import first_at_least
+from gapgram.kernels.tables import COUNT_MASK, ROW_BITS, ROW_MASK
 
 GAIN = 0.9
+
+
+class Followers(NamedTuple):
+    """Some contexts of a pattern and the grams that follow them: context c is followed by grams begins[c] to
+    begins[c+1].
+
+    counts      int64 [gram]
+    begins      int64 [context + 1]
+    rows        int32 [context]: the row of its statistics, among those of the pattern
+    """
+
+    counts: np.ndarray
+    begins: np.ndarray
+    rows: np.ndarray
+
+
+class Estimate(NamedTuple):
+    """What a pattern makes of counts.
+
+    pattern     its number
+    discounts   float64 [pattern, 4]: of all patterns (`kernels.model_arrays`)
+    row_values  float64 [row, 4]: of the rows of this pattern
+    odds        float64 [row]: of falling back, over the usual
+    """
+
+    pattern: int
+    discounts: np.ndarray
+    row_values: np.ndarray
+    odds: np.ndarray
 
 
 @kernel
@@ -31,9 +63,7 @@ def pruned_tables(grams, contexts, rows, kept, kept_contexts):
         n_contexts += kept_contexts[c]
     new_grams = np.empty(n_grams, np.int64)
     new_contexts = np.empty(n_contexts, np.int64)
-    slots = np.full(1 << 12, -1, np.int64)
-    new_rows = np.zeros((1 << 11, STATISTICS), np.int64)
-    n_rows = 1
+    row_set = empty_row_set()
     to_gram = np.int64(0)
     to_context = np.int64(0)
     for c in range(contexts.size):
@@ -54,12 +84,11 @@ def pruned_tables(grams, contexts, rows, kept, kept_contexts):
         if kept_contexts[c]:
             row = np.int64(0)
             if old[0] > 0:
-                if 2 * n_rows >= new_rows.shape[0]:
-                    slots, new_rows = more_rows(slots, new_rows, n_rows)
-                row, n_rows = row_of(old[0], n[1], n[2], n[3], missing, slots, new_rows, n_rows)
+                row_set = grown(row_set) if is_full(row_set) else row_set
+                row = row_number(row_set, old[0], n[1], n[2], n[3], missing)
             new_contexts[to_context] = first << ROW_BITS | row
             to_context += 1
-    return new_grams, new_contexts, new_rows[:n_rows].copy()
+    return new_grams, new_contexts, rows_of(row_set)
 
 
 @kernel
@@ -73,15 +102,6 @@ def needed(kept, begins, out):
 
 
 @kernel
-def keys_of(words, bits):
-    """The key of each word."""
-    out = np.empty(words.size, np.int32)
-    for g in range(words.size):
-        out[g] = key_of(words[g], bits)
-    return out
-
-
-@kernel
 def find_grams(contexts, keys, part_begins, part_keys):
     """For each pair of a context of a table (-1: none) and a key the number of the gram; -1 where there is none."""
     out = np.full(keys.size, -1, np.int64)
@@ -89,16 +109,10 @@ def find_grams(contexts, keys, part_begins, part_keys):
         context = contexts[g]
         if context < 0:
             continue
-        low, end = part_begins[context], part_begins[context + 1]
-        high = end
-        while low < high:
-            middle = (low + high) >> 1
-            if part_keys[middle] < keys[g]:
-                low = middle + 1
-            else:
-                high = middle
-        if low < end and part_keys[low] == keys[g]:
-            out[g] = low
+        end = part_begins[context + 1]
+        i = first_at_least(part_keys, part_begins[context], end, keys[g])
+        if i < end and part_keys[i] == keys[g]:
+            out[g] = i
     return out
 
 
@@ -111,34 +125,37 @@ def add_occurrences(numbers, occurrences, out):
 
 
 @kernel
-def gram_probabilities(counts, contexts, context_rows, row_values, discounts, below):
+def gram_probabilities(counts, contexts, context_rows, estimate, below):
     """P(w | h) under one pattern of grams with these contexts, `below` being that of the patterns below it.
 
     Equation (15) of docs/ideas/mathematics.md.
     """
+    row_values = estimate.row_values
     out = np.empty(counts.size)
     for g in range(counts.size):
         row = context_rows[contexts[g]]
-        left = counts[g] - discounts[min(counts[g], 3)] if counts[g] > 0 else 0.0
+        left = discounted(estimate.discounts, estimate.pattern, counts[g])
         out[g] = left * row_values[row, SCALE] + row_values[row, BACKOFF] * below[g]
     return out
 
 
 @kernel
-def losses(counts, begins, context_rows, row_values, odds, discounts, below, expected, say):
+def losses(followers, estimate, below, expected, mean_weight):
     """What text of the same length is expected to lose with each gram if it alone goes, in nats.
 
     Equations (31) and (32) of docs/ideas/mathematics.md.
 
     That is the relative entropy of the context's distribution with and without the gram, for each time that
-    the gram is expected. The pattern decides `say` of a prediction. Words that never follow the context gain
-    by what goes, and so do those that follow it and stay; each are taken as one, and what they gain is counted
-    somewhat short. `odds` are those of falling back, over the usual.
+    the gram is `expected`. The pattern decides `mean_weight` of a prediction, on average. Words that never follow the
+    context gain by what goes, and so do those that follow it and stay; each are taken as one, and what they gain is
+    counted somewhat short.
     """
+    counts, begins, row_values, odds = followers.counts, followers.begins, estimate.row_values, estimate.odds
     out = np.zeros(counts.size)
     for c in range(begins.size - 1):
+        # The context: what it keeps, what it passes on, and how much of that goes to words that follow it.
         begin, end = begins[c], begins[c + 1]
-        row = context_rows[c]
+        row = followers.rows[c]
         scale = row_values[row, SCALE]
         gamma = row_values[row, BACKOFF]
         known = 0.0
@@ -146,7 +163,8 @@ def losses(counts, begins, context_rows, row_values, odds, discounts, below, exp
             known += below[g]
         known = min(known, 1.0)
         for g in range(begin, end):
-            own = max(counts[g] - discounts[min(counts[g], 3)], 0.0)
+            # The probability of the gram's word, of the other followers and of all other words, with the gram …
+            own = max(discounted(estimate.discounts, estimate.pattern, counts[g]), 0.0)
             p = own * scale + gamma * below[g]
             shrink = 1.0 / (1.0 + scale * (odds[row] - 1.0) * own)
             new_gamma = (gamma + odds[row] * own * scale) * shrink
@@ -156,9 +174,10 @@ def losses(counts, begins, context_rows, row_values, odds, discounts, below, exp
             others += gamma * others_below
             unseen = gamma * (1.0 - known)
             new_unseen = new_gamma * (1.0 - known)
-            cost = _relative_entropy(p, say * (new_gamma * below[g] - p))
-            gain = -_relative_entropy(others, say * (new_others - others))
-            gain -= _relative_entropy(unseen, say * (new_unseen - unseen))
+            # … and what each loses or gains where it goes.
+            cost = _relative_entropy(p, mean_weight * (new_gamma * below[g] - p))
+            gain = -_relative_entropy(others, mean_weight * (new_others - others))
+            gain -= _relative_entropy(unseen, mean_weight * (new_unseen - unseen))
             out[g] = expected[g] * max(cost - GAIN * gain, 0.0) / p
     return out
 

@@ -1,62 +1,164 @@
-"""Grams and contexts of the tables of one pattern, many at a time, as numbers that tell all of them."""
+"""Grams, counts and contexts read from the tables of a pattern, in either layout."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from gapgram.kernels.bits import read_bits
-from gapgram.kernels.compact_read import packed_row, span_of
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.compact_read import packed_context, packed_contexts, packed_count
+from gapgram.kernels.jit import apart, kernel, replaced
+from gapgram.kernels.keys import inverse_of, key_of, word_of
+from gapgram.kernels.prefetch import prefetch
+from gapgram.kernels.search import find_key, first_at_least, first_guess
 from gapgram.kernels.tables import (
-    CODE_BITS,
     COUNT_BITS,
     FIRST_CONTEXT,
-    GRAM_BIT,
-    KEY_BITS,
-    N_CONTEXTS,
+    FIRST_GRAM,
+    LAYOUT,
     N_GRAMS,
     ROW_BITS,
     ROW_MASK,
     STRIDE,
-    WIDTH,
-    first_listed,
-    inverse_of,
-    listed_count,
+    code_mask_of,
+    format_of,
+    gram_at,
+    halves_of,
 )
+
+RUN = 1024  # grams that are read at a time
+
+
+@kernel
+def _any_code(tables, code_mask):
+    return np.int64(0)
+
+
+@replaced(by=_any_code, where=LAYOUT)
+def first_listed(tables, code_mask):
+    """The first code that is not the count itself: in the compact layout none is."""
+    return code_mask
+
+
+@kernel
+def _large_count(tables, p, g):
+    large_at = tables.large_at
+    i = first_at_least(large_at, 0, large_at.size, tables.places[p, FIRST_GRAM] + g)
+    return max(tables.large_counts[i], 0) if i < large_at.size else np.int64(1)
+
+
+@kernel
+def _packed_or_large_count(tables, p, g, code):
+    count = packed_count(tables.packed, tables.packed_places[p], g, code)
+    return count if count >= 0 else _large_count(tables, p, g)
+
+
+@replaced(by=_packed_or_large_count, where=LAYOUT)
+def listed_count(tables, p, g, code):
+    """The count of gram g of pattern p, whose code, at least `first_listed`, does not tell it."""
+    return _large_count(tables, p, g)
+
+
+@apart
+def replace_codes(tables, p, entries, codes):
+    """Put counts in the place of the codes of grams of pattern p that do not tell them; entries: the grams, or -1."""
+    listed = first_listed(tables, code_mask_of(format_of(tables.places, p)))
+    for i in range(entries.size):
+        if entries[i] >= 0 and codes[i] >= listed:
+            codes[i] = listed_count(tables, p, entries[i], codes[i])
+
+
+@kernel
+def read_grams(tables, p, begin, words, counts):
+    """Fill `words` and `counts` with those of as many grams of pattern p, from gram `begin` on."""
+    bits, halves, form = tables.grams, halves_of(tables), format_of(tables.places, p)
+    code_mask, inverse = code_mask_of(form), inverse_of(form.key_bits)
+    listed = first_listed(tables, code_mask)
+    for i in range(words.size):
+        gram = gram_at(bits, halves, form, begin + i)
+        code = gram & code_mask
+        words[i] = word_of(gram >> form.code_bits, form.key_bits, inverse)
+        if code >= listed:
+            code = listed_count(tables, p, begin + i, code)
+        counts[i] = code
+
+
+@kernel
+def find_counts(tables, p, begin, end, words, counts):
+    """Fill `counts` with those that some words have among grams begin … end-1 of pattern p, the grams of one context.
+
+    0 where a word is not there.
+    """
+    bits, halves, form = tables.grams, halves_of(tables), format_of(tables.places, p)
+    code_mask = code_mask_of(form)
+    entries = np.empty(words.size, np.int64)
+    for i in range(words.size):
+        if p == 0:  # all words, in the order of their ids
+            g, gram = np.int64(words[i]), gram_at(bits, halves, form, words[i])
+        else:
+            key = key_of(words[i], form.key_bits)
+            guess = first_guess(key, begin, end - begin, form.key_bits)
+            g, gram = find_key(bits, halves, form, key, begin, end - begin, guess)
+        entries[i] = g
+        counts[i] = gram & code_mask
+    replace_codes(tables, p, entries, counts)
+
+
+@replaced(by=packed_context, where=LAYOUT)
+def context_at(tables, p, context):
+    """(begin, end, row): the grams of a context of pattern p, and the row of its statistics, as the file has it."""
+    places, contexts = tables.places, tables.contexts
+    stride, n_grams = places[p, STRIDE], places[p, N_GRAMS]
+    record = places[p, FIRST_CONTEXT] + context * stride
+    this, following = contexts[record], contexts[record + stride]
+    begin = min(this >> ROW_BITS, n_grams)
+    return begin, max(min(following >> ROW_BITS, n_grams), begin), this & ROW_MASK
+
+
+@replaced(by=packed_contexts, where=LAYOUT)
+def read_contexts(tables, p, chosen, n, low, spread, rows):
+    """Of the first n chosen contexts of pattern p where their grams begin, how many there are, and their rows."""
+    contexts, places = tables.contexts, tables.places
+    first, stride, n_grams = places[p, FIRST_CONTEXT], places[p, STRIDE], places[p, N_GRAMS]
+    for i in range(n):
+        prefetch(contexts, first + chosen[i] * stride)
+    for i in range(n):
+        record = first + chosen[i] * stride
+        this, following = contexts[np.uint64(record)], contexts[np.uint64(record + stride)]
+        low[i] = min(this >> ROW_BITS, n_grams)
+        spread[i] = max(min(following >> ROW_BITS, n_grams) - low[i], 0)
+        rows[i] = this & ROW_MASK
+
+
+@kernel
+def counts_of_counts(tables, p, begin, end, upto):
+    """How many of grams begin … end-1 of a pattern have count 0, 1 … `upto`, and how many have more."""
+    words, counts = np.empty(RUN, np.int64), np.empty(RUN, np.int64)
+    out = np.zeros(upto + 2, np.int64)
+    for first in range(begin, end, RUN):
+        n = min(RUN, end - first)
+        read_grams(tables, p, first, words[:n], counts[:n])
+        for i in range(n):
+            out[min(counts[i], upto + 1)] += 1
+    return out
 
 
 @kernel
 def unpack_grams(tables, p, begin, end):
     """Grams begin … end-1 of a pattern as `word << COUNT_BITS | count`."""
-    at, grams = tables.places[p], tables.grams
-    bit, width, code_bits = at[GRAM_BIT], at[WIDTH], at[CODE_BITS]
-    inverse, key_mask = inverse_of(at[KEY_BITS]), (np.int64(1) << at[KEY_BITS]) - 1
-    code_mask = (np.int64(1) << code_bits) - 1
-    listed = first_listed(tables, code_mask)
-    out = np.empty(end - begin, np.int64)
-    for g in range(begin, end):
-        gram = read_bits(grams, bit + g * width, width)
-        count = gram & code_mask
-        if count >= listed:
-            count = listed_count(tables, p, g, count)
-        out[g - begin] = ((gram >> code_bits) * inverse & key_mask) << COUNT_BITS | count
+    out, counts = np.empty(end - begin, np.int64), np.empty(RUN, np.int64)
+    for first in range(begin, end, RUN):
+        n = min(RUN, end - first)
+        words = out[first - begin : first - begin + n]
+        read_grams(tables, p, first, words, counts[:n])
+        for i in range(n):
+            words[i] = words[i] << COUNT_BITS | counts[i]
     return out
 
 
 @kernel
 def unpack_contexts(tables, p, begin, end):
     """Contexts begin … end-1 of a pattern as `begin << ROW_BITS | row`."""
-    at, n_grams = tables.places[p], tables.places[p, N_GRAMS]
     out = np.empty(end - begin, np.int64)
-    if tables.contexts.size > 0:
-        contexts, first, stride = tables.contexts, at[FIRST_CONTEXT], at[STRIDE]
-        for c in range(begin, end):
-            found = contexts[first + c * stride]
-            out[c - begin] = min(found >> ROW_BITS, n_grams) << ROW_BITS | found & ROW_MASK
-        return out
-    packed, packed_at, grams = tables.packed, tables.packed_places[p], tables.grams
-    bit, width, code_bits, n_contexts = at[GRAM_BIT], at[WIDTH], at[CODE_BITS], at[N_CONTEXTS]
     for c in range(begin, end):
-        first, last = span_of(packed, packed_at, n_grams, n_contexts, c)
-        out[c - begin] = first << ROW_BITS | packed_row(packed, packed_at, grams, bit, width, code_bits, c, first, last)
+        first, _, row = context_at(tables, p, c)
+        out[c - begin] = first << ROW_BITS | row
     return out

@@ -9,7 +9,7 @@ import numpy as np
 from gapgram.kernels.gate import gate_weights
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.lookup import BLOCK, locate, locate_all, new_found
-from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT, Positions
+from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT, Positions, discounted
 from gapgram.kernels.shares import probability, share
 from gapgram.kernels.special_words import START_ID
 from gapgram.kernels.tables import OF_CLASSES
@@ -38,11 +38,11 @@ def _chain_values(positions, found, model):
     values = np.empty((places.shape[0], n))
     for p in range(values.shape[0]):
         rows, counts = found.rows[p, column : column + n], found.counts[p, column : column + n]
-        discounts, of_classes = model.discounts[p], places[p, OF_CLASSES] > 0
+        of_classes = places[p, OF_CLASSES] > 0
         below, own = values[model.edge_to[model.edge_base[p]] if p > 0 else np.int64(0)], values[p]
         for i in range(n):
             row, count = np.uint64(max(rows[i], 0)), counts[i]
-            kept = (count - discounts[np.uint64(min(count, 3))]) * row_values[row, SCALE]
+            kept = discounted(model.discounts, p, count) * row_values[row, SCALE]
             fallen = below[i] if p > 0 else uniform
             value = fallen * row_values[row, BACKOFF] + (kept * given[i] if of_classes else kept)
             own[i] = value if rows[i] >= 0 else fallen

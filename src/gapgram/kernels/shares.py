@@ -7,7 +7,7 @@ import numpy as np
 from gapgram.kernels.gate import gate_weights
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.lookup import locate_all
-from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT, Positions
+from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT, Positions, discounted
 from gapgram.kernels.tables import OF_CLASSES
 
 
@@ -77,8 +77,7 @@ def probability(word, found, column, model, shares, rest):
     for p in range(shares.size):
         count = found.counts[p, column]
         if count > 0 and shares[p] > 0.0:
-            left = count - model.discounts[p, min(count, 3)]
-            kept = shares[p] * left * model.row_values[found.rows[p, column], SCALE]
+            kept = shares[p] * discounted(model.discounts, p, count) * model.row_values[found.rows[p, column], SCALE]
             total += kept * given if model.tables.places[p, OF_CLASSES] else kept
     return total
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.jit import kernel
+from gapgram.kernels.keys import key_of
 from gapgram.kernels.special_words import END_ID, START_ID
-from gapgram.kernels.tables import key_of
 
 
 @kernel

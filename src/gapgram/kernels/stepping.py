@@ -22,8 +22,9 @@ from gapgram.kernels.gate import FREQUENT_WORDS
 from gapgram.kernels.jit import bound_first, kernel
 from gapgram.kernels.lookup import locate, new_found
 from gapgram.kernels.model_arrays import Positions
+from gapgram.kernels.read_tables import context_at
 from gapgram.kernels.scoring import probabilities
-from gapgram.kernels.tables import N_CONTEXTS, REACH, context_at
+from gapgram.kernels.tables import N_CONTEXTS, REACH
 
 
 class Plan(NamedTuple):

@@ -9,7 +9,8 @@ import numpy as np
 from gapgram.kernels.gate import gate_weights
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.lookup import locate_all
-from gapgram.kernels.model_arrays import SCALE, Positions
+from gapgram.kernels.model_arrays import SCALE, Positions, discounted
+from gapgram.kernels.read_tables import RUN, context_at, read_grams
 from gapgram.kernels.shares import share
 from gapgram.kernels.special_words import START_ID
 from gapgram.kernels.tables import (
@@ -21,8 +22,6 @@ from gapgram.kernels.tables import (
     OF_CLASSES,
     REACH,
     TAIL,
-    context_at,
-    word_and_count,
 )
 
 
@@ -91,23 +90,24 @@ def successors(context, model):
 @kernel
 def _class_masses(begin, end, scale, model):
     """Of each class what the patterns of classes give it."""
-    tables = model.tables
+    tables, discounts = model.tables, model.discounts
     n_classes = max(model.member_base.size - 1, 0)
     masses = np.zeros(n_classes)
+    classes, counts = np.empty(RUN, np.int64), np.empty(RUN, np.int64)
     for p in range(begin.size):
-        if tables.places[p, OF_CLASSES]:
-            for g in range(begin[p], end[p]):
-                number, count = word_and_count(tables, p, g)
-                if count > 0:
-                    left = count - model.discounts[p, min(count, 3)]
-                    masses[min(number, n_classes - 1)] += scale[p] * left
+        for first in range(begin[p], end[p] if tables.places[p, OF_CLASSES] else begin[p], RUN):
+            n = min(RUN, end[p] - first)
+            read_grams(tables, p, first, classes[:n], counts[:n])
+            for i in range(n):
+                if counts[i] > 0:
+                    masses[min(classes[i], n_classes - 1)] += scale[p] * discounted(discounts, p, counts[i])
     return masses
 
 
 @kernel
-def class_term(word, masses, model):
-    """What the patterns of classes give a word."""
-    return masses[min(model.tables.class_of[word], masses.size - 1)] * model.given_class[word]
+def class_term(word, masses, class_of, given_class):
+    """What the patterns of classes give a word, `masses` being what they give each class."""
+    return masses[min(class_of[word], masses.size - 1)] * given_class[word]
 
 
 @kernel
@@ -116,12 +116,17 @@ def distribution(context, model):
     tables, discounts = model.tables, model.discounts
     lists = successors(context, model)
     out = np.full(tables.places[0, N_GRAMS], lists.floor)
+    words, counts = np.empty(RUN, np.int64), np.empty(RUN, np.int64)
     for p in range(lists.begin.size):
-        for g in range(lists.begin[p], lists.end[p]):
-            word, count = word_and_count(tables, p, g)
-            if count > 0:
-                out[min(word, out.size - 1)] += lists.scale[p] * (count - discounts[p, min(count, 3)])
-    for word in range(out.size if lists.class_masses.size > 0 else 0):
-        out[word] += class_term(word, lists.class_masses, model)
+        scale = lists.scale[p]
+        for first in range(lists.begin[p], lists.end[p], RUN):
+            n = min(RUN, lists.end[p] - first)
+            read_grams(tables, p, first, words[:n], counts[:n])
+            for i in range(n):
+                if counts[i] > 0:
+                    out[min(words[i], out.size - 1)] += scale * discounted(discounts, p, counts[i])
+    masses, class_of, given_class = lists.class_masses, tables.class_of, model.given_class
+    for word in range(out.size if masses.size > 0 else 0):
+        out[word] += class_term(word, masses, class_of, given_class)
     out[START_ID] = 0.0
     return out

@@ -13,7 +13,7 @@ from gapgram.native.giving import give
 from gapgram.native.helpers import define_helpers
 from gapgram.native.kinds import Kind
 from gapgram.native.loading import FUNCTIONS
-from gapgram.native.memory import define_memory
+from gapgram.native.memory import memory_module
 from gapgram.native.taking import OBJECT, VOID, Code, take
 from gapgram.native.target import TARGET, KernelDispatcher
 from gapgram.native.words import WORD, WORDS, n_words, read, type_of
@@ -59,10 +59,9 @@ def _machine_code(
     _write_function(code, compiled.fndesc, kinds, n_bound)
     if n_bound:
         _write_lay_out(code, kinds[:n_bound])
-    define_memory(module)
     define_helpers(module)
     library.add_ir_module(module)
-    whole = library.whole_module({name, f"{name}.objects", f"{name}.lay_out"})
+    whole = library.whole_module({name, f"{name}.objects", f"{name}.lay_out"}, memory_module(f"{name}.memory"))
     _check_functions(whole)
     object_file: bytes = context.codegen()._tm.emit_object(whole)
     return " ".join(code.classes).encode() + b"\n" + object_file

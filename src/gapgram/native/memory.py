@@ -1,5 +1,8 @@
 """The functions that code compiled by Numba calls for memory, in terms of C's.
 
+A kernel and what it calls run in one thread, and hand on what they made only when they return: counting who uses some
+memory takes no atomic instructions.
+
 Memory that arrays share begins with a head of six words: how many use it; whether the data lie apart, as those of lists
 do, which grow; what to call with the data before they go, or null; where the data begin; their bytes; and one that is
 not used.
@@ -16,12 +19,13 @@ from gapgram.native.taking import INT, OBJECT, VOID
 from gapgram.native.words import WORD, WORDS
 
 _HEAD_BYTES = 48
-_APART, _BEFORE, _DATA, _BYTES = 1, 2, 3, 4  # words of the head
+_USERS, _APART, _BEFORE, _DATA, _BYTES = 0, 1, 2, 3, 4  # words of the head
 _ALIGN_BYTES = 16
 
 
-def define_memory(module: Any) -> None:
-    """Write the functions into a module."""
+def memory_module(title: str) -> Any:
+    """A module with the functions."""
+    module = ir.Module(title)
     for name, result, arguments, body in (
         ("NRT_Allocate", OBJECT, [WORD], _allocate),
         ("NRT_Free", VOID, [OBJECT], _free),
@@ -30,10 +34,37 @@ def define_memory(module: Any) -> None:
         ("NRT_MemInfo_new_varsize_dtor", OBJECT, [WORD, OBJECT], _new_apart),
         ("NRT_MemInfo_varsize_realloc", OBJECT, [OBJECT, WORD], _resize),
         ("NRT_MemInfo_call_dtor", VOID, [OBJECT], _release),
+        ("NRT_incref", VOID, [OBJECT], _use),
+        ("NRT_decref", VOID, [OBJECT], _give_up),
+        ("NRT_MemInfo_data_fast", OBJECT, [OBJECT], _find_data),
     ):
         function = ir.Function(module, ir.FunctionType(result, arguments), name)
         builder = ir.IRBuilder(function.append_basic_block())
         body(builder, *function.args)
+    for often in ("NRT_incref", "NRT_decref", "NRT_MemInfo_data_fast"):
+        module.globals[often].attributes.add("alwaysinline")
+    return module
+
+
+def _use(builder: Any, head: Any) -> None:
+    with builder.if_then(cgutils.is_not_null(builder, head)):
+        users = _word(builder, head, _USERS)
+        builder.store(builder.add(builder.load(users), WORD(1)), users)
+    builder.ret_void()
+
+
+def _give_up(builder: Any, head: Any) -> None:
+    with builder.if_then(cgutils.is_not_null(builder, head)):
+        users = _word(builder, head, _USERS)
+        left = builder.sub(builder.load(users), WORD(1))
+        builder.store(left, users)
+        with builder.if_then(builder.icmp_signed("==", left, WORD(0)), likely=False):
+            _call(builder, "NRT_MemInfo_call_dtor", VOID, head)
+    builder.ret_void()
+
+
+def _find_data(builder: Any, head: Any) -> None:
+    builder.ret(_data(builder, head))
 
 
 def _call(builder: Any, name: str, result: Any, *arguments: Any) -> Any:

@@ -3,7 +3,8 @@
 A target like Numba's own, but for what happens to a function once it is translated. Numba optimises it and makes it
 machine code, and does both again inside every function that calls it. Here a function stays as it was translated until
 all that a kernel needs is linked into one module, which is optimised once. No function gets a form that Python could
-call either: `compiling` adds one to each kernel that Python calls.
+call either: `compiling` adds one to each kernel that Python calls. A kernel is compiled once for numbers of a kind, not
+again for each constant that it is called with.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.core.target_extension import CPU, dispatcher_registry, jit_registry, target_override, target_registry
+from numba.core.types.misc import unliteral
+from numba.extending import overload
+from numba.np.arrayobj import raise_with_shape_context
 
 from gapgram.native import TARGET_NAME
 
@@ -40,17 +44,33 @@ class Library(CPUCodeLibrary):  # type: ignore[misc]
         """None of its functions has an address."""
         return 0
 
-    def whole_module(self, kept: set[str]) -> Any:
-        """The module with all that its functions need, optimised; only the names `kept` can be seen from outside."""
+    def whole_module(self, kept: set[str], memory: Any) -> Any:
+        """The module with all that its functions need, optimised; only the names `kept` can be seen from outside.
+
+        memory: a module with the functions for memory. It comes in last: Numba removes calls that count the users of
+        some memory where they undo each other, and knows these calls by the names of the functions.
+        """
         module = self._final_module
         for library in _needed(self):
             module.link_in(library._get_module_for_linking(), preserve=True)
-        for each in (*module.functions, *module.global_variables):
-            if not each.is_declaration and each.name not in kept:
-                each.linkage = llvm.Linkage.internal
-        self._optimize_final_module()
+        _hide_all_but(kept, module)
+        _optimise(self._codegen, module, opt=3, slp_vectorize=False, cost="cheap")
+        module.link_in(llvm.parse_assembly(str(memory)))
+        _hide_all_but(kept, module)
+        _optimise(self._codegen, module)
         module.verify()
         return module
+
+
+def _hide_all_but(kept: set[str], module: Any) -> None:
+    for each in (*module.functions, *module.global_variables):
+        if not each.is_declaration and each.name not in kept:
+            each.linkage = llvm.Linkage.internal
+
+
+def _optimise(codegen: Any, module: Any, **options: Any) -> None:
+    passes, builder = codegen._module_pass_manager(**options)
+    passes.run(module, builder)
 
 
 def _needed(library: Library) -> list[Library]:
@@ -85,6 +105,9 @@ class _Context(cpu.CPUContext):  # type: ignore[misc]
     def load_additional_registries(self) -> None:
         rtsys.initialize(cpu_target.target_context)  # other users of Numba in this process share it
         super().load_additional_registries()
+
+    def post_lowering(self, mod: Any, library: Library) -> None:
+        """Link nothing of Numba's: `memory` has what is needed."""
 
     def add_dynamic_addr(self, builder: Any, intaddr: int, info: str) -> Any:
         """The address of a function, which nobody asks for: it is called by its name."""
@@ -124,18 +147,40 @@ class KernelDispatcher(Dispatcher):
     """What Numba knows of a function for this target."""
 
     targetdescr = TARGET
+    is_kernel = False  # but one of Numba's own
+    inlining = ""  # an attribute of LLVM's
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Forget which arguments of a kernel are constants: it would be compiled for each of these too."""
+        return super().get_call_template(tuple(map(unliteral, args)) if self.is_kernel else args, kws)
 
     def compile(self, sig: Any) -> Any:
         """Compile for these types, and for this target whatever is called."""
         with target_override(TARGET_NAME):
-            return super().compile(sig)
+            made = super().compile(sig)
+        if self.inlining:
+            for compiled in self.overloads.values():
+                function = compiled.library._final_module.get_function(compiled.fndesc.llvm_func_name)
+                function.add_function_attribute(self.inlining)
+        return made
 
 
 dispatcher_registry[_Processor] = KernelDispatcher
 jit_registry[_Processor] = partial(jit, _target=TARGET_NAME)
 
 
-def dispatcher_of(function: Callable[..., Any]) -> KernelDispatcher:
-    """A function as other kernels call it."""
+def dispatcher_of(function: Callable[..., Any], inlining: str) -> KernelDispatcher:
+    """A function as other kernels call it; inlining: "alwaysinline", "noinline", or "" where LLVM decides."""
     made: KernelDispatcher = jit(_target=TARGET_NAME)(function)
+    made.is_kernel, made.inlining = True, inlining
     return made
+
+
+@overload(raise_with_shape_context, target=TARGET_NAME)  # type: ignore[untyped-decorator]
+def _shapes_differ(src_shapes: Any, index_shape: Any) -> Callable[..., None]:
+    """Numba would write a message with both shapes, and compile all that this takes."""
+
+    def impl(src_shapes: Any, index_shape: Any) -> None:
+        raise ValueError("an array was assigned to a part of another shape")
+
+    return impl

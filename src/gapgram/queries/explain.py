@@ -11,7 +11,7 @@ from typing import Any
 
 from gapgram.arrays import Ids
 from gapgram.counts.counts import Counts, class_text
-from gapgram.kernels.model_arrays import BACKOFF, SCALE, ModelArrays
+from gapgram.kernels.model_arrays import BACKOFF, SCALE, ModelArrays, discounted
 from gapgram.kernels.shares import given_class, shares_of_last
 from gapgram.pattern import Pattern
 
@@ -100,8 +100,8 @@ def _pattern_share(
 ) -> PatternShare:
     """What pattern i says, which counted the word so often and whose context has the statistics of this row."""
     pattern = counts.lattice.stored[i]
-    left = max(count - float(arrays.discounts[i, min(count, 3)]), 0.0)
-    discounted = left * float(arrays.row_values[row, SCALE])
+    left = max(float(discounted(arrays.discounts, i, count)), 0.0)
+    frequency = left * float(arrays.row_values[row, SCALE])
     offsets = range(pattern.reach, 0, -1)
     words = [_shown(counts, int(ids[-1 - k]), pattern) if k in pattern else "_" for k in offsets]
     given = float(given_class(arrays, int(ids[-1]))) if pattern.classes else 1.0
@@ -111,11 +111,11 @@ def _pattern_share(
         context=" ".join(words),
         total=int(arrays.tables.rows[row, 0]),
         count=count,
-        discounted=discounted,
+        discounted=frequency,
         backoff=float(arrays.row_values[row, BACKOFF]),
         share=share,
         given_class=given,
-        contribution=share * discounted * given,
+        contribution=share * frequency * given,
         below=tuple(map(str, below)),
     )
 

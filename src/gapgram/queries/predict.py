@@ -18,7 +18,7 @@ import numpy as np
 from gapgram.arguments import checked_whole, wrong_type
 from gapgram.arrays import Floats, Ids, Integers
 from gapgram.errors import UsageError
-from gapgram.kernels import topk
+from gapgram.kernels import completions, topk
 from gapgram.kernels.model_arrays import ModelArrays
 from gapgram.kernels.special_words import SPECIAL, START_ID
 from gapgram.kernels.successors import distribution
@@ -88,8 +88,8 @@ class Predictor:
         vocabulary = self._vocabulary
         ranks, by_rank = self._ranking
         text = np.frombuffer(prefix.encode("utf-8", "surrogatepass"), np.uint8)
-        first, last = topk.prefix_range(text, by_rank, vocabulary.pool, vocabulary.offsets)
-        probabilities = topk.of_range(context, self._arrays, ranks, by_rank, first, last)
+        first, last = completions.prefix_range(text, by_rank, vocabulary.pool, vocabulary.offsets)
+        probabilities = completions.probabilities_of_range(context, self._arrays, ranks, by_rank, first, last)
         words = by_rank[first:last].astype(np.int64)
         kept = np.isin(words, allowed(np.arange(len(SPECIAL)), special)) | (words >= len(SPECIAL))
         return words[kept], probabilities[kept]

@@ -65,9 +65,7 @@ class Losses:
         as its probability has it. (Grams that come against all odds come less often than that, but there the other
         patterns fail as well: the two about cancel.)
         """
-        table, values = self.tables[pattern], self._row_values(pattern)
-        shift, p = self.parts.weights.log_odds_shift, self.parts.counts.index(pattern)
-        odds = np.exp(shift[p, values[:, BUCKET].astype(np.int64)]) if shift.size else np.ones(len(values))
+        table, estimate = self.tables[pattern], self._estimate(pattern)
         histories, below = table.histories(occurrences), self.below[pattern]
 
         def chances(begin: int, end: int) -> Floats:
@@ -84,10 +82,9 @@ class Losses:
             else:
                 which = table.contexts[grams] - contexts.start
                 expected = again.of(histories[contexts])[which] * self.probabilities[pattern][grams]
-            out[grams] = kernels.losses(
-                table.counts[grams], table.begins[contexts.start : contexts.stop + 1] - grams.start,
-                table.rows[contexts], values, odds, self._discounts(pattern), below[grams], expected, say,
-            )  # fmt: skip
+            begins = table.begins[contexts.start : contexts.stop + 1] - grams.start
+            followers = kernels.Followers(table.counts[grams], begins, table.rows[contexts])
+            out[grams] = kernels.losses(followers, estimate, below[grams], expected, say)
         return out
 
     def _row_values(self, pattern: Pattern) -> Floats:
@@ -95,15 +92,17 @@ class Losses:
         values: Floats = self.parts.arrays.row_values[first : first + n]
         return values
 
-    def _discounts(self, pattern: Pattern) -> Floats:
-        discounts: Floats = self.parts.arrays.discounts[self.parts.counts.index(pattern)]
-        return discounts
+    def _estimate(self, pattern: Pattern) -> kernels.Estimate:
+        p, values = self.parts.counts.index(pattern), self._row_values(pattern)
+        shift = self.parts.weights.log_odds_shift
+        odds = np.exp(shift[p, values[:, BUCKET].astype(np.int64)]) if shift.size else np.ones(len(values))
+        return kernels.Estimate(p, self.parts.arrays.discounts, values, odds)
 
     def _probabilities(self, pattern: Pattern, begin: int, end: int) -> Floats:
         table = self.tables[pattern]
         probabilities: Floats = kernels.gram_probabilities(
-            table.counts[begin:end], table.contexts[begin:end], table.rows, self._row_values(pattern),
-            self._discounts(pattern), self.below[pattern][begin:end],
+            table.counts[begin:end], table.contexts[begin:end], table.rows, self._estimate(pattern),
+            self.below[pattern][begin:end],
         )  # fmt: skip
         return probabilities
 

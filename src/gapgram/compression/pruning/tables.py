@@ -16,6 +16,7 @@ from gapgram.counts.assemble import assemble, frozen
 from gapgram.counts.counts import Counts, Piece
 from gapgram.counts.streaming import table_streams
 from gapgram.kernels import pruning as kernels
+from gapgram.kernels.keys import keys_of
 from gapgram.kernels.read_tables import unpack_contexts, unpack_grams
 from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, KEY_BITS, N_CONTEXTS, N_GRAMS, ROW_BITS, ROW_MASK, Tables
 from gapgram.pattern import Pattern
@@ -44,7 +45,7 @@ class Unpacked:
     def keys(self) -> Ids:
         """The key of the last word of each gram, by which the grams of a context are sorted."""
         bits = int(self.whole.tables.places[self.number, KEY_BITS])
-        return self.each_gram("keys", np.int32, lambda a, b: kernels.keys_of(self.grams(a, b) >> COUNT_BITS, bits))
+        return self.each_gram("keys", np.int32, lambda a, b: keys_of(self.grams(a, b) >> COUNT_BITS, bits))
 
     @cached_property
     def counts(self) -> Integers:

@@ -32,8 +32,9 @@ from gapgram.counting.on_disk.stored_text import StoredClasses, StoredText
 from gapgram.counts.counts import Piece
 from gapgram.counts.streaming import Pieces, words_and_classes
 from gapgram.kernels import sorting
+from gapgram.kernels.keys import words_by_key
 from gapgram.kernels.special_words import START_ID
-from gapgram.kernels.tables import COUNT_BITS, words_by_key
+from gapgram.kernels.tables import COUNT_BITS
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 from gapgram.system.memory import MemoryLimit

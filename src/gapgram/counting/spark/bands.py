@@ -25,8 +25,9 @@ from gapgram.counting.spark.shards import SHARDS, shard_rows
 from gapgram.counts.counts import Piece
 from gapgram.errors import EngineError
 from gapgram.kernels import sorting, window_codec
+from gapgram.kernels.keys import words_by_key
 from gapgram.kernels.special_words import END_ID, START_ID
-from gapgram.kernels.tables import COUNT_BITS, STATISTICS, words_by_key
+from gapgram.kernels.tables import COUNT_BITS, STATISTICS
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 from gapgram.text.corpus import TextRules, encode

@@ -15,7 +15,7 @@ import numpy as np
 
 from gapgram.arrays import Integers
 from gapgram.counting.in_memory import BAND_POSITIONS
-from gapgram.kernels.tables import words_by_key
+from gapgram.kernels.keys import words_by_key
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 

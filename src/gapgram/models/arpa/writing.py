@@ -19,7 +19,7 @@ from gapgram.arguments import checked_path
 from gapgram.arrays import Floats, Integers
 from gapgram.errors import UsageError
 from gapgram.kernels import backoff as kernels
-from gapgram.kernels.model_arrays import BACKOFF, SCALE
+from gapgram.kernels.model_arrays import BACKOFF, SCALE, discounted
 from gapgram.kernels.special_words import START_ID
 from gapgram.kernels.tables import FIRST_ROW, ROW_MASK
 from gapgram.models.arpa.tree import Tree, contiguous_tree
@@ -65,8 +65,7 @@ def _probabilities(model: Model, tree: Tree) -> Floats:
     probs, ids = np.empty(len(words)), np.empty((1, 0), np.int64)
     for p, (first, last) in enumerate(pairwise(base)):
         ids = word_ids(base, words, children, p + 1, ids)
-        left = counts[first:last] - model.parts.arrays.discounts[p, np.minimum(counts[first:last], 3)]
-        left = np.where(counts[first:last] > 0, left, 0.0)
+        left = discounted(model.parts.arrays.discounts, p, counts[first:last])
         if p == 0:
             row = _rows(model, 0, np.arange(1))[0]
             probs[first:last] = left * row[SCALE] + row[BACKOFF] * model._arrays.uniform
