@@ -13,6 +13,7 @@ pytest.importorskip("fastapi", reason="the extra web is not installed")
 from fastapi.testclient import TestClient
 
 import gapgram
+from gapgram.web.readers import Readers
 
 Ask = Callable[..., Any]
 Models = dict[str, gapgram.Model]
@@ -40,6 +41,35 @@ def test_predictions_are_the_predictors(ask: Ask, models: Models, name: str) -> 
     expected = models[name].predict(["<s>", "w1", "w2"], 5)
     assert [(p["word"], p["probability"]) for p in answer["predictions"]] == [(p.word, p.probability) for p in expected]
     assert answer["signature"] == str(models[name].signature)
+
+
+def test_predictions_learn_from_a_history(ask: Ask, models: Models) -> None:
+    history = "w1 w2 zebra\n\nw1 w2 zebra </s>"
+    answer = ask("predict", model="mkn", context="w1 w2", k=3, history=history)
+    session = models["mkn"].session()
+    session.read(["w1 w2 zebra", "w1 w2 zebra <unk>"])
+    expected = session.predict(["<s>", "w1", "w2"], 3)
+    assert [(p["word"], p["probability"]) for p in answer["predictions"]] == [(p.word, p.probability) for p in expected]
+    assert answer["words_learned"] == session.words_read == 9
+    assert answer["signature"] == session.signature
+    (zebra,) = ask("predict", model="mkn", context="w1 zebra w2", prefix="ze", history=history)["predictions"]
+    assert (zebra["word"], zebra["learned"]) == ("zebra", 1.0)
+    assert ask("predict", model="mkn", context="zebra", history=history)["unknown"] == []
+    alone = ask("predict", model="mkn", context="zebra")
+    assert (alone["unknown"], alone["words_learned"]) == (["zebra"], 0)
+    assert all(p["learned"] == 0.0 for p in alone["predictions"])
+
+
+def test_who_writes_on_is_answered_as_if_all_was_read_at_once(models: Models) -> None:
+    readers = Readers(models["glm"], most=2)
+    text = "w1 w2 zebra\n"
+    for _ in range(4):
+        with readers.after(text) as session:
+            fresh = models["glm"].session()
+            fresh.read(text)
+            assert session.predict("w1 w2", 3) == fresh.predict("w1 w2", 3)
+        text += "w3 zebra w2\n"
+    assert len(readers) == 2  # no more are kept
 
 
 def test_completion_keeps_to_the_letters(ask: Ask) -> None:

@@ -42,6 +42,7 @@ JSON = {"content-type": "application/json"}
     ("predict", {"context": "w1"}, 422, "model: field required."),
     ("predict", {"model": "mkn", "prefix": "w1 w2"}, 422, "prefix: "),
     ("predict", {"model": "mkn", "context": "w" * 200_001}, 422, "context: string should have at most 200000 char"),
+    ("predict", {"model": "mkn", "history": "w" * 12_001}, 422, "history: string should have at most 12000 char"),
     ("explain", {"model": "mkn"}, 422, "word: field required."),
     ("explain", {"model": "mkn", "word": ""}, 422, "word: "),
     ("explain", {"model": "mkn", "word": "<s>"}, 422, "the word <s> starts a sentence and is never predicted."),

@@ -84,6 +84,22 @@ def test_typing_gives_each_models_guesses(page: Page, models: dict[str, Model]) 
     assert page.locator(".guess span").first.inner_text().endswith("%")
 
 
+def test_guesses_learn_from_what_is_written_and_forget_at_a_click(page: Page) -> None:
+    write(page, "w1 w2 zebra\nw1 w2 zebra\nw1 w2 ze")
+    assert guesses(page, 0) == guesses(page, 1) == ["zebra"]
+    assert page.inner_text("#type-learned").startswith("8 words of your text learned")
+    assert page.locator(".guess .learned").count() == 2
+    page.click("#type-forget")
+    page.wait_for_selector(".none")
+    assert page.locator("#type-forget").is_hidden()
+    page.type("#type-text", "bra\nw1 ze")
+    page.wait_for_selector(".guess .learned")
+    assert page.inner_text("#type-learned").startswith("2 words of your text learned")
+    page.uncheck("#type-learn")
+    page.wait_for_selector(".none")
+    assert page.inner_text("#type-learned") == "The guesses learn nothing from your text."
+
+
 def test_letters_of_a_word_complete_it(page: Page) -> None:
     write(page, "w1 w2 w1")
     assert all(word.startswith("w1") for word in guesses(page, 0) + guesses(page, 1))

@@ -7,6 +7,7 @@
     requests    what can be asked
     responses   what is answered
     limits      how much of it
+    readers     sessions that have read the text before a question
     served      a model as the service holds it
     pool        computing beside the network, with a time limit
     examples    texts to begin with, which the first model writes

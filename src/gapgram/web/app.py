@@ -72,6 +72,7 @@ def _add_information(app: FastAPI, served: Sequence[ServedModel], seconds: float
         limits=responses.ServiceLimits(
             body_bytes=limits.BODY_BYTES,
             text_characters=limits.TEXT_CHARACTERS,
+            history_characters=limits.HISTORY_CHARACTERS,
             word_characters=limits.WORD_CHARACTERS,
             predictions=limits.PREDICTIONS,
             sentences=limits.SENTENCES,

@@ -58,6 +58,7 @@ class ServiceLimits(BaseModel):
 
     body_bytes: int
     text_characters: int
+    history_characters: int
     word_characters: int
     predictions: int
     sentences: int
@@ -74,18 +75,23 @@ class Models(BaseModel):
 
 
 class Predicted(BaseModel):
-    """A word and its probability."""
+    """A word and its probability; `learned` is the part of it that comes from the history of the question."""
 
     word: str
     probability: float
+    learned: float = 0.0
 
 
 class Predictions(BaseModel):
-    """The most probable words first. `unknown` are words of the context that the model does not know."""
+    """The most probable words first. `unknown` are words of the context that neither model nor history knows.
+
+    words_learned: of the history, ends of sentences among them.
+    """
 
     model: str
     predictions: list[Predicted]
     unknown: list[str]
+    words_learned: int = 0
     signature: str
 
 

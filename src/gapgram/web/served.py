@@ -17,11 +17,13 @@ from gapgram.pattern import Pattern
 from gapgram.queries.explain import PatternShare
 from gapgram.queries.generate import generate
 from gapgram.queries.perplexity import Perplexity
+from gapgram.queries.session import Session
 from gapgram.reporting.model_info import model_info
 from gapgram.text.files import Block
 from gapgram.text.vocabulary import Vocabulary
 from gapgram.web import requests, responses
 from gapgram.web.pool import Deadline
+from gapgram.web.readers import Readers
 
 _BLOCK_LINES = 2_000  # lines scored between two looks at the clock
 
@@ -56,6 +58,7 @@ class ServedModel:
         self.name, self.model = name, model
         self._signature = str(model.signature)
         self._opened = _state_of(model.path)
+        self._readers = Readers(model)
 
     def check_file(self) -> None:
         """Refuse to read a file that was changed in place since it was opened: it is mapped, and may be shorter now.
@@ -70,6 +73,7 @@ class ServedModel:
         """Compile or load every kernel and sort what is sorted once, before anybody waits for it."""
         self.predict(requests.PredictQuestion(model="", context="a"))
         self.predict(requests.PredictQuestion(model="", prefix="a"))
+        self.predict(requests.PredictQuestion(model="", history="a"))
         self.score(requests.ScoreQuestion(model="", text="a"), Deadline.never())
         self.explain(requests.ExplainQuestion(model="", word="a"))
         self.generate(requests.GenerateQuestion(model="", max_words=1), Deadline.never())
@@ -96,12 +100,33 @@ class ServedModel:
     def predict(self, question: requests.PredictQuestion) -> responses.Predictions:
         """The most probable next words."""
         context = self._context(question)
+        history = "".join(f"{' '.join(words)}\n" for words in map(words_of, question.history.split("\n")) if words)
+        if history:
+            with self._readers.after(history) as session:
+                return self._learned(session, context, question)
         predictions = self.model.predict(context, question.k, prefix=question.prefix)
         return responses.Predictions(
             model=self.name,
             predictions=[responses.Predicted(word=p.word, probability=p.probability) for p in predictions],
             unknown=self._unknown(context),
             signature=self._signature,
+        )
+
+    def _learned(
+        self, session: Session, context: list[str], question: requests.PredictQuestion
+    ) -> responses.Predictions:
+        """What a session predicts, and which part of each probability it has learned."""
+        predictions = []
+        for found in session.predict(context, question.k, prefix=question.prefix):
+            of_model = session.explain(found.word, context).sources[0].contribution
+            learned = min(max(1 - of_model / found.probability, 0.0), 1.0)
+            predictions.append(responses.Predicted(word=found.word, probability=found.probability, learned=learned))
+        return responses.Predictions(
+            model=self.name,
+            predictions=predictions,
+            unknown=[word for word in context if word not in session.vocabulary],
+            words_learned=session.words_read,
+            signature=session.signature,
         )
 
     def explain(self, question: requests.ExplainQuestion) -> responses.ExplainedWord:

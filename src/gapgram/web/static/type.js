@@ -2,11 +2,12 @@
 
 import { Line, Mistake, onReturn, request } from "./api.js";
 import { Busy, byId, debounced, make, note } from "./dom.js";
-import { percent } from "./numbers.js";
-import { beforeCaret, plain } from "./words.js";
+import { percent, whole } from "./numbers.js";
+import { beforeCaret, plain, written } from "./words.js";
 
 const DEBOUNCE_MS = 60;
 const DIGITS = "1234567890";
+const MOSTLY = 0.5; // of a guess's probability that was learned, from which on it is marked
 
 export function startType(shared) {
   const field = byId("type-text");
@@ -15,18 +16,43 @@ export function startType(shared) {
   let lists = []; // of options, one list a model
   let active = null; // {list, place}
   let seed = 1;
+  let forgotten = ""; // the beginning of the text that is not to be learned from
   const busy = new Busy(byId("type-lists"));
 
   const typed = () => beforeCaret(field.value.slice(0, field.selectionStart), shared.apart);
 
+  // What the guesses learn from: the sentences before the one that is being written.
+  function history() {
+    if (!byId("type-learn").checked) return "";
+    const text = field.value.slice(0, field.selectionStart);
+    if (!text.startsWith(forgotten)) forgotten = "";
+    return written(text.slice(forgotten.length), shared.apart, shared.limits.history_characters);
+  }
+
+  function forget() {
+    const text = field.value.slice(0, field.selectionStart);
+    forgotten = text.slice(0, text.length - (beforeCaret(text, shared.apart).prefix.length || 0));
+    field.focus();
+    refresh();
+  }
+
+  function showLearned(found) {
+    const words = Math.max(0, ...found.map((answer) => answer.words_learned));
+    byId("type-learned").textContent = !byId("type-learn").checked ? "The guesses learn nothing from your text."
+      : words ? `${whole(words)} words of your text learned; guesses marked ● come mostly from it.`
+      : "The guesses learn every sentence that you finish: begin a new line, or a new sentence.";
+    byId("type-forget").hidden = words === 0;
+  }
+
   async function refresh() {
     const asked = busy.asked();
     const { words, start, prefix } = typed();
-    const question = { context: words.join(" "), start, prefix: prefix.slice(0, shared.limits.word_characters), k };
+    const question = { context: words.join(" "), start, prefix: prefix.slice(0, shared.limits.word_characters), k, history: history() };
     try {
       const found = await Promise.all(shared.models.map((m, i) => lines[i].ask("predict", { model: m.name, ...question })));
       if (found.includes(null)) return;
       showGuesses(found, prefix);
+      showLearned(found);
       const unknown = [...new Set(found.flatMap((answer) => answer.unknown))];
       note(byId("type-note"), unknown.length ? `Not known to every model: ${unknown.join(" ").slice(0, 200)}` : "");
     } catch (error) {
@@ -56,11 +82,17 @@ export function startType(shared) {
       "div",
       { role: "option", class: "guess", id: `guess-${list}-${place}`, "aria-selected": "false", "data-digit": digit,
         onmousedown: (event) => event.preventDefault(), onclick: () => take(element) },
-      make("kbd", { "aria-hidden": "true" }, digit), make("b", { dir: "auto" }, prediction.word), bar,
+      make("kbd", { "aria-hidden": "true" }, digit), make("div", {}, make("b", { dir: "auto" }, prediction.word), ...learned(prediction)), bar,
       make("span", {}, percent(prediction.probability)),
     );
     element.dataset.word = prediction.word;
     return element;
+  }
+
+  function learned(prediction) {
+    if (prediction.learned < MOSTLY) return [];
+    return [make("em", { class: "learned", title: `${percent(prediction.learned)} of it from your text` },
+      make("span", { "aria-hidden": "true" }, "●"), make("span", { class: "unseen" }, " learned from your text"))];
   }
 
   function column(model, options, prefix) {
@@ -160,6 +192,8 @@ export function startType(shared) {
     event.preventDefault();
     act();
   });
+  byId("type-learn").addEventListener("change", () => refresh());
+  byId("type-forget").addEventListener("click", forget);
   const soon = debounced(refresh, DEBOUNCE_MS);
   const changed = () => { busy.changed(); soon(); };
   field.addEventListener("input", changed);

@@ -21,6 +21,19 @@ export function beforeCaret(text, apart) {
   return { words: words.slice(-20), start: begins && words.length <= 20, prefix };
 }
 
+// What was written before the sentence at the caret, one sentence a line, its last characters where there are many. What
+// falls off the beginning does so in large steps, so that the rest stays as it was for a while.
+export function written(text, apart, most) {
+  const all = sentences(text, apart).map((found) => found.map((piece) => piece.word).join(" "));
+  if (!text.endsWith("\n")) all.pop();
+  let lines = all.join("\n");
+  if (lines.length > most) {
+    const from = Math.ceil((lines.length - most) / (most / 2)) * (most / 2);
+    lines = lines.slice(lines.indexOf("\n", from) + 1 || lines.length);
+  }
+  return lines && `${lines}\n`;
+}
+
 // Sentences: lines, and, where marks stand apart, also what a full stop ends before a capital letter.
 export function sentences(text, apart) {
   const found = [];
