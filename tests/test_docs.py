@@ -18,6 +18,7 @@ from docs.site.python_reference import python_page
 from tests.support.walk import walk
 
 import gapgram
+from gapgram import sections
 from gapgram.cli.commands import COMMANDS
 
 PAGES = sorted(path for path in DOCS.rglob("*.md") if path.name != "report.md")  # which a study writes
@@ -54,6 +55,16 @@ def test_every_command_is_in_the_reference() -> None:
     page = command_page()
     assert [name for name in COMMANDS if f"\n## gapgram {name}\n" not in page] == []
     assert "\n### gapgram prepare wikipedia\n" in page
+
+
+def test_every_section_of_every_file_is_on_the_page_of_the_format() -> None:
+    page = (DOCS / "reference" / "format.md").read_text(encoding="utf-8")
+    names = {name for rules in (sections.COUNTS, sections.MODEL, sections.BACKOFF, sections.SESSION) for name in rules}
+    assert sorted(name for name in names if f"`{name}`" not in page) == []
+
+
+def test_the_readme_is_short() -> None:
+    assert len((DOCS.parent / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
 
 
 def test_equations_become_mathml_and_code_stays() -> None:

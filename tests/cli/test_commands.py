@@ -153,7 +153,10 @@ def test_info_of_a_pattern(cli: Cli, models: dict[str, Model]) -> None:
     best = model.counts.most_frequent(gapgram.Pattern.parse("101"), 3)
     found = cli("info", model.path, "--pattern", "101", "--top", 3, "--json").json
     assert found["grams"] == [{"gram": f"{a} _ {b}", "count": n} for (a, _, b), n in best]
-    assert len(cli("info", model.path, "--pattern", "w1 _ w3", "--top", 3).out.splitlines()) == 4
+    printed = cli("info", model.path, "--pattern", "w1 _ w3", "--top", 3).out.splitlines()
+    assert (len(printed), printed[0].split()) == (4, ["gram", "continuation", "count"])
+    top = cli("info", model.path, "--pattern", "1" * model.order, "--top", 1).out.splitlines()
+    assert top[0].split() == ["gram", "count"]
 
 
 def test_verify(cli: Cli, mkn: Path) -> None:

@@ -37,6 +37,7 @@ def test_the_demo_from_end_to_end(cli: Cli, tmp_path: Path, shortened: list[str]
     assert (folder / "python.txt").read_text(encoding="utf-8").splitlines() == shortened
     assert [line.split()[0] for line in ran.out.splitlines() if line[:1] in "345" and line] == ["3", "4", "5"]
     assert f"gapgram info {folder}/glm.model" in ran.err
+    assert "Why a GLM of all of it expects '" in ran.out
     assert_the_lattice_adds_up(ran.out, folder)
 
 
@@ -50,7 +51,16 @@ def assert_the_lattice_adds_up(printed: str, folder: Path) -> None:
     assert len(contributions) == 17
     assert sum(contributions) == pytest.approx(total, abs=17 * 0.5e-6)
     model = gapgram.load(folder / "glm.model", verify=True)
-    assert 10 ** model.log10_prob(demo.WORD, demo.CONTEXT) == pytest.approx(total, abs=1e-6)
+    assert 10 ** model.log10_prob(demo.first_guess(model), demo.CONTEXT) == pytest.approx(total, abs=1e-6)
+
+
+def test_next_steps_name_a_program_that_is_there(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", [".venv/bin/gapgram", "demo"])
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    demo._next_steps(".demo")
+    assert "\n  .venv/bin/gapgram info .demo/glm.model\n" in capsys.readouterr().err
 
 
 @pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")

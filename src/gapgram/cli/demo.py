@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from gapgram.experiments.compare import Comparison
 
 SENTENCE = "The expression is evaluated once ."
-CONTEXT, WORD = ["The", "value", "of", "the"], "expression"
+CONTEXT = ["The", "value", "of", "the"]
 
 
 @click.command()
@@ -61,12 +63,16 @@ def _train(text: list[str], folder: Path) -> Model:
     return train(lines, output=folder / "glm.model", model="glm")
 
 
-def _as_dict(rows: list[Comparison], model: Model) -> dict[str, Any]:
+def first_guess(model: Model) -> str:
+    """The word that the model thinks most probable after the context."""
+    return model.predict(CONTEXT, k=1)[0].word
 
+
+def _as_dict(rows: list[Comparison], model: Model) -> dict[str, Any]:
     scores = zip([*SENTENCE.split(), "</s>"], model.scores(SENTENCE).tolist(), strict=True)
     return {
         "comparison": [row.as_dict() for row in rows],
-        "explanation": model.explain(WORD, CONTEXT).as_dict(),
+        "explanation": model.explain(first_guess(model), CONTEXT).as_dict(),
         "scores": [{"word": word, "log10_prob": score} for word, score in scores],
     }
 
@@ -77,24 +83,30 @@ def _print(rows: list[Comparison], model: Model) -> None:
 
     print("Perplexity of a fifth of it, held out (lower is better):\n")
     print(comparison_table(rows), end="\n\n")
-    print(f"Why the GLM expects '{WORD}' after '{' '.join(CONTEXT)}':\n")
-    print(explanation_table(model.explain(WORD, CONTEXT)), end="\n\n")
+    word, context = first_guess(model), " ".join(CONTEXT)
+    print(f"Why a GLM of all of it{_with_classes(model)} expects '{word}' after '{context}':\n")
+    print(explanation_table(model.explain(word, CONTEXT)), end="\n\n")
     print("The log10 probability of each word of a sentence:\n")
     scores = zip([*SENTENCE.split(), "</s>"], model.scores(SENTENCE), strict=True)
     print(table(["word", "log10"], [[word, f"{score:.3f}"] for word, score in scores]))
     print(f"\nin all {model.score(SENTENCE):.3f}   ({model.signature})")
 
 
+def _with_classes(model: Model) -> str:
+    return ", with word classes," if model.counts.class_names else ""
+
+
 def _next_steps(output: str | None) -> None:
+    program = "gapgram" if shutil.which("gapgram") else sys.argv[0]  # as in a virtual environment that is not active
     folder = output or "FOLDER"
     if output is None:
-        talk("\nKeep the models with: gapgram demo -o FOLDER. Then try:")
+        talk(f"\nKeep the models with: {program} demo -o FOLDER. Then try:")
     else:
         talk(f"\nThe models are in {output}. Try:")
-    talk(f"  gapgram info {folder}/glm.model")
-    talk(f"  echo 'The value of the expression is returned .' | gapgram score {folder}/glm.model --words")
-    talk(f"  gapgram perplexity {folder}/mkn.model {folder}/python.txt")
-    talk(f"  gapgram predict {folder}/glm.model 'The value of the'")
-    talk(f"  gapgram serve {folder}/mkn.model {folder}/glm.model      (a page, at http://127.0.0.1:8000)")
-    talk("  gapgram train YOUR_TEXT -o YOUR_MODEL      (one sentence a line)")
-    talk("  gapgram compare YOUR_TEXT                  (MKN beside GLM on your text)")
+    talk(f"  {program} info {folder}/glm.model")
+    talk(f"  echo 'The value of the expression is returned .' | {program} score {folder}/glm.model --words")
+    talk(f"  {program} perplexity {folder}/mkn.model {folder}/python.txt")
+    talk(f"  {program} predict {folder}/glm.model 'The value of the'")
+    talk(f"  {program} serve {folder}/mkn.model {folder}/glm.model      (a page, at http://127.0.0.1:8000)")
+    talk(f"  {program} train YOUR_TEXT -o YOUR_MODEL      (one sentence a line)")
+    talk(f"  {program} compare YOUR_TEXT                  (MKN beside GLM on your text)")

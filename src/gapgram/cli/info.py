@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @model_argument
-@click.option("--pattern", metavar="PATTERN", help="Show this pattern's most frequent grams, e.g. 101.")
+@click.option("--pattern", metavar="PATTERN", help="Show the grams of this pattern with the largest counts, e.g. 101.")
 @click.option(
     "--top", default=10, type=click.IntRange(min=0), show_default=True, metavar="K", help="Number of grams to show."
 )
@@ -43,7 +43,8 @@ def command(model: str, pattern: str | None, top: int, classes: bool, as_json: b
         if as_json:
             print_json({"pattern": pattern, "grams": named, "signature": info["signature"]})
         else:
-            print(table(["gram", "count"], [[g["gram"], f"{g['count']:,}"] for g in named]))
+            counted = "count" if _counts_occurrences(opened, pattern) else "continuation count"
+            print(table(["gram", counted], [[g["gram"], f"{g['count']:,}"] for g in named]))
         return
     if classes:
         _show_classes(opened, top, as_json)
@@ -81,6 +82,15 @@ def _show_foreign(info: dict[str, Any], as_json: bool) -> None:
     for mixed in info.get("models", ()):
         print(f"{mixed['weight']:<20.6f}{mixed['path']}")
     print(f"\nsignature           {info['signature']}")
+
+
+def _counts_occurrences(model: Model, pattern: str) -> bool:
+    """Whether a pattern is the longest one without gaps; all others count different surroundings."""
+    from gapgram import Pattern
+
+    shown = str(Pattern.parse(pattern))
+    return len(shown) == model.order and len(set(shown)) == 1
+
 
 
 def _show_classes(model: Model, top: int, as_json: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gapgram.cli.options import json_option, model_argument, print_json
+from gapgram.cli.options import announce_compilation, json_option, model_argument, print_json
 
 
 @click.command()
@@ -17,6 +17,7 @@ def command(model: str, as_json: bool) -> None:
     """
     from gapgram.models.verify import verify
 
+    announce_compilation(as_json)
     found = verify(model)
     if as_json:
         print_json(found.as_dict())
