@@ -130,7 +130,7 @@ def _grams(tables: Tables, p: int, begin: int, end: int) -> tuple[Integers, Inte
 
 
 def _odd(key_bits: int) -> int:
-    """What words are multiplied with to give keys (`kernels.tables.key_of`)."""
+    """What words are multiplied with to give keys (`kernels.keys.key_of`)."""
     return int((1 << key_bits) * 0.6180339887498949) | 1
 
 
