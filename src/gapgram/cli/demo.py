@@ -12,7 +12,7 @@ import click
 from gapgram.cli.options import announce_compilation, json_option, print_json, talk
 
 if TYPE_CHECKING:
-    from gapgram import Model
+    from gapgram import LanguageModel, Model
     from gapgram.experiments.compare import Comparison
 
 SENTENCE = "The expression is evaluated once ."
@@ -63,7 +63,7 @@ def _train(text: list[str], folder: Path) -> Model:
     return train(lines, output=folder / "glm.model", model="glm")
 
 
-def first_guess(model: Model) -> str:
+def first_guess(model: LanguageModel) -> str:
     """The word that the model thinks most probable after the context."""
     return model.predict(CONTEXT, k=1)[0].word
 
