@@ -5,7 +5,11 @@
 Each command runs in a process of its own with kernels as plain Python, on a text of twelve lines, order 3, with
 classes. Counted are the distinct functions of gapgram that the main thread enters, in the order of their first visits;
 a switch is a change of file from one to the next. What other threads do comes on top. Comprehensions and lambdas belong
-to the function they stand in. `--list score` prints the walk itself.
+to the function they stand in.
+
+The table has two counts: of all functions, and of the road alone, without what only refuses odd arguments, texts and
+files and may be passed over (functions that are called check… and modules of checks, with all that they call).
+`--list score` prints the walk, with a mark where it is no part of the road.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ import inspect
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from itertools import pairwise
@@ -30,6 +35,7 @@ COMMANDS = {
     "train": TRAIN,
     "train --memory": [*TRAIN, "--memory", "5000"],
 }
+_CHECKS = re.compile(r"/(arguments|section_rules|plain_values|check_\w+)\.py$")
 
 
 def main() -> None:
@@ -49,35 +55,54 @@ def main() -> None:
             )  # fmt: skip
             walks[name] = json.loads(made.stdout.splitlines()[-1])
     if listed is not None:
-        for path, function in walks[listed]:
-            print(f"{path:40} {function}")
+        for path, function, is_check in walks[listed]:
+            print(f"{path:40} {function}{'   (a check)' * is_check}")
         return
-    print(f"{'command':16} functions files switches")
+    print(f"{'':16} all: functions files switches   road: functions files switches")
     for name in COMMANDS:
-        files = [path for path, _ in walks[name]]
-        switches = sum(a != b for a, b in pairwise(files))
-        print(f"{name:16} {len(files):9} {len(set(files)):5} {switches:8}")
+        road = [path for path, _, is_check in walks[name] if not is_check]
+        print(f"{name:16} {_counts([path for path, *_ in walks[name]])}   {_counts(road)}")
 
 
-def walk(arguments: list[str]) -> list[tuple[str, str]]:
-    """(file, function) of the first visits, in their order."""
+def _counts(files: list[str]) -> str:
+    switches = sum(a != b for a, b in pairwise(files))
+    return f"{len(files):14} {len(set(files)):5} {switches:8}"
+
+
+def walk(arguments: list[str]) -> list[tuple[str, str, bool]]:
+    """(file, function, whether it is entered by a check alone) of the first visits, in their order."""
     from gapgram.cli.main import main as command
 
-    seen: dict[tuple[str, str], None] = {}
+    seen: dict[tuple[str, str], bool] = {}
 
     def visit(frame: Any, event: str, _: object) -> None:
         code = frame.f_code
         is_function = code.co_flags & inspect.CO_OPTIMIZED and "<" not in code.co_name
         if event == "call" and "/gapgram/" in code.co_filename and is_function and not _importing(frame):
             path = code.co_filename.rpartition("/gapgram/")[2]
-            seen.setdefault((path, getattr(code, "co_qualname", code.co_name)))
+            visited = path, getattr(code, "co_qualname", code.co_name)
+            if seen.get(visited, True):  # what a check has entered first may be entered by the road later
+                is_check = _in_check(frame)
+                if visited not in seen or not is_check:
+                    seen.pop(visited, None)
+                    seen[visited] = is_check
 
     sys.argv = ["gapgram", *arguments]
     sys.setprofile(visit)
     with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
         command()
     sys.setprofile(None)
-    return list(seen)
+    return [(*visited, is_check) for visited, is_check in seen.items()]
+
+
+def _in_check(frame: Any) -> bool:
+    """Whether a function of gapgram is a check, or was called by one."""
+    while frame is not None:
+        path = frame.f_code.co_filename
+        if "/gapgram/" in path and (_CHECKS.search(path) or re.match(r"_?check", frame.f_code.co_name)):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _importing(frame: Any) -> bool:
