@@ -10,6 +10,8 @@ from importlib import import_module
 
 import click
 
+from gapgram.signature import __version__
+
 GROUPS = {
     "Begin": {
         "demo": "Compare two models on Python's language reference",
@@ -83,3 +85,23 @@ class LazyGroup(click.Group):
             meant = f"; did you mean {' or '.join(nearest)}?" if nearest else ""
             raise click.UsageError(f"no such command {name!r}{meant}", ctx)
         return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="gapgram")
+@click.pass_context
+def group(ctx: click.Context) -> None:
+    """Train and use n-gram language models that may skip words.
+
+    \b
+        gapgram train TEXT -o MODEL
+        gapgram perplexity MODEL OTHER_TEXT
+
+    TEXT holds one sentence a line, its words separated by spaces. gapgram COMMAND --help explains a command.
+    """
+    if ctx.invoked_subcommand is None:
+        print(ctx.get_help())

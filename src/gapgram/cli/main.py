@@ -11,31 +11,10 @@ from types import FrameType
 
 import click
 
-from gapgram.cli.commands import LazyGroup
+from gapgram.cli.commands import group
 from gapgram.cli.options import talk
 from gapgram.cli.streams import ClosedOutput, open_closed_streams
 from gapgram.errors import GapgramError, UsageError
-from gapgram.signature import __version__
-
-
-@click.group(
-    cls=LazyGroup,
-    invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
-@click.version_option(__version__, prog_name="gapgram")
-@click.pass_context
-def group(ctx: click.Context) -> None:
-    """Train and use n-gram language models that may skip words.
-
-    \b
-        gapgram train TEXT -o MODEL
-        gapgram perplexity MODEL OTHER_TEXT
-
-    TEXT holds one sentence a line, its words separated by spaces. gapgram COMMAND --help explains a command.
-    """
-    if ctx.invoked_subcommand is None:
-        print(ctx.get_help())
 
 
 class _Stopped(BaseException):

@@ -58,8 +58,8 @@ def command(
     if sys.stdin is not None and sys.stdin.isatty() and text == "-" and not quiet:
         print("reading sentences from the terminal, one a line; end with Ctrl-D", file=sys.stderr)
     rules = TextRules(special=special, invalid=invalid)
-    reader = open_reader(opened, learn=learn, history=history, documents=documents, rules=rules)
-    if reader is not None:
+    if learn or history or documents:
+        reader = open_reader(opened, learn=learn, history=history, documents=documents, rules=rules)
         scored = read_line_blocks(reader, text, words=words, learn=learn, documents=documents, rules=rules)
     else:
         scored = score_line_blocks(opened, text, words=words, rules=rules, threads=threads)

@@ -46,6 +46,11 @@ class _Some:
         return np.repeat(np.arange(self.first, self.first + self.rows.size), np.diff(self.begins))
 
 
+def are_small(counts: Counts) -> bool:
+    """Whether the tables are so small that they are checked whenever a file is opened."""
+    return int(counts.tables.places[:, columns.N_GRAMS].sum()) <= SMALL_GRAMS
+
+
 def check_meaning(counts: Counts) -> None:
     """Refuse counts whose tables are not those of any text."""
     tables = counts.tables

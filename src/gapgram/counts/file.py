@@ -7,11 +7,11 @@ from typing import Any
 
 from gapgram import sections
 from gapgram.arrays import Integers
-from gapgram.counts.check_meaning import SMALL_GRAMS, check_meaning
+from gapgram.counts.check_meaning import are_small, check_meaning
 from gapgram.counts.check_structure import check_structure
 from gapgram.counts.counts import Counts
 from gapgram.kernels.special_words import SPECIAL
-from gapgram.kernels.tables import N_GRAMS, Tables
+from gapgram.kernels.tables import Tables
 from gapgram.lattice import Lattice
 from gapgram.system import array_file
 from gapgram.system.array_file import Arrays
@@ -36,8 +36,8 @@ def read_counts(path: str | Path, *, verify: bool | None = None) -> Counts:
 def counts_of(
     metadata: dict[str, Any], arrays: Arrays, pages: PageBudget | None = None, *, verify: bool | None = None
 ) -> Counts:
-    """The counts that `Counts.metadata` and `Counts.sections` have given, if their arrays fit each other."""
-    vocabulary = vocabulary_of(arrays, verify=verify)
+    """The counts that `Counts.contents` has given, if their arrays fit each other."""
+    facts, vocabulary = _facts_of(metadata["text"]), vocabulary_of(arrays, verify=verify)
     lattice_text = text_of(metadata["lattice"])
     if lattice_text.count(" ") > MOST_PATTERNS:
         raise ValueError(f"a lattice of more than {MOST_PATTERNS:,} patterns")
@@ -46,12 +46,7 @@ def counts_of(
     names = tuple(map(text_of, list_of(metadata.get("classes", []))))
     check_structure(lattice.stored, tables, len(vocabulary), len(names))
     quantised, pruned = count_of(metadata.get("quantised", 0)), text_of(metadata["pruned"])
-    return Counts(lattice, vocabulary, _facts_of(metadata["text"]), tables, names, quantised, pages, pruned)
-
-
-def are_small(counts: Counts) -> bool:
-    """Whether the tables are so small that they are checked whenever a file is opened."""
-    return int(counts.tables.places[:, N_GRAMS].sum()) <= SMALL_GRAMS
+    return Counts(lattice, vocabulary, facts, tables, names, quantised, pages, pruned)
 
 
 def _facts_of(metadata: Any) -> TextFacts:

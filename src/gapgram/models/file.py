@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from gapgram import sections
 from gapgram.arrays import Floats
-from gapgram.counts.check_meaning import check_meaning
+from gapgram.counts.check_meaning import are_small, check_meaning
 from gapgram.counts.counts import Counts
-from gapgram.counts.file import are_small, counts_of
+from gapgram.counts.file import counts_of
 from gapgram.counts.layouts import COMPACT, check_layout, layout_of
 from gapgram.estimation.discounts import Discounts
 from gapgram.estimation.history_weights import HistoryWeights, View
