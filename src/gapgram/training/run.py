@@ -121,10 +121,12 @@ class TrainingTask:
             return blocks_of_sentences(self.sentences)
         return blocks_of_files(self.texts or [], progress=self.progress)
 
-    def marked_blocks(self) -> tuple[DocumentMarks, Iterator[Block]]:
+    def marked_blocks(self) -> tuple[DocumentMarks | None, Iterator[Block]]:
         """The lines of the text, and what notes, while they are read, where documents begin, if that is asked for."""
+        if not self.documents:
+            return None, self.blocks()
         marks = DocumentMarks(self.rules)
-        return marks, marks.watch(self.blocks()) if self.documents else self.blocks()
+        return marks, marks.watch(self.blocks())
 
     def inputs(self) -> dict[str, list[str | Path]]:
         """The files that are read, by what they are."""
@@ -157,7 +159,8 @@ def train_in_memory(task: TrainingTask) -> Model:
     """The model of a text, all in memory, and not written."""
     marks, blocks = task.marked_blocks()
     corpus = read_corpus(blocks, task.rules)
-    parts = build(task, TextInMemory(corpus, threads=task.threads, progress=task.progress, documents=marks.begins))
+    documents = marks.begins if marks is not None else None
+    parts = build(task, TextInMemory(corpus, threads=task.threads, progress=task.progress, documents=documents))
     if task.is_pruned:
         parts = prune(parts, counts=task.prune, size=task.size)
     return Model(parts.in_layout(task.layout))
@@ -211,11 +214,11 @@ def read_text(
         pieces = reader.read(blocks)
         held = reader.take(pieces, max_positions)
         if sum(piece.size for piece in held) <= max_positions:
-            corpus = reader.corpus(held)
-            return TextInMemory(corpus, threads=task.threads, progress=task.progress, documents=marks.begins)
+            corpus, documents = reader.corpus(held), marks.begins if marks is not None else None
+            return TextInMemory(corpus, threads=task.threads, progress=task.progress, documents=documents)
         folder = session.begin(task.identity())
         stored = store_text(held, pieces, reader, folder)
-        if task.documents:
+        if marks is not None:
             documents = marks.begins
             with folder.written(_DOCUMENTS) as file:
                 np.save(file, documents)
