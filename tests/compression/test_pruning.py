@@ -170,6 +170,30 @@ def test_sizes_are_those_asked_for(whole: dict[str, Model], name: str, keep: flo
     assert small.signature.pruned == f"size={goal}"
 
 
+@pytest.mark.parametrize("name", ["mkn", "learned"])
+def test_a_size_is_that_of_the_layout_that_is_written(whole: dict[str, Model], name: str, tmp_path: Path) -> None:
+    compact = whole[name].with_layout("compact")
+    goal = int(0.7 * bytes_of(compact.parts))
+    small = compact.pruned(size=goal, output=tmp_path / "small")
+    assert small.layout == "compact"
+    assert 0.97 * goal < (tmp_path / "small").stat().st_size <= 1.001 * goal
+    assert_sums_to_one(small)
+    from_fast = whole[name].pruned(size=goal, layout="compact")
+    assert from_fast.counts.tables.grams.tobytes() == small.counts.tables.grams.tobytes()
+    assert whole[name].pruned(size=bytes_of(compact.parts), layout="compact").signature.pruned == ""
+    assert compact.pruned(keep=0.9, layout="fast").layout == "fast"
+    assert compact.pruned(counts="0,0,1").layout == "compact"
+
+
+def test_training_to_a_size_counts_the_layout(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"order": 3, "model": "mkn", "layout": "compact"}
+    whole = trained(toy_text(300), output=tmp_path / "whole", **options)
+    goal = int(0.8 * (tmp_path / "whole").stat().st_size)
+    small = trained(toy_text(300), output=tmp_path / "small", size=goal, **options)
+    assert 0.95 * goal < (tmp_path / "small").stat().st_size <= 1.001 * goal
+    assert (small.layout, whole.layout) == ("compact", "compact")
+
+
 def test_pruning_again_adds_up(whole: dict[str, Model]) -> None:
     once = whole["mkn"].pruned(counts="0,0,2")
     twice = whole["mkn"].pruned(counts="0,0,1").pruned(counts="0,0,2")
@@ -231,7 +255,7 @@ def test_the_loss_of_a_gram_is_that_of_the_text_it_is_expected_in(whole: dict[st
     ({"counts": "0,0,0,0,1"}, "5 numbers, the model's order is 4"),
     ({"counts": "1011=1"}, "pattern 1011 was not counted: there are 1 11 111 1111"),
     ({"counts": "12=1"}, "pattern '12': expected 1 for a word kept"),
-    ({"size": "ten"}, "size 'ten': expected a size such as 4G or 400M"),
+    ({"size": "ten"}, "size 'ten': expected a size such as 4G, 400MB or 400MiB"),
     ({"keep": 0}, "keep 0: expected the part of the model to keep, above 0 and at most 1, such as 0.3"),
     ({"keep": 1.5}, "keep 1.5: expected"),
     ({"size": "9K"}, "size=9K is 9,216 bytes: the words alone, without a gram of two, take"),

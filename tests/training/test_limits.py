@@ -257,7 +257,7 @@ def test_limits_are_for_a_model_that_is_written() -> None:
 
 @pytest.mark.parametrize("size", ["", "4X", "much", "0", "-1G"])
 def test_sizes_that_make_no_sense(text: Path, size: str) -> None:
-    with pytest.raises(GapgramError, match="expected a size such as 4G or 400M"):
+    with pytest.raises(GapgramError, match="expected a size such as 4G, 400MB or 400MiB"):
         train(text, memory=size)
 
 

@@ -30,6 +30,11 @@ from gapgram.cli.options import (
 @click.option(
     "--keep", type=float, metavar="PART", help="Size of the file at most, as a part of MODEL's size, such as 0.3."
 )
+@click.option(
+    "--layout",
+    type=click.Choice(["fast", "compact"]),
+    help="Layout of the file, in which its size is counted.  [default: that of MODEL]",
+)
 @memory_option
 @json_option
 @quiet_option
@@ -39,6 +44,7 @@ def command(
     counts: str | None,
     size: str | None,
     keep: float | None,
+    layout: str | None,
     memory: str | None,
     as_json: bool,
     quiet: bool,
@@ -46,6 +52,7 @@ def command(
     """Drop n-grams from a model: the rare ones, or, down to a size, those that matter least.
 
     Words stay, probabilities still sum to one, and discounts and weights stay those of the whole model.
+    A size is that of the file which is written: 10MB are 10,000,000 bytes, 10MiB or 10M are 10,485,760.
     """
     announce_compilation(quiet)
     from gapgram.models.open import load_own
@@ -57,7 +64,7 @@ def command(
     limit = memory or default_memory()
     whole = load_own(model, memory=limit, wanted_by="prune")
     before = model_info(whole)
-    pruned = whole.pruned(counts=counts, size=size, keep=keep, output=output)
+    pruned = whole.pruned(counts=counts, size=size, keep=keep, layout=layout, output=output)
     if pruned.signature == whole.signature:
         talk(f"nothing to prune: {model} has {before['bytes']:,} bytes, no more than asked for; it is copied", quiet)
     info = model_info(pruned)

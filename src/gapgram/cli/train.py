@@ -83,7 +83,7 @@ from gapgram.cli.options import (
 @click.option(
     "--size",
     metavar="SIZE",
-    help="Size of the model file at most, such as 10MB; n-grams that matter least are dropped.",
+    help="Size of the file in its layout at most, such as 10MB or 10MiB; n-grams that matter least are dropped.",
 )
 @click.option(
     "--engine",

@@ -226,7 +226,7 @@ class _Packer:
             compact_write.measure_contexts(contexts, self.bits, self.form, self.few)
             for _, contexts in self._contexts()
         ]
-        n_listed, n_far = map(sum, zip(*measured, strict=True))
+        n_listed, n_far = sum(listed for listed, _ in measured), sum(far for _, far in measured)
         if n_listed > int(columns.RANK_MASK) or self.n_grams + self.n_contexts + 1 >= 1 << (63 - columns.RANK_BITS):
             raise UsageError(f"{self.n_grams:,} grams of one pattern are too many for the compact layout")
         at[columns.N_MORE], at[columns.N_LISTED], at[columns.N_FAR] = self.n_more, n_listed, n_far

@@ -195,9 +195,10 @@ class Model(LanguageModel):
 
         counts: "0,0,1" drops grams of three words and more that occur once or never more, "111=1,1011=2" those of
             these patterns; gaps are no words, and single words stay.
-        size: bytes, or a size such as "10M", that its file may have; the grams go that the model loses least with.
-        keep: the share of the model's own size that may stay.
-        layout: `fast`, in which pruned tables are made, or `compact`.
+        size: bytes, or a size such as "10MB" (10,000,000) or "10MiB" (10,485,760), that its file may have; the grams
+            go that the model loses least with.
+        keep: the share of the model's size in the layout that may stay.
+        layout: `fast` or `compact`; by default that of the model. Sizes are those of a file in this layout.
         output: as for `with_layout`; a model that was opened with a limit of memory is pruned through temporary files
             beside the new one.
 
@@ -210,13 +211,13 @@ class Model(LanguageModel):
         from gapgram.compression.pruning.prune import prune, store_for
 
         if output is None:
-            parts = prune(self.parts, counts=counts, size=size, keep=keep)
+            parts = prune(self.parts, counts=counts, size=size, keep=keep, layout=layout)
             smaller = self if parts is self.parts else Model(parts)
-            return smaller.with_layout(layout or smaller.layout)
+            return smaller.with_layout(layout or self.layout)
         with temporary_folder(output) as folder:
             store = store_for(self.counts, folder)
-            parts = prune(self.parts, counts=counts, size=size, keep=keep, store=store)
-            model_file.write(output, parts, layout)
+            parts = prune(self.parts, counts=counts, size=size, keep=keep, layout=layout, store=store)
+            model_file.write(output, parts, layout or self.layout)
         return self._reopened(output)
 
     @cached_property

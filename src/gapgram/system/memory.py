@@ -14,33 +14,39 @@ from gapgram.errors import UsageError
 
 PROGRAM_BYTES = 80 << 20  # what compiled kernels and the like may take beside a limit
 
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def parse_size(size: str | int, what: str = "memory") -> int:
-    """Bytes from a number or from text such as 4G, 400M, 1.5GB.
+    """Bytes from a number or from text: KB, MB, GB, TB count thousands, KiB, MiB, GiB, TiB and K, M, G, T 1,024s.
 
-    >>> parse_size("4G"), parse_size("400 MB"), parse_size(1000)
-    (4294967296, 419430400, 1000)
+    >>> parse_size("4G"), parse_size("4GiB"), parse_size("400 MB"), parse_size(1000)
+    (4294967296, 4294967296, 400000000, 1000)
     """
-    match = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*([KMGT]?)(?:i?B)?\s*", str(size), re.IGNORECASE)
-    n_bytes = int(float(match[1]) * _UNITS[match[2].upper()]) if match else 0
+    match = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*([KMGT]?)(i?B)?\s*", str(size), re.IGNORECASE)
+    n_bytes = int(float(match[1]) * _unit(match[2].upper(), match[3])) if match else 0
     if not 1 <= n_bytes < 1 << 62:
-        raise UsageError(f"{what} {str(size)[:80]!r}: expected a size such as 4G or 400M")
+        raise UsageError(f"{what} {str(size)[:80]!r}: expected a size such as 4G, 400MB or 400MiB")
     return n_bytes
+
+
+def _unit(letter: str, ending: str | None) -> int:
+    """The bytes of a unit: M and MiB are 1,048,576, MB is 1,000,000."""
+    powers = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+    return (1000 if ending in ("B", "b") else 1024) ** powers[letter]
 
 
 def show_size(n_bytes: float) -> str:
     """Bytes for a reader.
 
     >>> show_size(5 << 30), show_size(123456), show_size(12)
-    ('5.0G', '121K', '12')
+    ('5.0GiB', '121KiB', '12')
     """
-    for unit in ("G", "M", "K"):
-        if n_bytes >= _UNITS[unit]:
-            digits = 1 if unit == "G" else 0
-            return f"{n_bytes / _UNITS[unit]:,.{digits}f}{unit}"
+    for letter in ("G", "M", "K"):
+        unit = _unit(letter, None)
+        if n_bytes >= unit:
+            digits = 1 if letter == "G" else 0
+            return f"{n_bytes / unit:,.{digits}f}{letter}iB"
     return str(int(n_bytes))
 
 

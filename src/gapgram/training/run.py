@@ -162,7 +162,7 @@ def train_in_memory(task: TrainingTask) -> Model:
     documents = marks.begins if marks is not None else None
     parts = build(task, TextInMemory(corpus, threads=task.threads, progress=task.progress, documents=documents))
     if task.is_pruned:
-        parts = prune(parts, counts=task.prune, size=task.size)
+        parts = prune(parts, counts=task.prune, size=task.size, layout=task.layout)
     return Model(parts.in_layout(task.layout))
 
 
@@ -339,6 +339,6 @@ def write_rewritten(
     """Prune a model and lay it out as asked for, under the name of the output, which it takes when it is whole."""
     if task.is_pruned:
         store = store_for(parts.counts, folder.inside("pruned").path) if folder is not None else IN_MEMORY
-        parts = prune(parts, counts=task.prune, size=task.size, store=store)
+        parts = prune(parts, counts=task.prune, size=task.size, layout=task.layout, store=store)
     model_file.write(limits.output, parts, task.layout)
     return Model.load(limits.output, most_resident=limits.memory.most_resident)

@@ -14,8 +14,9 @@ from gapgram.arrays import Mask
 from gapgram.compression.pruning.by_count import Thresholds
 from gapgram.compression.pruning.subgrams import Relations
 from gapgram.compression.pruning.tables import Unpacked, keep_needed, unpack, without
-from gapgram.compression.pruning.to_size import BySize, bytes_of
+from gapgram.compression.pruning.to_size import BySize
 from gapgram.counts.counts import Counts
+from gapgram.counts.layouts import check_layout, layout_of
 from gapgram.errors import UsageError
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.weights import with_rows_of
@@ -32,24 +33,28 @@ def prune(
     counts: str | None = None,
     size: str | int | None = None,
     keep: float | None = None,
+    layout: str | None = None,
     store: ArrayStore = IN_MEMORY,
 ) -> ModelParts:
     """A model with fewer grams; see `gapgram.Model.pruned`. First by counts, then, where both are given, to a size.
 
+    layout: in which the model is to be written, and so has its size; by default that of the model.
     store: where the model is made, and all kept that is worked out of grams (`store_for`).
     """
     if size is not None and keep is not None:
         raise UsageError("prune: give a size or the part to keep, one of the two")
     if counts is None and size is None and keep is None:
         raise UsageError("prune: say how: by counts, to a size, or the part to keep")
-    goal = BySize.of(parts, size, keep)
+    layout = layout or layout_of(parts.counts.tables)
+    check_layout(layout)
+    goal = BySize.of(parts, size, keep, layout, store)
     if counts is not None:
         thresholds = Thresholds.parse(counts, parts.counts.lattice)
         tables = unpack(parts.counts, store)
         kept = thresholds.kept(Relations(tables).occurrences(), store)
         keep_needed(tables, kept)
         parts = _rest(parts, tables, kept, f"counts={thresholds}")
-    if goal is not None and goal.n_bytes < bytes_of(parts):
+    if goal is not None and not goal.allows(parts):
         tables = unpack(parts.counts, store)
         parts = goal.best(parts, tables, lambda kept: _rest(parts, tables, kept, goal.name))
     return parts

@@ -13,42 +13,57 @@ from gapgram.arrays import Floats, Mask, Singles
 from gapgram.compression.pruning.by_loss import losses_of
 from gapgram.compression.pruning.tables import Unpacked, keep_needed
 from gapgram.counts.counts import Counts
+from gapgram.counts.layouts import COMPACT, bits_of, in_layout
 from gapgram.errors import UsageError
 from gapgram.estimation.parts import ModelParts
+from gapgram.kernels.tables import N_CONTEXTS, N_GRAMS
 from gapgram.pattern import Pattern
+from gapgram.system.array_store import IN_MEMORY, ArrayStore
 from gapgram.system.memory import parse_size, show_size
 from gapgram.text.vocabulary import Vocabulary
 
 _NEAR = 0.99  # of the size that is asked for
 _TRIES = 12
 _HALVINGS = 40
-_GRAM, _CONTEXT = 4, 8  # bytes of a gram, and of it as a context of one pattern
+_GRAM, _CONTEXT = 4, 8  # bytes of a gram in the fast layout, and of it as a context of one pattern
 
 
-def bytes_of(parts: ModelParts) -> int:
-    """The size of the file of a model, but for a few bytes."""
-    sections, metadata = parts.contents()
+def bytes_of(parts: ModelParts, layout: str | None = None, store: ArrayStore = IN_MEMORY) -> int:
+    """The size of the file of a model in a layout, by default its own, but for a few bytes; laid out to be measured."""
+    laid_out = parts if layout is None else parts.in_layout(layout, store)
+    sections, metadata = laid_out.contents()
     padded = sum(array.nbytes + -array.nbytes % 64 for array in sections.values())
     return padded + 128 * len(sections) + len(json.dumps(metadata))
 
 
 @dataclass(frozen=True)
 class BySize:
-    """The size to prune to, and what it is called."""
+    """The size to prune to, what it is called, and the layout of the file that is to have it."""
 
     n_bytes: int
     name: str
+    layout: str
+    store: ArrayStore
 
     @classmethod
-    def of(cls, parts: ModelParts, size: str | int | None, keep: float | None) -> BySize | None:
+    def of(
+        cls, parts: ModelParts, size: str | int | None, keep: float | None, layout: str, store: ArrayStore
+    ) -> BySize | None:
         """What was asked for: a size in bytes, or the part of the model to keep."""
         if size is not None:
-            return cls(parse_size(size, "size"), f"size={size}".replace(" ", ""))
+            return cls(parse_size(size, "size"), f"size={size}".replace(" ", ""), layout, store)
         if keep is None:
             return None
         if not 0 < checked_number("keep", keep, "the part of the model to keep, such as 0.3") <= 1:
             raise UsageError(f"keep {keep}: expected the part of the model to keep, above 0 and at most 1, such as 0.3")
-        return cls(int(keep * bytes_of(parts)), f"keep={keep:g}")
+        return cls(int(keep * bytes_of(parts, layout, store)), f"keep={keep:g}", layout, store)
+
+    def allows(self, parts: ModelParts) -> bool:
+        """Whether a model is small enough."""
+        return self._bytes_of(parts) <= self.n_bytes
+
+    def _bytes_of(self, parts: ModelParts) -> int:
+        return bytes_of(parts, self.layout, self.store)
 
     def best(
         self,
@@ -58,16 +73,16 @@ class BySize:
     ) -> ModelParts:
         """The model of this size, or a little less. How much room rows take is only known once one is made."""
         smallest = made({p: np.full(len(t), not p.mask) for p, t in tables.items()})
-        least = bytes_of(smallest)
+        least = self._bytes_of(smallest)
         if least > self.n_bytes:
             raise _too_small(self.name, self.n_bytes, least)
-        choice = _Choice(parts, tables)
+        choice = _Choice(parts, tables, _costs(parts, tables, self.layout, self.store))
         goal_bytes, best_model, best_bytes = float(self.n_bytes - least), smallest, least
         low, high = 0.0, goal_bytes
         for tried_before in range(_TRIES):
             kept, used = choice.within(goal_bytes)
             tried = made(kept)
-            n_bytes = bytes_of(tried)
+            n_bytes = self._bytes_of(tried)
             if best_bytes < n_bytes <= self.n_bytes:
                 best_model, best_bytes = tried, n_bytes
             if _NEAR * self.n_bytes <= n_bytes <= self.n_bytes:
@@ -95,12 +110,27 @@ def _too_small(name: str, n_bytes: int, least: int) -> UsageError:
     )
 
 
+def _costs(
+    parts: ModelParts, tables: Mapping[Pattern, Unpacked], layout: str, store: ArrayStore
+) -> dict[Pattern, float]:
+    """Bytes of a gram of each pattern, with those of the contexts of longer grams that it is."""
+    gram, context = dict.fromkeys(tables, float(_GRAM)), dict.fromkeys(tables, float(_CONTEXT))
+    if layout == COMPACT:
+        packed = in_layout(parts.counts, layout, store)
+        for i, p in enumerate(parts.counts.lattice.stored):
+            bits, at = bits_of(packed, i), packed.places[i]
+            gram[p] = (bits.keys + bits.counts) / 8 / max(1, int(at[N_GRAMS]))
+            context[p] = (bits.contexts + bits.rows) / 8 / max(1, int(at[N_CONTEXTS]))
+    return {p: gram[p] + sum(context[q] for q in tables if q.mask and q.tail == p) for p in tables}
+
+
 class _Choice:
     """Which grams stay when there is room for some."""
 
-    def __init__(self, parts: ModelParts, tables: Mapping[Pattern, Unpacked]) -> None:
-        self.tables = tables
-        self.cost = {p: _GRAM + _CONTEXT * sum(q.tail == p for q in tables if q.mask) for p in tables}
+    def __init__(
+        self, parts: ModelParts, tables: Mapping[Pattern, Unpacked], cost: Mapping[Pattern, float]
+    ) -> None:
+        self.tables, self.cost = tables, cost
         self.kept = {p: table.store.array("kept", np.bool_, (len(table),)) for p, table in tables.items()}
         self.worth = {p: self._worth(p, loss) for p, loss in losses_of(parts, tables) if p.mask}
 
@@ -129,8 +159,8 @@ class _Choice:
         return self.kept
 
     def _used(self, kept: Mapping[Pattern, Mask]) -> float:
-        used = 0
+        used = 0.0
         for pattern, mask in kept.items():
             for begin, end in self.tables[pattern].store.spans(mask.size if pattern.mask else 0):
                 used += self.cost[pattern] * int(np.count_nonzero(mask[begin:end]))
-        return float(used)
+        return used
