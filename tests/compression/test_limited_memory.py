@@ -13,6 +13,7 @@ from tests.support.made_models import FILED_KINDS, limited
 from gapgram import Model
 from gapgram.compression.pruning.prune import prune, store_for
 from gapgram.compression.quantise import quantised
+from gapgram.counts.layouts import layout_of
 from gapgram.models import file as model_file
 from gapgram.system.array_store import IN_MEMORY, InFolder
 
@@ -37,6 +38,7 @@ def test_quantising_in_little_memory(model_files: Path, kind: str, tmp_path: Pat
         ("custom", {"counts": "0,1"}),
         ("pruned", {"keep": 0.8}),
         ("learned.compact", {"counts": "0,1"}),
+        ("learned.compact", {"keep": 0.95}),
     ],
     ids=str,
 )
@@ -48,7 +50,7 @@ def test_pruning_in_little_memory(model_files: Path, kind: str, options: dict[st
     store = InFolder(tmp_path / "files", parts.counts.pages, most_entries=90)
     pruned = prune(parts, **options, store=store)
     assert not list((tmp_path / "files").iterdir())  # they have no name
-    model_file.write(tmp_path / "little", pruned)
+    model_file.write(tmp_path / "little", pruned, layout_of(parts.counts.tables))
     assert (tmp_path / "little").read_bytes() == (tmp_path / "whole").read_bytes()
 
 

@@ -33,7 +33,8 @@ def parse_size(size: str | int, what: str = "memory") -> int:
 def _unit(letter: str, ending: str | None) -> int:
     """The bytes of a unit: M and MiB are 1,048,576, MB is 1,000,000."""
     powers = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
-    return (1000 if ending in ("B", "b") else 1024) ** powers[letter]
+    unit: int = (1000 if ending in ("B", "b") else 1024) ** powers[letter]
+    return unit
 
 
 def show_size(n_bytes: float) -> str:
