@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from tests.support.made_models import trained
+from tests.support.made_models import ESTIMATORS, trained
 
 from gapgram import Model
 from gapgram.cli.generate import command
@@ -25,6 +25,45 @@ def test_words_come_as_often_as_the_model_says() -> None:
     chances = sharpened(model.distribution(["<s>"]), 1.0, None)
     for word, chance in zip(model.vocabulary, chances / chances.sum(), strict=True):
         assert abs(first[word] / n - chance) <= 5 * np.sqrt(chance * (1 - chance) / n)
+
+
+@pytest.mark.parametrize("kind", ["mkn", "uniform", "learned", "classes", "compact", "pruned"])
+@pytest.mark.parametrize("begin", [(), ("c",), ("c", "a")])
+def test_every_kind_of_model_is_drawn_from_exactly(small: dict[str, Model], kind: str, begin: tuple[str, ...]) -> None:
+    """Words after some others against their probabilities; 5 standard deviations are allowed."""
+    model, n = small[kind], 5000
+    sentences = generate(model, n, begin=begin, max_words=len(begin) + 1, seed=3)
+    next_words = Counter((words[len(begin) :] or ["</s>"])[0] for words in sentences)
+    chances = sharpened(model.distribution(["<s>", *begin]), 1.0, None)
+    for word, chance in zip(model.vocabulary, chances / chances.sum(), strict=True):
+        assert abs(next_words[word] / n - chance) <= 5 * np.sqrt(chance * (1 - chance) / n)
+
+
+@pytest.fixture(scope="module")
+def small() -> dict[str, Model]:
+    text = [*["a b", "a c", "b a c", "c", "c c a", "d a b c"] * 5, "e f a", "f e", "a e b"]
+    models = {name: trained(text, order=3, **options) for name, options in ESTIMATORS.items()}
+    compact, pruned = models["classes"].with_layout("compact"), models["learned"].pruned(counts="0,0,1")
+    return {**models, "compact": compact, "pruned": pruned}
+
+
+def test_long_lists_are_drawn_from_by_their_running_sums() -> None:
+    """300 words follow one context: more than one step of the sums."""
+    text = [f"a w{i} z" for i in range(300)] + [f"a w{7 * i} z" for i in range(40) for _ in range(9)]
+    model = trained(text, order=2, model="mkn")
+    n = 30_000
+    drawn = Counter(words[1] for words in generate(model, n, begin="a", max_words=2, seed=2) if len(words) > 1)
+    chances = sharpened(model.distribution(["<s>", "a"]), 1.0, None)
+    for word, chance in zip(model.vocabulary, chances / chances.sum(), strict=True):
+        if word != "</s>":
+            assert abs(drawn[word] / n - chance) <= 5 * np.sqrt(chance * (1 - chance) / n)
+
+
+def test_sentences_do_not_depend_on_threads_or_on_how_many_are_drawn(made: dict[str, Model]) -> None:
+    model = made["learned"]
+    some = list(generate(model, 300, seed=5, threads=1, max_words=2000))
+    assert some == list(generate(model, 300, seed=5, threads=3, max_words=2000))
+    assert some[:40] == list(generate(model, 40, seed=5, max_words=2000))
 
 
 def test_the_same_seed_gives_the_same_sentences(made: dict[str, Model]) -> None:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import click
 
-from gapgram.cli.options import announce_compilation, json_option, model_argument, print_json, quiet_option
+from gapgram.cli.options import (
+    announce_compilation,
+    json_option,
+    model_argument,
+    print_json,
+    quiet_option,
+    threads_option,
+)
 
 
 @click.command()
@@ -23,11 +30,12 @@ from gapgram.cli.options import announce_compilation, json_option, model_argumen
 @click.option(
     "--seed", default=1, show_default=True, metavar="N", help="Random seed; the same seed gives the same sentences."
 )
+@threads_option
 @json_option
 @quiet_option
 def command(
     model: str, begin: tuple[str, ...], n: int, temperature: float, top_k: int | None, max_words: int, seed: int,
-    as_json: bool, quiet: bool,
+    threads: int | None, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Draw sentences from a model; each begins with the words BEGIN if they are given."""
     announce_compilation(quiet)
@@ -36,8 +44,9 @@ def command(
 
     opened = load(model)
     drawn = generate(
-        opened, n, begin=" ".join(begin), temperature=temperature, top_k=top_k, max_words=max_words, seed=seed
-    )
+        opened, n, begin=" ".join(begin), temperature=temperature, top_k=top_k, max_words=max_words, seed=seed,
+        threads=threads,
+    )  # fmt: skip
     if as_json:
         options = {"temperature": temperature, "top_k": top_k, "max_words": max_words, "seed": seed}
         sentences = [" ".join(words) for words in drawn]

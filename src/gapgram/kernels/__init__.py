@@ -23,6 +23,7 @@
     stepping        one word after another, from state to state
     one_step        the same for one word after one state
     successors      what follows a context, and the distribution that it makes
+    drawing         sentences drawn from a model without its distributions
     topk            the most probable next words
     completions     the next words that start with a prefix
     rank            the rank of a word among all

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -40,6 +40,7 @@ _CHUNK = 1 << 13  # words that one thread scores at a time
 
 
 if TYPE_CHECKING:
+    from gapgram.queries.drawing import Drawer
     from gapgram.queries.explain import Explanation
 
 
@@ -174,6 +175,22 @@ class Model(LanguageModel):
         special: `<unk>` and `</s>` may be among them.
         """
         return self._predictor.predict(self._context_ids(context), k, prefix=prefix, special=special)
+
+    def draw_ids(
+        self, n: int, begin: Sequence[str] = (), *, max_words: int = 100, seed: int = 1, threads: int | None = None
+    ) -> Iterator[Ids]:
+        """The ids of the words of n sentences that are drawn from the model, each beginning with some words.
+
+        `gapgram.generate` gives their words, and has more options.
+        """
+        ids = self.vocabulary.ids(begin).astype(np.int32)
+        return self._drawer.draw(n, ids, max_words=max_words, seed=seed, threads=threads)
+
+    @cached_property
+    def _drawer(self) -> Drawer:
+        from gapgram.queries.drawing import Drawer
+
+        return Drawer(self._arrays)
 
     def explain(self, word: str, context: Sentence = ()) -> Explanation:
         """Where P(word | context) comes from: what each pattern of the lattice contributes."""

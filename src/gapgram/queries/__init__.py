@@ -8,6 +8,7 @@
     explain         where a probability comes from
     pattern_scores  what each pattern would say by itself
     generate        text drawn from a model
+    drawing         sentences drawn from the arrays of a model, many side by side
     states          one word after another, for decoders
     session         a reader that learns what it reads
     session_words   its words

@@ -1,5 +1,7 @@
-"""Sentences drawn from a model, word by word, each from the model's whole distribution.
+"""Sentences drawn from a model, word by word.
 
+From a model of patterns words are drawn as the patterns decide, many sentences at once (`queries.drawing`); otherwise,
+and where a temperature or `top_k` is given, each word is drawn from the model's whole distribution: that takes longer.
 `<unk>` is no word to write, so that words are drawn given that they are known; a sentence ends where `</s>`
 is drawn. A temperature T raises probabilities to the power 1/T: below 1 the text becomes more ordinary,
 above 1 more surprising. With `top_k` only the k most probable words (the end of the sentence among them)
@@ -9,12 +11,13 @@ may be drawn. The same seed gives the same sentences.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from functools import cache
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from gapgram.arguments import checked_number, checked_whole, wrong_type
-from gapgram.arrays import Floats
+from gapgram.arrays import Floats, Ids
 from gapgram.errors import UsageError
 from gapgram.kernels.special_words import END_ID, START, UNKNOWN_ID
 from gapgram.queries.predict import NamesWords, indices_of_top_k
@@ -28,6 +31,15 @@ class HasDistributions(Protocol):
     def distribution(self, context: Any = ()) -> Floats: ...
 
 
+@runtime_checkable
+class DrawsSentences(Protocol):
+    """A model that has a faster way."""
+
+    def draw_ids(
+        self, n: int, begin: Sequence[str], *, max_words: int, seed: int, threads: int | None = None
+    ) -> Iterator[Ids]: ...
+
+
 def generate(
     model: HasDistributions,
     n: int = 1,
@@ -37,10 +49,12 @@ def generate(
     top_k: int | None = None,
     max_words: int = 100,
     seed: int = 1,
+    threads: int | None = None,
 ) -> Iterator[list[str]]:
     """`n` sentences, each a list of words, cut off after `max_words`.
 
-    begin: the words that every sentence begins with.
+    begin: the words that every sentence begins with. threads: to draw with, by default all cores; the sentences are the
+        same for any number.
 
     >>> import gapgram
     >>> model = gapgram.train(sentences=["the cat sat", "the dog sat", "a cat ran"] * 9, order=3, model="mkn")
@@ -53,6 +67,11 @@ def generate(
     if seed < 0:
         raise UsageError(f"seed {seed}: expected a whole number, 0 or more")
     first = begin.split() if isinstance(begin, str) else list(begin)
+    if temperature == 1.0 and top_k is None and len(first) < max_words and isinstance(model, DrawsSentences):
+        name = cache(model.vocabulary.__getitem__)
+        for ids in model.draw_ids(n, first, max_words=max_words, seed=seed, threads=threads):
+            yield [*first, *(name(i) for i in ids[len(first) :].tolist())]
+        return
     draw = np.random.default_rng(seed)
     for _ in range(n):
         words = list(first)

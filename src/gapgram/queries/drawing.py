@@ -1,0 +1,61 @@
+"""Sentences drawn from the arrays of a model, many side by side (`kernels.drawing`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+import numpy as np
+
+from gapgram.arrays import Ids
+from gapgram.kernels.drawing import STEP, RunningSums, draw_sentences, sum_grams
+from gapgram.kernels.model_arrays import ModelArrays
+from gapgram.kernels.tables import N_GRAMS, NEAREST
+from gapgram.system.parallel import checked_threads, parallel_map
+
+_COLUMNS = 128  # sentences that are drawn side by side
+_CALL_WORDS = 1 << 18  # that the sentences of one call may have
+
+
+class Drawer:
+    """Draws sentences from one model. Safe to share between threads."""
+
+    def __init__(self, arrays: ModelArrays, *, threads: int | None = None) -> None:
+        self._arrays = arrays
+        self._sums = _running_sums(arrays, checked_threads(threads))
+        self._side_by_side = lru_cache(2)(self._strided)
+
+    def _strided(self, columns: int) -> ModelArrays:
+        """The model with every distance multiplied by a number of columns."""
+        places = self._arrays.tables.places.copy()
+        places[:, NEAREST] *= columns
+        return self._arrays._replace(tables=self._arrays.tables._replace(places=places))
+
+    def draw(self, n: int, begin: Ids, *, max_words: int, seed: int, threads: int | None = None) -> Iterator[Ids]:
+        """The ids of the words of n sentences. The same seed gives the same, whatever the number of threads."""
+        each = max(min(_CALL_WORDS // max_words, n), 1)
+
+        def work(first: int) -> list[Ids]:
+            size = min(each, n - first)
+            out, lengths = np.empty((size, max_words), np.int32), np.empty(size, np.int64)
+            columns = min(_COLUMNS, size)
+            model = self._side_by_side(columns)
+            draw_sentences(first, begin, max_words, seed % (1 << 63), columns, model, self._sums, out, lengths)
+            return [row[:length] for row, length in zip(out, lengths.tolist(), strict=True)]
+
+        for drawn in parallel_map(work, range(0, n, each), checked_threads(threads)):
+            yield from drawn
+
+
+def _running_sums(arrays: ModelArrays, threads: int) -> RunningSums:
+    sizes = -(-arrays.tables.places[:, N_GRAMS] // STEP)
+    first = np.cumsum([0, *sizes])
+    of_grams = np.empty(int(first[-1]))
+
+    def work(p: int) -> None:
+        sum_grams(arrays.tables, p, arrays.discounts, of_grams[first[p] : first[p + 1]])
+
+    for _ in parallel_map(work, range(len(sizes)), threads):
+        pass
+    given = arrays.given_class[arrays.members] if arrays.given_class.size else np.empty(0)
+    return RunningSums(first[:-1], of_grams, np.concatenate([[0.0], np.cumsum(given)]))
