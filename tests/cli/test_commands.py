@@ -95,7 +95,14 @@ def test_score_keeps_a_line_for_every_line(cli: Cli, models: dict[str, Model], m
 def test_score_words(cli: Cli, models: dict[str, Model], mkn: Path) -> None:
     a, b, c = models["mkn"].scores("w1 zzz")
     ran = cli("score", mkn, "--words", stdin=b"w1 zzz\n\n")
-    assert ran.out == f"w1\t{a:.6f}\n<unk>\t{b:.6f}\n</s>\t{c:.6f}\n\n\n"
+    assert ran.out == f"w1\t{a:.6f}\nzzz\t{b:.6f}\n</s>\t{c:.6f}\n\n\n"
+
+
+def test_score_says_that_json_lines_are_no_text(cli: Cli, mkn: Path) -> None:
+    ran = cli("score", mkn, stdin=b'{"text": "w1 w2"}\n{"text": "w1"}\n')
+    assert (ran.code, len(ran.out.splitlines())) == (0, 2)
+    assert ran.err == "the text looks like JSON lines and is scored as it is; gapgram filter reads their fields\n"
+    assert cli("score", mkn, "-q", stdin=b'{"text": "w1 w2"}\n').err == ""
 
 
 def test_score_json_is_a_line_for_every_line(cli: Cli, models: dict[str, Model], mkn: Path, text: Path) -> None:

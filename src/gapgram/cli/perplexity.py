@@ -31,7 +31,7 @@ def command(
 ) -> None:  # fmt: skip
     """Print the perplexity of text under a model, with and without unknown words.
 
-    With --learn the text is read in its order, and predictions learn from what was read (docs/sessions.md).
+    With --learn the text is read in its order, and predictions learn from what was read (docs/guide/sessions.md).
     """
     announce_compilation(quiet)
     from gapgram.errors import TextError

@@ -15,6 +15,7 @@ from gapgram.cli.options import (
     open_reader,
     quiet_option,
     session_options,
+    talk,
     text_options,
     threads_option,
 )
@@ -44,7 +45,7 @@ def command(
     Prints for each line, separated by tabs: log10 of its probability, its words, and how many of them the
     model does not know; with --per-line its perplexity, its words, how many of them the model does not know,
     and the line as it is. An empty line gives an empty line. With --learn the text is read in its order, and scores
-    learn from what was read (docs/sessions.md).
+    learn from what was read (docs/guide/sessions.md).
     """
     announce_compilation(quiet)
     from gapgram.errors import UsageError
@@ -63,7 +64,9 @@ def command(
         scored = read_line_blocks(reader, text, words=words, learn=learn, documents=documents, rules=rules)
     else:
         scored = score_line_blocks(opened, text, words=words, rules=rules, threads=threads)
-    for lines in scored:
+    for number, lines in enumerate(scored):
+        if number == 0 and lines[0].line.startswith(b'{"'):
+            talk("the text looks like JSON lines and is scored as it is; gapgram filter reads their fields", quiet)
         # Whoever writes into our pipe may wait for the answer before writing more.
         print("\n".join(_answer(line, words, per_line, as_json) for line in lines), flush=text == "-")
 

@@ -7,6 +7,8 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from gapgram.arguments import wrong_type
 from gapgram.arrays import Begins, Floats, Ids, Mask
 from gapgram.kernels.scoring import sum_sequences
@@ -86,7 +88,7 @@ def score_lines(
 ) -> Iterator[LineScore]:
     """The score of every line of a text; empty lines have no words and the probability of nothing, 1.
 
-    words: fill `word_scores` too. Its words are the model's: one that it does not know is `<unk>`.
+    words: fill `word_scores` too, with the words as the line has them.
     """
     if not hasattr(model, "score_block"):
         raise wrong_type("score_lines", model, "a model first, then a text")
@@ -151,10 +153,15 @@ def _line_scores(
         if b - a == 2:
             out.append(LineScore(0.0, 0, 0, ()))
             continue
-        pairs = _word_scores(vocabulary, scored.ids[a + 1 : b], scored.scores[a + 1 : b]) if vocabulary else ()
+        pairs = _word_scores(vocabulary, line, scored.ids[a + 1 : b], scored.scores[a + 1 : b]) if vocabulary else ()
         out.append(LineScore(total, b - a - 2, int(unknown), pairs, line))
     return out
 
 
-def _word_scores(vocabulary: NamesWords, ids: Ids, scores: Floats) -> tuple[tuple[str, float], ...]:
-    return tuple((vocabulary[i], score) for i, score in zip(ids.tolist(), scores.tolist(), strict=True))
+def _word_scores(vocabulary: NamesWords, line: bytes, ids: Ids, scores: Floats) -> tuple[tuple[str, float], ...]:
+    """The words and the end of a line, each with its score; unknown words as the line has them."""
+    words, as_written = [vocabulary[i] for i in ids.tolist()], line.split()
+    if len(as_written) == ids.size - 1:  # none was skipped
+        for i in np.flatnonzero(ids[:-1] == UNKNOWN_ID).tolist():
+            words[i] = as_written[i].decode("utf-8", "replace")
+    return tuple(zip(words, scores.tolist(), strict=True))

@@ -14,8 +14,8 @@ def pattern_scores(arrays: ModelArrays, ids: Ids) -> Floats:
     """[pattern, position]: log10 of the probability of each word of one sequence under each pattern by itself.
 
     A pattern takes off its discounts and falls back as it does inside the model, equations (8), (15) and (24) of
-    docs/mathematics.md, so that each is a distribution that sums to one. Not a number where the sequence has no word at
-    one of the pattern's places yet, and for patterns that are only stored for others' sake.
+    docs/ideas/mathematics.md, so that each is a distribution that sums to one. Not a number where the sequence has no
+    word at one of the pattern's places yet, and for patterns that are only stored for others' sake.
     """
     found = locate_all(ids, arrays.start_base.size - 1, arrays.tables)
     given = np.append(arrays.given_class, 0.0)[np.minimum(ids, arrays.given_class.size)]
