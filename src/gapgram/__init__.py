@@ -109,12 +109,12 @@ if TYPE_CHECKING:
     from gapgram.queries.explain import Explanation
     from gapgram.queries.generate import generate
     from gapgram.queries.language_model import LanguageModel
+    from gapgram.queries.lattice_picture import as_dot, as_svg
     from gapgram.queries.line_scores import LineScore, score_lines
     from gapgram.queries.perplexity import Perplexity
     from gapgram.queries.predict import Prediction
     from gapgram.queries.session import Session
     from gapgram.queries.states import State
-    from gapgram.reporting.lattice_picture import as_dot, as_svg
     from gapgram.signature import __version__
     from gapgram.text.corpus import Corpus, TextRules, read_corpus
     from gapgram.text.vocabulary import Vocabulary
@@ -149,12 +149,12 @@ _HOMES = {
     "queries.explain": ("Explanation",),
     "queries.generate": ("generate",),
     "queries.language_model": ("LanguageModel",),
+    "queries.lattice_picture": ("as_dot", "as_svg"),
     "queries.line_scores": ("LineScore", "score_lines"),
     "queries.perplexity": ("Perplexity",),
     "queries.predict": ("Prediction",),
     "queries.session": ("Session",),
     "queries.states": ("State",),
-    "reporting.lattice_picture": ("as_dot", "as_svg"),
     "signature": ("__version__",),
     "text.corpus": ("Corpus", "TextRules", "read_corpus"),
     "text.vocabulary": ("Vocabulary",),

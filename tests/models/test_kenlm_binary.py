@@ -209,7 +209,7 @@ def test_its_signature_names_kind_and_file() -> None:
     model = opened("trie-q3-a22")
     assert model.signature.startswith("order:4|model:kenlm|kind:trie,q=3,b=3,a=22|grams:63,")
     assert model.signature.endswith("|log:10|file:trie-q3-a22.bin")
-    assert repr(model) == f"<KenlmModel {model.signature}>"
+    assert repr(model).startswith("<KenlmModel order ")
 
 
 def test_states_of_other_models_are_refused() -> None:

@@ -11,7 +11,7 @@ from tests.support.made_models import KINDS, trained
 
 from gapgram import Model
 from gapgram.cli.explain import command
-from gapgram.reporting.lattice_picture import as_dot, as_svg
+from gapgram.queries.lattice_picture import as_dot, as_svg
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 SVG = "{http://www.w3.org/2000/svg}"

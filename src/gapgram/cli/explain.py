@@ -31,7 +31,7 @@ def command(
     """
     announce_compilation(quiet)
     from gapgram.models.open import load_own
-    from gapgram.reporting.lattice_picture import as_dot, as_svg
+    from gapgram.queries.lattice_picture import as_dot, as_svg
     from gapgram.reporting.tables import explanation_table
 
     opened = load_own(model, wanted_by="explain")

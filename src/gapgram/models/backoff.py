@@ -92,6 +92,3 @@ class BackoffModel(ByIds):
             self._context_ids(context), self.order, g.base, g.words, g.children, g.log10_probs, g.log10_backoffs
         )
         return out
-
-    def __repr__(self) -> str:
-        return f"<BackoffModel {self.signature}>"

@@ -144,9 +144,6 @@ class Mixture(ByIds):
             file.write(json.dumps({"format": FORMAT, "models": entries}, indent=2).encode() + b"\n")
         self._path = Path(path).resolve()
 
-    def __repr__(self) -> str:
-        return f"<Mixture {self.signature}>"
-
 
 class MixtureEntry(NamedTuple):
     """A model of a mixture as its file has it: where it is, its weight, and what it was when it was mixed."""

@@ -22,7 +22,9 @@ from gapgram.kernels.model_arrays import ModelArrays
 from gapgram.kernels.score_line import score_line
 from gapgram.kernels.score_text import score_lines
 from gapgram.kernels.scoring import score_last, score_positions
+from gapgram.kernels.special_words import SPECIAL
 from gapgram.kernels.successors import distribution
+from gapgram.kernels.tables import N_GRAMS
 from gapgram.kernels.words import ALLOW_UNKNOWN, DONE, SPECIAL_FOUND
 from gapgram.models import file as model_file
 from gapgram.queries.language_model import LanguageModel, Sentence
@@ -152,6 +154,18 @@ class Model(LanguageModel):
             corpus=info.digest,
             counts=f"quantised={self.counts.quantised}" if self.counts.quantised else "",
         )
+
+    def facts(self) -> dict[str, object]:
+        """What the model is, for people: by name, in the order in which it is told."""
+        counts, n_classes = self.counts, len(self.counts.class_names)
+        return {
+            "estimator": f"{self.name}, {len(counts.lattice.stored)} patterns",
+            **({"classes": f"{n_classes - len(SPECIAL):,}"} if n_classes else {}),
+            **super().facts(),
+            "grams": f"{int(counts.tables.places[:, N_GRAMS].sum()):,}",
+            "trained on": f"{counts.text.words:,} words",
+            "layout": self.layout,
+        }
 
     @property
     def _arrays(self) -> ModelArrays:
@@ -310,9 +324,6 @@ class Model(LanguageModel):
     _score_positions = bound_kernel(
         score_positions, lambda self: (np.empty(0, np.int32), np.empty(0, np.int16), self._arrays, np.empty(0))
     )
-
-    def __repr__(self) -> str:
-        return f"<Model {self.signature}>"
 
 
 def _chunks(begins: Integers) -> list[tuple[int, int]]:

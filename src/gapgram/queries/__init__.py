@@ -6,6 +6,8 @@
     line_scores     scores of the lines of a text
     predict         the most probable next words
     explain         where a probability comes from
+    lattice_picture the lattice of a probability drawn
+    shown           results as notebooks show them
     pattern_scores  what each pattern would say by itself
     generate        text drawn from a model
     drawing         sentences drawn from the arrays of a model, many side by side

@@ -7,6 +7,7 @@ relative frequency is what it contributes, and the contributions add up to the p
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import Any
 
 from gapgram.arrays import Ids
@@ -14,6 +15,8 @@ from gapgram.counts.counts import Counts, class_text
 from gapgram.kernels.model_arrays import BACKOFF, SCALE, ModelArrays, discounted
 from gapgram.kernels.shares import given_class, shares_of_last
 from gapgram.pattern import Pattern
+from gapgram.queries.lattice_picture import as_svg
+from gapgram.queries.shown import html_table
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,14 @@ class PatternShare:
         """Whether it is a pattern of classes."""
         return Pattern.parse(self.pattern).classes
 
+    @property
+    def kind(self) -> str:
+        """`classes`, `gaps` or `contiguous`."""
+        pattern = Pattern.parse(self.pattern)
+        return "classes" if pattern.classes else "contiguous" if pattern.is_contiguous else "gaps"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """The probability of a word after a context, taken apart.
 
@@ -57,6 +66,8 @@ class Explanation:
     [('', 2, 10), ('cat', 1, 2), ('the cat', 9, 9)]
     >>> abs(sum(p.contribution for p in whole.patterns) + whole.uniform_contribution - whole.probability) < 1e-15
     True
+    >>> whole
+    <Explanation P(sat | the cat) = 0.8885: 99 % contiguous, 1 % every word alike>
     """
 
     word: str
@@ -67,9 +78,60 @@ class Explanation:
     uniform_contribution: float
     signature: str
 
+    @property
+    def title(self) -> str:
+        """The question and its answer."""
+        return f"P({self.word} | {' '.join(self.context)}) = {self.probability:.4g}"
+
+    @property
+    def summary(self) -> str:
+        """Which kinds of patterns the probability comes from, such as 77 % classes, 1 % gaps, 22 % contiguous."""
+        parts = dict.fromkeys(("classes", "gaps", "contiguous"), 0.0)
+        for p in self.patterns:
+            parts[p.kind] += p.contribution / self.probability
+        parts["every word alike"] = self.uniform_contribution / self.probability
+        return ", ".join(f"{_per_cent(part)} {kind}" for kind, part in parts.items() if part > 0)
+
+    @property
+    def by_contribution(self) -> tuple[PatternShare, ...]:
+        """The patterns, those that contribute most first."""
+        return tuple(sorted(self.patterns, key=lambda p: -p.contribution))
+
+    def __repr__(self) -> str:
+        return f"<Explanation {self.title}: {self.summary}>"
+
+    def __str__(self) -> str:
+        shown = [p for p in self.by_contribution if p.contribution > 0]
+        width = max((len(p.context) for p in shown), default=0) + 2
+        rows = (f"{100 * p.contribution / self.probability:6.1f} %  {p.context + ' •':{width}}" for p in shown)
+        counts = (f"  {p.count:,} of {p.total:,}" for p in shown)
+        return "\n".join([self.title, self.summary, *(row + count for row, count in zip(rows, counts, strict=True))])
+
+    def _repr_html_(self) -> str:
+        header = ["pattern", "context", "count", "of", "share", "contribution"]
+        rows = [
+            [p.pattern, f"{p.context} •", f"{p.count:,}", f"{p.total:,}", f"{p.share:.4f}", f"{p.contribution:.3g}"]
+            for p in self.by_contribution
+        ]
+        parts = [p.contribution / self.probability for p in self.by_contribution]
+        head = f"<p>{escape(self.title)}: {escape(self.summary)}</p>"
+        return head + f'<div style="overflow-x:auto">{as_svg(self)}</div>' + html_table(header, rows, parts)
+
+    def _repr_svg_(self) -> str:
+        return as_svg(self)
+
     def as_dict(self) -> dict[str, Any]:
         """All figures by name, for JSON."""
         return asdict(self)
+
+
+def _per_cent(part: float) -> str:
+    """A part of the probability, rounded.
+
+    >>> _per_cent(0.774), _per_cent(0.002)
+    ('77 %', 'under 1 %')
+    """
+    return f"{100 * part:.0f} %" if part >= 0.005 else "under 1 %"
 
 
 def explain(counts: Counts, arrays: ModelArrays, ids: Ids, word: str, signature: str) -> Explanation:

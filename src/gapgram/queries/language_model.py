@@ -27,6 +27,7 @@ from gapgram.queries.line_scores import PIECE_BYTES, ScoredLines, score_pieces
 from gapgram.queries.perplexity import Perplexity, perplexity_of_pieces
 from gapgram.queries.predict import Prediction
 from gapgram.queries.session import Session
+from gapgram.queries.shown import html_facts
 from gapgram.queries.states import State, Stepper
 from gapgram.system.parallel import checked_threads, parallel_map
 from gapgram.text import corpus as text
@@ -102,6 +103,18 @@ class LanguageModel(ABC):
     def __contains__(self, word: object) -> bool:
         """Whether the model knows a word."""
         return word in self.vocabulary
+
+    def facts(self) -> dict[str, object]:
+        """What the model is, for people: by name, in the order in which it is told."""
+        file = {"file": str(self.path)} if self.path is not None else {}
+        return {"order": self.order, "vocabulary": f"{len(self.vocabulary):,} words", **file}
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name} {value}" for name, value in self.facts().items() if name != "file")
+        return f"<{type(self).__name__} {told}>"
+
+    def _repr_html_(self) -> str:
+        return html_facts(type(self).__name__, {**self.facts(), "signature": self.signature})
 
     def begin_sentence(self) -> State:
         """The state at the beginning of a sentence, after `<s>`."""

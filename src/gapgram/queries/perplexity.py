@@ -11,9 +11,10 @@ import numpy as np
 
 from gapgram.arrays import Begins, Floats, Mask
 from gapgram.kernels.scoring import sum_sequences
+from gapgram.queries.shown import html_facts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Perplexity:
     """How surprised a model is by a text.
 
@@ -48,6 +49,23 @@ class Perplexity:
     def perplexity_known(self) -> float:
         """Without unknown words."""
         return perplexity_of(self.log10_prob_known, self.predictions - self.unknown_words)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Perplexity {self.perplexity:,.2f}; {self.perplexity_known:,.2f} without unknown words; {self.words:,} "
+            f"words, {self.unknown_words:,} unknown, in {self.sentences:,} sentences>"
+        )
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "perplexity": f"{self.perplexity:,.2f}",
+            "without unknown words": f"{self.perplexity_known:,.2f}",
+            "words": f"{self.words:,}",
+            "unknown words": f"{self.unknown_words:,}",
+            "sentences": f"{self.sentences:,}",
+            "signature": self.signature,
+        }
+        return html_facts("Perplexity", facts)
 
     def as_dict(self) -> dict[str, Any]:
         """All figures by name, for JSON."""

@@ -1,7 +1,6 @@
 """How results are shown.
 
     tables                  plain text tables
-    lattice_picture         a lattice drawn
     model_info              what a model consists of
     prediction_quality      how good predictions are on a text
 """

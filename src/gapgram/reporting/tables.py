@@ -34,18 +34,18 @@ def change(new: float, old: float) -> str:
 
 
 def explanation_table(explanation: Explanation) -> str:
-    """The lattice of one prediction, the patterns with most words first."""
+    """The probability, where it comes from, and the patterns of the lattice, those that contribute most first."""
     header = ["pattern", "context", "total", "count", "discounted", "g", "share", "in its class", "contribution"]
     rows: list[list[object]] = [
         [
             p.pattern, p.context, f"{p.total:,}", f"{p.count:,}", f"{p.discounted:.6f}", f"{p.backoff:.4f}",
             f"{p.share:.4f}", f"{p.given_class:.4f}" if p.classes else "", f"{p.contribution:.6f}",
         ]
-        for p in reversed(explanation.patterns)
+        for p in explanation.by_contribution
     ]  # fmt: skip
     uniform_share = f"{explanation.uniform_share:.4f}"
     rows.append(["even", "", "", "", "", "", uniform_share, "", f"{explanation.uniform_contribution:.6f}"])
     rows.append(["sum", "", "", "", "", "", "", "", f"{explanation.probability:.6f}"])
     if not any(p.classes for p in explanation.patterns):
         header, rows = [c for c in header if c != "in its class"], [[*row[:7], row[8]] for row in rows]
-    return table(header, rows, left=2)
+    return f"{explanation.title}: {explanation.summary}\n\n{table(header, rows, left=2)}"

@@ -130,9 +130,6 @@ class KenlmModel(ByIds):
     def _stepper(self) -> KenlmStepper:
         return KenlmStepper(self._path, self._file)
 
-    def __repr__(self) -> str:
-        return f"<KenlmModel {self.signature}>"
-
 
 def _mapped(path: Path) -> Any:
     """The bytes of a file."""

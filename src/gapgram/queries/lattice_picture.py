@@ -2,24 +2,28 @@
 
 As in figure 1 of the paper, a level holds the patterns that keep equally many words, the most at the top;
 an edge leads to a pattern that skips one word more, and the edges of the chain, which is all that modified
-Kneser-Ney has, are bold. A box is the darker the more its pattern contributes.
+Kneser-Ney has, are bold. A box is the darker the more its pattern contributes; patterns
+of words are blue, those of classes orange.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
+from typing import TYPE_CHECKING
 
 from gapgram.arguments import wrong_type
 from gapgram.pattern import Pattern
-from gapgram.queries.explain import Explanation, PatternShare
+
+if TYPE_CHECKING:
+    from gapgram.queries.explain import Explanation, PatternShare
 
 BOX_WIDTH, BOX_HEIGHT = 176, 62
 COLUMN, ROW, TOP = 196, 112, 56
 
 
 def _title(explanation: Explanation) -> str:
-    if not isinstance(explanation, Explanation):
+    if not hasattr(explanation, "uniform_share"):
         raise wrong_type("lattice", explanation, "an explanation, as model.explain(word, context) gives")
     return f"P({explanation.word} | {' '.join(explanation.context)}) = {explanation.probability:.6g}"
 
@@ -113,7 +117,8 @@ def _box(p: PatternShare, x: float, y: float, contribution: float) -> str:
         f'<text x="{x:g}" y="{top + 17 + 18 * i:g}"{_fitted(line)}>{escape(line)}</text>'
         for i, line in enumerate(_lines(p))
     ]
-    shade = f'fill="#4a90d9" fill-opacity="{0.8 * contribution:.3f}" stroke="#333"/>'
+    colour = "#d9822b" if p.classes else "#4a90d9"
+    shade = f'fill="{colour}" fill-opacity="{0.8 * contribution:.3f}" stroke="#333"/>'
     white = 'fill="white"/>'
     title = f"<title>pattern {p.pattern}</title>"
     return f"<g>{title}{box} {white}{box} {shade}{''.join(texts)}</g>"

@@ -1,0 +1,38 @@
+"""Results as notebooks show them: small tables of HTML that need nothing from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+_CELL = "padding:2px 8px;text-align:{side}"
+
+
+def html_facts(title: str, facts: Mapping[str, object]) -> str:
+    """A title, and names beside values.
+
+    >>> html_facts("Model", {"order": 5}).count("<tr>")
+    1
+    """
+    rows = "".join(
+        f'<tr><th style="{_CELL.format(side="left")}">{escape(name)}</th>'
+        f'<td style="{_CELL.format(side="left")}">{escape(str(value))}</td></tr>'
+        for name, value in facts.items()
+    )
+    return f"<table><caption>{escape(title)}</caption>{rows}</table>"
+
+
+def html_table(header: Sequence[str], rows: Sequence[Sequence[object]], parts: Sequence[float]) -> str:
+    """Rows under a header, each the darker the larger its part, from 0 to 1.
+
+    >>> html_table(["word", "count"], [["a", 3]], [0.5]).count("rgba(74,144,217,0.400)")
+    1
+    """
+    head = "".join(f'<th style="{_CELL.format(side="right")}">{escape(name)}</th>' for name in header)
+    body = "".join(
+        f'<tr style="background:rgba(74,144,217,{0.8 * part:.3f})">'
+        + "".join(f'<td style="{_CELL.format(side="right")}">{escape(str(cell))}</td>' for cell in row)
+        + "</tr>"
+        for row, part in zip(rows, parts, strict=True)
+    )
+    return f"<table><tr>{head}</tr>{body}</table>"
