@@ -115,6 +115,37 @@ def test_scoring_word_by_word_equals_scoring_at_once(model: Model) -> None:
     assert at_once.scores(READ[0], eos=False).tolist() == one_by_one
 
 
+def test_scoring_line_by_line_equals_scoring_at_once_however_much_is_forgotten(model: Model) -> None:
+    lines = [*toy_text(90, seed=4, vocabulary=400), " ".join(READ * 30), *READ]  # one is longer than all that is held
+    at_once, by_line = model.session(max_words=300), model.session(max_words=300)
+    assert at_once.score_many(lines, learn=True).tolist() == [by_line.score(line, learn=True) for line in lines]
+    assert at_once._history.words_held <= 300 + 6
+    for context in CONTEXTS:
+        assert np.array_equal(at_once.distribution(context), by_line.distribution(context))
+
+
+def test_reading_leaves_what_scoring_and_learning_leaves(model: Model) -> None:
+    reader, scorer = model.session(), model.session()
+    reader.read("\n".join([*READ, "", *READ]))
+    scorer.score_many([*READ, *READ], learn=True)
+    for context in CONTEXTS:
+        assert np.array_equal(reader.distribution(context), scorer.distribution(context))
+
+
+def test_predictions_stay_exact_while_words_are_read(model: Model) -> None:
+    session = model.session()
+    session.read(toy_text(400, seed=3, vocabulary=1500))  # lists that are cut, and kept
+    for line in toy_text(12, seed=8, vocabulary=1500):
+        session.read([line])
+        for context in (line.split()[:2], ["w1"], []):
+            distribution = session.distribution(context)
+            best = np.argsort(-distribution[3:], kind="stable")[:5] + 3
+            found = session.predict(context, 5)
+            assert [p.probability for p in found] == pytest.approx(distribution[best].tolist(), rel=1e-12)
+    session.forget(0.5)
+    assert session.predict("w1", 3)[0].probability == pytest.approx(session.distribution("w1")[3:].max(), rel=1e-12)
+
+
 def test_scoring_learns_a_word_after_it_was_predicted(model: Model) -> None:
     session, reader = model.session(), model.session()
     first = session.score(READ[0], learn=True)
@@ -194,11 +225,17 @@ def test_documents_are_read_by_themselves(model: Model, tmp_path: Path) -> None:
     assert together.log10_prob > whole.log10_prob  # the second time it is no news
 
 
-def test_a_mixture_can_be_read_with_too(models: dict[str, Model]) -> None:
-    session = gapgram.Mixture([models["mkn"], models["learned"]], [0.4, 0.6]).session()
-    session.read(READ)
-    assert session.distribution("w1 w2").sum() == pytest.approx(1.0, abs=1e-9)
-    assert session.predict("w1 w2", 1, prefix="ze")[0].word == "zebra"
+def test_models_of_other_kinds_can_be_read_with_too(models: dict[str, Model], tmp_path: Path) -> None:
+    gapgram.write_arpa(models["mkn"], tmp_path / "arpa")
+    mixture = gapgram.Mixture([models["mkn"], models["classes"]], [0.5, 0.5])
+    for other in (gapgram.read_arpa(tmp_path / "arpa"), mixture):
+        session = other.session()
+        before = session.score(READ[1])
+        assert before == pytest.approx(other.score(READ[1]), abs=1e-12)
+        assert session.score(READ[0], learn=True) == pytest.approx(other.score(READ[0]), abs=1.0)
+        assert session.score(READ[1]) > before
+        assert session.distribution("w1 w2").sum() == pytest.approx(1.0, abs=1e-7)  # an ARPA file has seven digits
+        assert session.predict("w1 w2", 1, prefix="ze")[0].word == "zebra"
 
 
 def test_generating_uses_what_was_read(model: Model) -> None:

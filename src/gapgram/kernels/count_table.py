@@ -25,7 +25,7 @@ import numpy as np
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.prefetch import prefetch
 
-AGO = 512  # words back for which decays are at hand
+AGO = 512  # words back for which decays are at hand, and multiples of so many
 
 KEY, COUNT, TIME, LINK = 0, 1, 2, 3  # of an entry
 LOW = np.int64((1 << 32) - 1)
@@ -119,8 +119,12 @@ def owned(shared, own, key):
 
 @kernel
 def left(decays, v, ago):
-    """What is left of a count after so many words."""
-    return decays[v, ago] if ago < AGO else decays[v, AGO - 1] ** (ago / (AGO - 1.0))
+    """What is left of a count after so many words: of the last ones, of each AGO before them."""
+    if ago < AGO:
+        return decays[v, ago]
+    if ago < AGO * AGO:
+        return decays[v, ago % AGO] * decays[v, AGO + ago // AGO]
+    return decays[v, 1] ** float(ago)
 
 
 @kernel

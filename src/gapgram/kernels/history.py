@@ -5,7 +5,7 @@ the last, the class of the last … Views are described by four arrays, a row or
 
     offsets     [view, 3] int64: the words that make the context, by their distance; 0 where there are no more
     of_classes  [view] bool: the classes of these words stand for them
-    decays      [view, AGO] float64: what is left of a count after 0, 1, 2 … words more
+    decays      [view, 2 * AGO] float64: what is left of a count after 0, 1, 2 … words more, then after 0, AGO, 2 AGO …
     boosts      [view, 32] float64: what a word counts whose id has so many bits: rare words may weigh more
 
 Counts lie in hash tables (`kernels.count_table`); how views are weighed says `kernels.history_gate`. A view whose
@@ -128,6 +128,7 @@ def score_history(views, gate, shared, own, ids, begins, n_known, log10_probs, n
     keys, grams, sums = np.empty(n_views, np.int64), np.empty(n_views, np.int64), np.empty(n_views)
     given, weights, slopes = np.empty(n_views + 1), np.empty(n_views + 1), np.empty(n_views + 1)
     features = np.empty(2 * n_views + 3, np.int64)
+    logits, squares = gate.logits.reshape(-1), gate.squares.reshape(-1)
     for s in range(begins.size - 1):
         first = begins[s]
         for t in range(first, begins[s + 1]):
@@ -141,7 +142,7 @@ def score_history(views, gate, shared, own, ids, begins, n_known, log10_probs, n
                 if keys[v] != 0:
                     ask_for(own, keys[v])
                     ask_for(own, grams[v])
-            _weigh(views, gate.logits, shared, own, ids, t, first, now, keys, sums, features, given, weights)
+            _weigh(views, logits, shared, own, ids, t, first, now, keys, sums, features, given, weights)
             was_read = False
             for v in range(n_views):
                 if sums[v] > 0.0:
@@ -162,10 +163,30 @@ def score_history(views, gate, shared, own, ids, begins, n_known, log10_probs, n
             # Where no view has the word and its weight is 1, the model's own bits come out.
             out[t] = log10_probs[t] if weights[0] == 1.0 and given[0] > 0.0 else math.log10(probability)
             if steps and ids[t] < n_known:
-                take_step(gate.logits, gate.squares, features, given, weights, probability, RATE, slopes)
+                take_step(logits, squares, features, given, weights, probability, RATE, slopes)
             if learn:
                 _learn(views, shared, own, ids[t], keys, grams, now)
                 now += 1
+    return now
+
+
+@kernel
+def read_history(views, shared, own, ids, begins, now):
+    """Count the words of sentences, as `score_history` does; returns the number of words read by then."""
+    n_views = views.decays.shape[0]
+    keys, grams = np.empty(n_views, np.int64), np.empty(n_views, np.int64)
+    for s in range(begins.size - 1):
+        for t in range(begins[s], begins[s + 1]):
+            if ids[t] == START_ID:
+                continue
+            for v in range(n_views):
+                keys[v] = context_key(views, v, ids, t, begins[s])
+                grams[v] = mixed(keys[v], np.int64(ids[t]))
+                if keys[v] != 0:
+                    ask_for(own, keys[v])
+                    ask_for(own, grams[v])
+            _learn(views, shared, own, ids[t], keys, grams, now)
+            now += 1
     return now
 
 
@@ -177,7 +198,7 @@ def weigh_context(views, gate, shared, own, ids, now, keys, sums, followers, wei
     for v in range(n_views):
         keys[v] = context_key(views, v, ids, ids.size, 0)
         followers[v] = count_of(shared, own, keys[v], views.decays, v, now)[1] if keys[v] != 0 else 0
-    _weigh(views, gate.logits, shared, own, ids, ids.size, 0, now, keys, sums, rows, given, weights)
+    _weigh(views, gate.logits.reshape(-1), shared, own, ids, ids.size, 0, now, keys, sums, rows, given, weights)
 
 
 @kernel

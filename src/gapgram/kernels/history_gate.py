@@ -52,14 +52,14 @@ def bucket(x, most):
 
 @kernel
 def weigh_sources(logits, rows, given, weights):
-    """Fill the weight of each source: a softmax over those that take part."""
+    """Fill the weight of each source: a softmax over those that take part; `logits` is flat."""
     n_sources = weights.size
     for s in range(n_sources):
         weights[s] = 0.0
     for f in range(rows.size):
-        row = logits[rows[f]]
+        row = np.uint64(rows[f] * n_sources)
         for s in range(n_sources):
-            weights[s] += row[s]
+            weights[s] += logits[row + np.uint64(s)]
     largest = weights[0]
     for s in range(1, n_sources):
         if given[s] >= 0.0:
@@ -74,16 +74,21 @@ def weigh_sources(logits, rows, given, weights):
 
 @kernel
 def take_step(logits, squares, rows, given, weights, probability, rate, slopes):
-    """Move the logits of a prediction towards the sources that gave the word more than the mixture did."""
+    """Move the logits of a prediction towards the sources that gave the word more than the mixture did.
+
+    logits, squares: flat.
+    """
     n_sources = weights.size
     for s in range(n_sources):
         slopes[s] = weights[s] * (given[s] / probability - 1.0) if given[s] >= 0.0 else 0.0
     for f in range(rows.size):
-        row, sums = logits[rows[f]], squares[rows[f]]
+        row = np.uint64(rows[f] * n_sources)
         for s in range(n_sources):
             # A slope of 0 leaves both as they are; squares are positive from the start.
-            sums[s] += slopes[s] * slopes[s]
-            row[s] += rate * slopes[s] / math.sqrt(sums[s])
+            at = row + np.uint64(s)
+            moved = squares[at] + slopes[s] * slopes[s]
+            squares[at] = moved
+            logits[at] += rate * slopes[s] / math.sqrt(moved)
 
 
 @kernel
@@ -94,13 +99,14 @@ def fit_history(rows, shares, logits, squares, rate):
     """
     n_sources = logits.shape[1]
     weights, slopes = np.empty(n_sources), np.empty(n_sources)
+    flat_logits, flat_squares = logits.reshape(-1), squares.reshape(-1)
     loss = 0.0
     for t in range(rows.shape[0]):
-        weigh_sources(logits, rows[t], shares[t], weights)
+        weigh_sources(flat_logits, rows[t], shares[t], weights)
         probability = 0.0
         for s in range(n_sources):
             probability += weights[s] * max(shares[t, s], 0.0)
         loss -= math.log(probability)
         if rate > 0.0:
-            take_step(logits, squares, rows[t], shares[t], weights, probability, rate, slopes)
+            take_step(flat_logits, flat_squares, rows[t], shares[t], weights, probability, rate, slopes)
     return loss

@@ -162,10 +162,18 @@ class History:
         self.words_read = words_read - sum(int((ids != START_ID).sum()) for ids in parts)
         for entry in log:
             if isinstance(entry, ReadSentences):
-                n = entry.ids.size
-                self._run(entry, np.zeros(n), np.empty(n), NO_SHARES, NO_ROWS, learn=True, steps=False)
+                self._count(entry)
             else:
                 self._keep(entry)
+
+    def _count(self, text: ReadSentences) -> None:
+        """Count sentences that nobody asks for the probability of."""
+        self._own = _with_room(self._own, 2 * len(self.weights.views) * text.ids.size)
+        self.words_read = kernels.read_history(
+            self.views, self._shared, self._own, text.ids, text.begins, self.words_read
+        )
+        self.words_held += text.ids.size
+        self.log.append(text)
 
     def read_since(self, words_read: int) -> Integers:
         """The different words that were read since so many had been, or a few more."""
