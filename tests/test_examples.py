@@ -86,3 +86,8 @@ def test_packages_are_told_apart(monkeypatch: pytest.MonkeyPatch, capsys: pytest
 def test_planted_errors_are_found(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     right, lines = map(int, re.findall(r"(\d+) of (\d+) lines", run("correct.py", monkeypatch, capsys))[0])
     assert right > 0.5 * lines
+
+
+def test_ranking_anew_helps(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    rates = [float(rate) for rate in re.findall(r"([\d.]+) %", run("rescore.py", monkeypatch, capsys))]
+    assert rates[1] < 0.7 * rates[0]

@@ -44,7 +44,14 @@ def surprise_view(page: Page) -> None:
     page.wait_for_timeout(400)
 
 
-VIEWS = {"type": type_view, "why": why_view, "surprise": surprise_view}
+def correct_view(page: Page) -> None:
+    """A text with mistakes, corrected by two models."""
+    page.click("#tab-correct")
+    page.fill("#correct-text", "The valeu of the expresion is retuned. If the name is no found, an exeption is raised.")
+    page.wait_for_timeout(2500)
+
+
+VIEWS = {"type": type_view, "why": why_view, "surprise": surprise_view, "correct": correct_view}
 
 
 def main() -> None:

@@ -61,6 +61,10 @@ Using them
     Corrector       spelling corrected in context: a Correction for each line, Suggestions for its words
     CorrectionOptions   how much a Corrector changes
     Correction, Suggestion  what it gives
+    Rescorer        n-best lists ranked anew, with weights that can be tuned: Rescored
+    read_nbest, read_references     lists and references from files
+    gain            word error rates before and after: a Gain
+    NBest, Rescored, Gain   what these take and give
 
 What may go wrong, each also the built-in error that a program would catch
 
@@ -90,6 +94,8 @@ if TYPE_CHECKING:
     from gapgram.applications.filtering.documents import DocumentScore, DocumentScorer
     from gapgram.applications.filtering.run import FilterOptions, filter_records
     from gapgram.applications.filtering.summary import FilterSummary
+    from gapgram.applications.rescoring.nbest import NBest, read_nbest, read_references
+    from gapgram.applications.rescoring.rescorer import Gain, Rescored, Rescorer, gain
     from gapgram.applications.surprisal.measures import Measures
     from gapgram.applications.surprisal.stimuli import StimulusColumns
     from gapgram.applications.surprisal.table import SurprisalTable, surprisal
@@ -130,6 +136,8 @@ _HOMES = {
     "applications.filtering.documents": ("DocumentScore", "DocumentScorer"),
     "applications.filtering.run": ("FilterOptions", "filter_records"),
     "applications.filtering.summary": ("FilterSummary",),
+    "applications.rescoring.nbest": ("NBest", "read_nbest", "read_references"),
+    "applications.rescoring.rescorer": ("Gain", "Rescored", "Rescorer", "gain"),
     "applications.surprisal.measures": ("Measures",),
     "applications.surprisal.stimuli": ("StimulusColumns",),
     "applications.surprisal.table": ("SurprisalTable", "surprisal"),
@@ -180,6 +188,7 @@ __all__ = [
     "Explanation",
     "FilterOptions",
     "FilterSummary",
+    "Gain",
     "GapgramError",
     "KenlmModel",
     "LanguageModel",
@@ -189,9 +198,12 @@ __all__ = [
     "Mixture",
     "Model",
     "ModelFileError",
+    "NBest",
     "Pattern",
     "Perplexity",
     "Prediction",
+    "Rescored",
+    "Rescorer",
     "Session",
     "SparkOptions",
     "State",
@@ -209,12 +221,15 @@ __all__ = [
     "evaluate",
     "filter_records",
     "find_classes",
+    "gain",
     "generate",
     "load",
     "load_classifier",
     "read_arpa",
     "read_classes",
     "read_corpus",
+    "read_nbest",
+    "read_references",
     "score_lines",
     "surprisal",
     "train",

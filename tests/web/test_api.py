@@ -136,6 +136,7 @@ def test_generated_sentences_are_words_and_repeatable(ask: Ask, models: Models) 
 
 def test_the_description_is_complete(client: TestClient) -> None:
     paths = client.get("/api/openapi.json").json()["paths"]
-    assert set(paths) == {f"/api/{n}" for n in ("health", "models", "predict", "score", "explain", "generate")}
-    for name in ("predict", "score", "explain", "generate"):
+    questions = ("predict", "score", "explain", "correct", "generate")
+    assert set(paths) == {f"/api/{name}" for name in ("health", "models", *questions)}
+    for name in questions:
         assert {"200", "400", "404", "413", "422", "503"} <= set(paths[f"/api/{name}"]["post"]["responses"])

@@ -4,4 +4,5 @@
     filtering       records kept, dropped, split or marked by how well models predict them
     classification  texts told apart by one model a class
     correction      spelling corrected in context
+    rescoring       n-best lists of recognisers and translators ranked anew
 """

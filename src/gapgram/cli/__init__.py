@@ -17,5 +17,5 @@
     prune       a smaller model from a model            mix         several models as one
     surprisal   what each word costs a reader           fetch       public corpora by name
     filter      records kept by their perplexity        classify    texts told apart by models
-    correct     spelling corrected in context
+    correct     spelling corrected in context           rescore     n-best lists ranked anew
 """

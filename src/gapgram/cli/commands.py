@@ -31,6 +31,7 @@ GROUPS = {
         "filter": "Keep, split or mark records by their perplexity",
         "classify": "Tell languages, authors or topics apart",
         "correct": "Correct spelling in context",
+        "rescore": "Rank n-best lists of a recogniser anew",
     },
     "Look at and change models": {
         "info": "Show what is in a model file",

@@ -9,6 +9,7 @@
     limits      how much of it
     readers     sessions that have read the text before a question
     served      a model as the service holds it
+    corrections texts corrected by such a model
     pool        computing beside the network, with a time limit
     examples    texts to begin with, which the first model writes
     page        the files of the page; they are in `static`

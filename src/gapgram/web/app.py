@@ -74,6 +74,7 @@ def _add_information(app: FastAPI, served: Sequence[ServedModel], seconds: float
             text_characters=limits.TEXT_CHARACTERS,
             history_characters=limits.HISTORY_CHARACTERS,
             word_characters=limits.WORD_CHARACTERS,
+            corrected_characters=limits.CORRECTED_CHARACTERS,
             predictions=limits.PREDICTIONS,
             sentences=limits.SENTENCES,
             sentence_words=limits.SENTENCE_WORDS,
@@ -114,6 +115,10 @@ def _add_queries(app: FastAPI, served: dict[str, ServedModel], workshop: Worksho
     @query("explain", responses.ExplainedWord, "The lattice behind a probability")
     async def _explain(question: Annotated[requests.ExplainQuestion, Body()]) -> Response:
         return await run(question, lambda model, _: model.explain(question))
+
+    @query("correct", responses.Corrected, "A text with its spelling corrected")
+    async def _correct(question: Annotated[requests.CorrectQuestion, Body()]) -> Response:
+        return await run(question, lambda model, deadline: model.corrector.correct(question, deadline))
 
     @query("generate", responses.Generated, "Sentences drawn from a model")
     async def _generate(question: Annotated[requests.GenerateQuestion, Body()]) -> Response:

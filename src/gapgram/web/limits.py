@@ -9,6 +9,7 @@ WORD_CHARACTERS = 1_000
 HISTORY_CHARACTERS = 12_000  # of a text that a prediction learns from
 READERS = 8  # sessions that are kept for each model, of some 8 MB each at most
 READER_WORDS = 6_000  # that each of them remembers
+CORRECTED_CHARACTERS = 4_000  # of a text whose spelling is corrected
 PREDICTIONS = 100
 SENTENCES = 10
 SENTENCE_WORDS = 100

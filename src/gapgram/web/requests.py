@@ -57,6 +57,14 @@ class ScoreQuestion(Question):
     text: Text = Field(description="One sentence a line, words separated by white space.")
 
 
+class CorrectQuestion(Question):
+    """Which words of a text are misspelt?"""
+
+    text: str = Field(
+        max_length=limits.CORRECTED_CHARACTERS, description="One sentence a line, words separated by white space."
+    )
+
+
 class GenerateQuestion(Question):
     """Which sentences does the model write?"""
 

@@ -60,6 +60,7 @@ class ServiceLimits(BaseModel):
     text_characters: int
     history_characters: int
     word_characters: int
+    corrected_characters: int
     predictions: int
     sentences: int
     sentence_words: int
@@ -113,6 +114,32 @@ class Scores(BaseModel):
     log10_prob: float
     perplexity: float | None
     perplexity_known: float | None
+    signature: str
+
+
+class ChangedWords(BaseModel):
+    """Words that were changed: the first token of the line, counted from 0, what it was and what it has become.
+
+    `before` has a blank where two tokens became one, `after` where one became two.
+    """
+
+    token: int
+    before: str
+    after: str
+
+
+class CorrectedSentence(BaseModel):
+    """A line with its spelling corrected, and what was changed."""
+
+    text: str
+    changes: list[ChangedWords]
+
+
+class Corrected(BaseModel):
+    """A text with its spelling corrected, line by line."""
+
+    model: str
+    sentences: list[CorrectedSentence]
     signature: str
 
 

@@ -22,6 +22,7 @@ from gapgram.reporting.model_info import model_info
 from gapgram.text.files import Block
 from gapgram.text.vocabulary import Vocabulary
 from gapgram.web import requests, responses
+from gapgram.web.corrections import ServedCorrector
 from gapgram.web.pool import Deadline
 from gapgram.web.readers import Readers
 
@@ -56,6 +57,7 @@ class ServedModel:
 
     def __init__(self, name: str, model: Model) -> None:
         self.name, self.model = name, model
+        self.corrector = ServedCorrector(name, model)
         self._signature = str(model.signature)
         self._opened = _state_of(model.path)
         self._readers = Readers(model)

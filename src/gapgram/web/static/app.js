@@ -1,13 +1,14 @@
 // The page as a whole: the views, and what they share.
 
 import { onReturn, request } from "./api.js";
+import { startCorrect } from "./correct.js";
 import { byId } from "./dom.js";
 import { whole } from "./numbers.js";
 import { startSurprise } from "./surprise.js";
 import { startType } from "./type.js";
 import { startWhy } from "./why.js";
 
-const VIEWS = ["type", "why", "surprise"];
+const VIEWS = ["type", "why", "surprise", "correct"];
 
 function show(name, focus = false) {
   for (const view of VIEWS) {
@@ -26,10 +27,10 @@ function listenToTabs() {
   VIEWS.forEach((view, i) => {
     byId(`tab-${view}`).addEventListener("click", () => show(view));
     byId(`tab-${view}`).addEventListener("keydown", (event) => {
-      const to = { ArrowRight: i + 1, ArrowLeft: i + 2, Home: 0, End: 2 }[event.key];
+      const to = { ArrowRight: i + 1, ArrowLeft: i + VIEWS.length - 1, Home: 0, End: VIEWS.length - 1 }[event.key];
       if (to === undefined) return;
       event.preventDefault();
-      show(VIEWS[to % 3], true);
+      show(VIEWS[to % VIEWS.length], true);
     });
   });
 }
@@ -54,6 +55,7 @@ async function start() {
   shared.why = startWhy(shared, () => show("why", true));
   startType(shared);
   startSurprise(shared);
+  startCorrect(shared);
   byId("models-line").textContent = shared.models
     .map((m) => `${m.name}: ${m.estimator}, order ${m.order}, ${whole(m.trained_words)} words of text, ${whole(m.vocabulary)} known`)
     .join(" · ");

@@ -1,0 +1,91 @@
+"""gapgram rescore: n-best lists ranked anew."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gapgram.cli.options import (
+    announce_compilation,
+    json_option,
+    model_argument,
+    print_json,
+    quiet_option,
+    talk,
+    threads_option,
+)
+
+if TYPE_CHECKING:
+    from gapgram.applications.rescoring.rescorer import Rescored
+
+
+@click.command()
+@model_argument
+@click.argument("nbest", default="-")
+@click.option("-o", "--output", metavar="FILE", help="File to write the best texts to.  [default: standard output]")
+@click.option("--tune", metavar="NBEST", help="Lists to tune the weights on.")
+@click.option("--tune-references", metavar="FILE", help="References of the lists to tune on.")
+@click.option("--weights", metavar="FILE", help="Weights that were saved.  [default: 1 for every score, 0 for words]")
+@click.option("--save-weights", metavar="FILE", help="File to write the weights to.")
+@click.option("--references", metavar="FILE", help="References of NBEST: print word error rates before and after.")
+@click.option("--all", "all_hypotheses", is_flag=True, help="Print whole lists with their totals, not only the best.")
+@threads_option
+@json_option
+@quiet_option
+def command(
+    model: str, nbest: str, output: str | None, all_hypotheses: bool, threads: int | None, as_json: bool, quiet: bool,
+    **options: Any,
+) -> None:  # fmt: skip
+    """Rank the hypotheses of a recogniser or translator anew, with a model.
+
+    NBEST has a hypothesis a line: id, scores and text, separated by tabs, or as Moses writes them. References have id,
+    tab and text a line, or a text a line in the order of the lists.
+
+    \b
+        gapgram rescore MODEL TEST.nbest --tune DEV.nbest --tune-references DEV.txt --references TEST.txt
+    """
+    announce_compilation(quiet)
+    from gapgram.applications.rescoring.nbest import read_nbest, read_references
+    from gapgram.applications.rescoring.rescorer import Rescorer, gain, load_weights
+    from gapgram.errors import UsageError
+    from gapgram.models.open import load
+    from gapgram.system.atomic_file import check_place, written_aside
+
+    tuning, answers = options["tune"], options["tune_references"]
+    if (tuning is None) != (answers is None):
+        raise UsageError("rescore: tuning needs lists and their references: --tune NBEST --tune-references FILE")
+    if output is not None:
+        check_place(output, [path for path in (model, nbest, *options.values()) if path])
+    weights = load_weights(options["weights"]) if options["weights"] else None
+    rescorer = Rescorer(load(model, progress=not quiet), weights)
+    lists = read_nbest(nbest)
+    if tuning is not None:
+        tune_lists = read_nbest(tuning)
+        rescorer = rescorer.tuned(tune_lists, read_references(answers, tune_lists), threads=threads)
+    found = rescorer.rescore(lists, threads=threads)
+    if options["save_weights"]:
+        Rescorer(rescorer.model, found.weights).save_weights(options["save_weights"])
+    result = gain(found, read_references(options["references"], lists)) if options["references"] else None
+    said = {"weights": found.weights, "signature": found.signature, **(result.as_dict() if result else {})}
+    if as_json:
+        print_json(said)
+    if not as_json or output is not None:
+        with nullcontext(sys.stdout.buffer) if output is None else written_aside(output) as file:
+            file.write("".join(_lines(found, all_hypotheses)).encode("utf-8", "surrogatepass"))
+    talk(f"weights {' '.join(f'{weight:.4g}' for weight in found.weights)}", quiet)
+    if result is not None:
+        talk(f"word error rate {result.before} before, {result.after} after; best in the lists {result.oracle}", quiet)
+        talk(f"lower in {100 * result.better:.1f} % of texts drawn from this one; {result.words:,} words", quiet)
+
+
+def _lines(found: Rescored, all_hypotheses: bool) -> list[str]:
+    if not all_hypotheses:
+        return [f"{one.id}\t{text}\n" for one, text in zip(found.lists, found.texts, strict=True)]
+    out = []
+    for one, totals in zip(found.lists, found.totals, strict=True):
+        ranked = sorted(zip(totals, one.hypotheses, strict=True), key=lambda pair: -pair[0])
+        out += [f"{one.id}\t{total:.6f}\t{hypothesis.text}\n" for total, hypothesis in ranked]
+    return out
