@@ -304,7 +304,7 @@ def test_a_phone_needs_no_sideways_scrolling(browser: Any, service: Service, loo
     page = context.new_page()
     page.goto(service.url)
     page.wait_for_selector(".guess")
-    for view in ("type", "why", "surprise"):
+    for view in ("type", "why", "surprise", "correct"):
         page.click(f"#tab-{view}")
         page.wait_for_timeout(200)
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
@@ -316,7 +316,7 @@ def test_a_phone_needs_no_sideways_scrolling(browser: Any, service: Service, loo
 
 def test_views_are_reached_by_keyboard(page: Page) -> None:
     page.focus("#tab-type")
-    for view in ("why", "surprise", "type"):
+    for view in ("why", "surprise", "correct", "type"):
         page.keyboard.press("ArrowRight")
         assert page.is_visible(f"#view-{view}")
         assert page.get_attribute(f"#tab-{view}", "aria-selected") == "true"
