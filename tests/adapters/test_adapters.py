@@ -149,7 +149,7 @@ class TestFlashlight:
         first = lm.start(False)
         for _ in range(60):
             lm.score(lm.start(False), 0)
-        assert len(lm._nodes) <= 102
+        assert len(lm._known) <= 102
         with pytest.raises(UsageError, match="a text begun too many texts ago"):
             lm.score(first, 0)
 
