@@ -17,7 +17,11 @@ What is measured:
     list            `Model.score_many(list of lines)` on all cores against a loop over `kenlm.Model.score`
     one sentence    `Model.score(line)` in a loop, against the same
     step            `Model.extend` word by word, against `kenlm.Model.BaseScore`
+    BaseScore       `gapgram.kenlm.Model.BaseScore` word by word, against the same
+    kenlm score     `gapgram.kenlm.Model.score(line)` in a loop, against `kenlm.Model.score`
     beam            `Model.extend_many` of 256 states at a time, against the same
+
+The column ARPA is lmplz's file, converted to one that opens at once (`gapgram convert`).
 """
 
 from __future__ import annotations
@@ -51,7 +55,7 @@ MODELS = {
     "glm classes": ["--weights", "learned", "--classes", "auto"],
 }
 COMPACT = ["--layout", "compact"]  # for every model once more, where `gapgram train` knows it
-PEER = "KenLM"
+PEER, ARPA = "KenLM", "ARPA"
 
 CLOCK = """
 import json, sys, time
@@ -82,6 +86,15 @@ def step():
         state = model.begin_sentence()
         for word in words: _, state = model.extend(state, word)
 out["step"] = measured(step)
+from gapgram import kenlm
+asked = kenlm.Model(model)
+def base():
+    for words in some:
+        state = kenlm.State(); asked.BeginSentenceWrite(state)
+        for word in words:
+            after = kenlm.State(); asked.BaseScore(state, word, after); state = after
+out["base"] = measured(base)
+out["kenlm"] = measured(lambda: [asked.score(line) for line in lines[:1000]])
 def before(words):
     state = model.begin_sentence()
     for word in words:
@@ -98,13 +111,13 @@ KENLM = """
 import kenlm
 begin = time.perf_counter(); model = kenlm.Model(sys.argv[1]); out["opening"] = time.perf_counter() - begin
 out["list"] = measured(lambda: [model.score(line) for line in lines])
-out["one"] = measured(lambda: [model.score(line) for line in lines[:1000]])
+out["one"] = out["kenlm"] = measured(lambda: [model.score(line) for line in lines[:1000]])
 def step():
     for words in some:
         state = kenlm.State(); model.BeginSentenceWrite(state)
         for word in words:
             after = kenlm.State(); model.BaseScore(state, word, after); state = after
-out["step"] = out["beam"] = measured(step)
+out["step"] = out["beam"] = out["base"] = measured(step)
 print(json.dumps(out))
 """
 
@@ -200,6 +213,8 @@ def figures_of_queries(found: dict[str, Any], predictions: int) -> dict[str, flo
     figures["list, M words/s wall"] = predictions / found["list"][1] / 1e6
     figures["list, M words/CPU s"] = predictions / found["list"][0] / 1e6
     figures["one sentence, k/CPU s"] = found["some"] / found["one"][0] / 1e3
+    figures["kenlm score, k/CPU s"] = found["some"] / found["kenlm"][0] / 1e3
+    figures["BaseScore, k/CPU s"] = found["steps"] / found["base"][0] / 1e3
     figures["step, k/CPU s"] = found["steps"] / found["step"][0] / 1e3
     figures["beam, k/CPU s"] = found["steps"] / found["beam"][0] / 1e3
     return figures
@@ -220,7 +235,8 @@ def measure_gapgram(text: Text, test: Text, order: int, folder: Path, options: l
     }  # fmt: skip
 
 
-def measure_kenlm(text: Text, test: Text, order: int, folder: Path) -> dict[str, float] | None:
+def measure_kenlm(text: Text, test: Text, order: int, folder: Path) -> Figures | None:
+    """KenLM, and gapgram with the ARPA file that lmplz made."""
     programs = {name: kenlm_program(name) for name in ("lmplz", "build_binary", "query")}
     if not all(programs.values()) or order < 2:
         print("KenLM's programs are neither on PATH nor in KENLM_BIN: its figures are left out", file=sys.stderr)
@@ -248,9 +264,13 @@ def measure_kenlm(text: Text, test: Text, order: int, folder: Path) -> dict[str,
         figures |= figures_of_queries(found, test.predictions)
     else:
         print("KenLM's Python module is not installed (pip install kenlm): its figures are left out", file=sys.stderr)
-    arpa.unlink()
-    binary.unlink()
-    return figures
+    backoff = folder / "backoff"
+    run(gapgram("convert", arpa, "-o", backoff, "-q"))
+    ours = json.loads(run([sys.executable, "-c", CLOCK + GAPGRAM, str(backoff), str(test.path)]).output)
+    of_arpa = {"model, MB": backoff.stat().st_size / 1e6, **figures_of_queries(ours, test.predictions)}
+    for path in (arpa, binary, backoff):
+        path.unlink()
+    return {ARPA: of_arpa, PEER: figures}
 
 
 @dataclass(frozen=True)
@@ -295,7 +315,7 @@ def measure(text: Text, test: Text, order: int, folder: Path, models: dict[str, 
     except Failed as failed:  # it is built for orders up to 6 unless told otherwise
         print(f"KenLM's figures are left out at order {order}: {failed}", file=sys.stderr)
         peer = None
-    return found | ({PEER: peer} if peer else {})
+    return found | (peer or {})
 
 
 Figures = dict[str, dict[str, float]]
@@ -308,10 +328,11 @@ def shown(figures: Figures) -> str:
     ours = [name for name in figures if name != PEER]
     lines = []
     for name in names:
-        line = [name, *(f"{figures[model][name]:,.4g}" for model in ours)]
+        line = [name, *(f"{figures[model][name]:,.4g}" if name in figures[model] else "" for model in ours)]
         if peer:
             line.append(f"{peer[name]:,.4g}" if name in peer else "")
-            line += [f"{figures[model][name] / peer[name]:.2f}" if name in peer else "" for model in ours]
+            for own in (figures[model] for model in ours):
+                line.append(f"{own[name] / peer[name]:.2f}" if name in peer and name in own else "")
         lines.append(line)
     return table(["", *ours, *([PEER, *(f"{model} : {PEER}" for model in ours)] if peer else [])], lines)
 

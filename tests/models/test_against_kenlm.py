@@ -17,6 +17,7 @@ from tests.support.corpora import toy_text
 import gapgram
 from gapgram import Model
 from gapgram.models.arpa import read_arpa
+from gapgram.text.corpus import TextRules
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 
@@ -66,6 +67,18 @@ def test_every_word_scores_as_with_the_python_module(arpa: Path, model: Model) -
         assert model.score(sentence) == pytest.approx(theirs.score(sentence, bos=True, eos=True), abs=1e-5)
         expected = [score for score, _, _ in theirs.full_scores(sentence)]
         assert model.scores(sentence) == pytest.approx(np.array(expected), abs=2e-6)
+
+
+def test_empty_lines_count_as_with_lmplz(tmp_path: Path) -> None:
+    text = [line for i, one in enumerate(TEXT) for line in ([one, "", " \t"] if i % 20 == 0 else [one])]
+    made = subprocess.run(
+        [program("lmplz"), "-o", str(ORDER)], input="\n".join([*text, ""]).encode(), capture_output=True, check=True
+    )
+    (tmp_path / "arpa").write_bytes(made.stdout)
+    theirs = read_arpa(tmp_path / "arpa")
+    ours = gapgram.train(sentences=text, order=ORDER, model="mkn", rules=TextRules(empty_lines="count"))
+    for sentence in SENTENCES:
+        assert ours.scores(sentence) == pytest.approx(theirs.scores(sentence), abs=2e-6)
 
 
 def test_a_model_pruned_by_count_scores_as_lmplz_prunes_it(model: Model, tmp_path: Path) -> None:

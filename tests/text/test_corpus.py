@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.corpora import corpus_of, sentences
 
-from gapgram import Corpus, GapgramError, Vocabulary
-from gapgram.text.corpus import blocks_of_sentences, encode, encode_block, read_corpus
+from gapgram import Corpus, GapgramError, Vocabulary, train
+from gapgram.text.corpus import TextRules, blocks_of_sentences, encode, encode_block, read_corpus
 from gapgram.text.files import BLOCK_BYTES, blocks_of_files
 
 UNK, START, END = 0, 1, 2
@@ -127,6 +127,22 @@ def test_nul_bytes_are_letters_like_others(tmp_path: Path) -> None:
 def test_empty_lines_are_skipped_and_counted(tmp_path: Path) -> None:
     corpus = read(tmp_path / "t", b"\n a b\n\n \t \r\nc\n\n")
     assert (lines_of(corpus), corpus.empty_lines, corpus.facts.sentences) == ([["a", "b"], ["c"]], 4, 2)
+
+
+def test_empty_lines_are_sentences_where_they_count() -> None:
+    rules = TextRules(empty_lines="count")
+    lines = ["a b", "", "a", " \t", "b"]
+    corpus = read_corpus(blocks_of_sentences(lines), rules)
+    assert corpus.ids.tolist() == [1, 3, 4, 2, 1, 2, 1, 3, 2, 1, 2, 1, 4, 2]
+    assert (corpus.facts.sentences, corpus.facts.words, corpus.empty_lines) == (5, 4, 0)
+    assert corpus.facts.rule.endswith(",empty_lines=count")
+    again = np.concatenate([part.ids for part in encode(blocks_of_sentences(lines), corpus.vocabulary, rules)])
+    assert again.tolist() == corpus.ids.tolist()
+    assert corpus.facts.digest != read_corpus(blocks_of_sentences(lines)).facts.digest
+    with pytest.raises(GapgramError, match="empty lines: 'keep'; expected skip or count"):
+        TextRules(empty_lines="keep")
+    with pytest.raises(GapgramError, match="an empty line begins one, and cannot be counted as a sentence"):
+        train(sentences=lines, order=2, documents=True, rules=rules)
 
 
 def test_a_line_of_megabytes(tmp_path: Path) -> None:

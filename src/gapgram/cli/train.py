@@ -70,6 +70,13 @@ from gapgram.cli.options import (
     help="Keep the order of lines, an empty line between documents, and fit on it how far sessions that learn "
     "(perplexity --learn) trust what they read.",
 )
+@click.option(
+    "--empty-lines",
+    type=click.Choice(["skip", "count"]),
+    default="skip",
+    show_default=True,
+    help="Treatment of lines without words: skip them, or count each as a sentence of no words, as lmplz does.",
+)
 @click.option("--vocab-limit", type=int, metavar="N", help="Keep the N most frequent words; replace others by <unk>.")
 @click.option(
     "--memory",
@@ -108,8 +115,8 @@ from gapgram.cli.options import (
 @quiet_option
 def command(
     texts: tuple[str, ...], held_out_texts: tuple[str, ...], special: str, invalid: str, min_count: int,
-    vocab_limit: int | None, engine: str, master: str | None, spark_conf: tuple[str, ...], shards: str | None,
-    as_json: bool, quiet: bool, **options: Any,
+    vocab_limit: int | None, empty_lines: str, engine: str, master: str | None, spark_conf: tuple[str, ...],
+    shards: str | None, as_json: bool, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Train a model on text, one sentence a line.
 
@@ -129,7 +136,9 @@ def command(
     began = time.perf_counter()
     if engine == "local" and (master is not None or settings or shards is not None):
         raise UsageError("a Spark master, settings and shards are for the engine spark (--engine spark)")
-    rules = TextRules(special=special, invalid=invalid, min_count=min_count, vocab_limit=vocab_limit)
+    rules = TextRules(
+        special=special, invalid=invalid, min_count=min_count, vocab_limit=vocab_limit, empty_lines=empty_lines
+    )
     spark = SparkOptions(master=master, settings=settings, shards=shards) if engine == "spark" else None
     held_out = list(held_out_texts) or None
     model = train(list(texts), held_out_texts=held_out, rules=rules, spark=spark, progress=not quiet, **options)

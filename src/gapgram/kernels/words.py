@@ -169,7 +169,7 @@ def encode_lines(text, special, keep_empty, slots, pool, offsets, out):
 
 
 @kernel
-def learn_lines(text, line_begin, special, slots, pool, offsets, counts, n, out):
+def learn_lines(text, line_begin, special, keep_empty, slots, pool, offsets, counts, n, out):
     """Encode the lines from `line_begin` on, adding new words to a table of n words and counting all.
 
     As `encode_lines`; returns (why it stopped, where, words in the table, ids written, lines, empty
@@ -213,7 +213,7 @@ def learn_lines(text, line_begin, special, slots, pool, offsets, counts, n, out)
             for j in range(line_used + 1, used):
                 counts[out[j]] -= 1
             return status, line_begin, n, line_used, lines, empty, digest
-        if used == line_used + 1:
+        if used == line_used + 1 and not keep_empty:
             used = line_used
             empty += 1
         else:

@@ -41,6 +41,7 @@ class TextRules:
     special: `error`, `skip` (leave such words out), or `unk` (`<unk>` in the text stands for unknown
         words; `<s>` and `</s>` are still errors).
     invalid: `error`, or `replace` (by U+FFFD).
+    empty_lines: where a model is trained, `skip` them, or `count` each as a sentence of no words, as lmplz does.
     min_count, vocab_limit: where a vocabulary is learned, words met less often, and all but the N most frequent
         (ties by the order of their bytes), become `<unk>`.
     """
@@ -49,12 +50,15 @@ class TextRules:
     invalid: str = "error"
     min_count: int = 1
     vocab_limit: int | None = None
+    empty_lines: str = "skip"
 
     def __post_init__(self) -> None:
         if self.special not in SPECIAL_RULES:
             raise UsageError(f"special words: {self.special!r}; expected error, skip or unk")
         if self.invalid not in ("error", "replace"):
             raise UsageError(f"invalid UTF-8: {self.invalid!r}; expected error or replace")
+        if self.empty_lines not in ("skip", "count"):
+            raise UsageError(f"empty lines: {self.empty_lines!r}; expected skip or count")
         if checked_whole("minimum count", self.min_count) < 1:
             raise UsageError(f"minimum count {self.min_count}: expected 1 or more")
         if self.vocab_limit is not None and checked_whole("vocabulary limit", self.vocab_limit) < 1:
@@ -63,7 +67,13 @@ class TextRules:
     @property
     def vocabulary_rule(self) -> str:
         """What the signature of a model says of its vocabulary."""
-        return f"min_count={self.min_count},limit={self.vocab_limit or 'none'},special={self.special}"
+        rule = f"min_count={self.min_count},limit={self.vocab_limit or 'none'},special={self.special}"
+        return f"{rule},empty_lines=count" if self.keeps_empty_lines else rule
+
+    @property
+    def keeps_empty_lines(self) -> bool:
+        """Whether a line without words is a sentence."""
+        return self.empty_lines == "count"
 
 
 @dataclass(frozen=True)
@@ -252,11 +262,12 @@ class Reader:
     def read_block(self, block: Block) -> Iterator[Ids]:
         """The ids of a block's sentences."""
         text, table, special = text_of(block, self.rules), self.table, SPECIAL_RULES[self.rules.special]
+        keep_empty = self.rules.keeps_empty_lines
         begin = 0
         while begin < text.size:
             out = np.empty(2 * (text.size - begin) + 2, np.int32)
             status, stopped, table.n, used, lines, empty, digest = kernels.learn_lines(
-                text, begin, special, table.slots, table.pool, table.offsets, table.counts, table.n, out
+                text, begin, special, keep_empty, table.slots, table.pool, table.offsets, table.counts, table.n, out
             )
             if status == kernels.SPECIAL_FOUND:
                 raise special_word(block, text, stopped, self.rules)
@@ -289,10 +300,13 @@ def encode(
     vocabulary: Vocabulary,
     rules: TextRules = QUERY_RULES,
 ) -> Iterator[Encoded]:
-    """Encode text with a vocabulary, a few megabytes at a time; other words become `<unk>`, empty lines nothing."""
+    """Encode text with a vocabulary, a few megabytes at a time; other words become `<unk>`.
+
+    Empty lines become nothing, unless the rules count them.
+    """
     with _closing(blocks):
         for block in blocks:
-            yield encode_block(block, vocabulary, rules)
+            yield encode_block(block, vocabulary, rules, keep_empty=rules.keeps_empty_lines)
 
 
 def encode_block(

@@ -125,6 +125,8 @@ class TrainingTask:
         """The lines of the text, and what notes, while they are read, where documents begin, if that is asked for."""
         if not self.documents:
             return None, self.blocks()
+        if self.rules.keeps_empty_lines:
+            raise UsageError("documents: an empty line begins one, and cannot be counted as a sentence; choose one")
         marks = DocumentMarks(self.rules)
         return marks, marks.watch(self.blocks())
 
