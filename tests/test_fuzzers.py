@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -14,19 +16,29 @@ from fuzz.questions import Impossible, expect
 from fuzz.readers import READERS
 from fuzz.run import campaign
 from fuzz.sealed import SealedFile
+from tests.support.running import HANGING_SECONDS
 
 from gapgram.errors import UsageError
 
-INPUTS = {"model": 400}
+ROOT = Path(__file__).resolve().parents[1]
+INPUTS = {"model": 400, "tables": 300}
 USUAL_INPUTS = 100
-WITHOUT_CHECKS = ("tables", "backoff-tables")
 
 
-@pytest.mark.parametrize("name", [name for name in READERS if name not in WITHOUT_CHECKS])
+@pytest.mark.parametrize("name", READERS)
 def test_changed_inputs_are_refused_or_give_possible_answers(seeds: dict[str, Path], name: str) -> None:
     outcome = campaign(READERS[name], seeds, range(INPUTS.get(name, USUAL_INPUTS)), seed=1)
     assert outcome.failures == []
     assert outcome.refused + outcome.answered == outcome.tried
+
+
+def test_kernels_as_plain_python_read_inside_their_arrays() -> None:
+    """Where a place outside raises an error."""
+    command = [sys.executable, "-m", "fuzz.run", "--reader", "tables", "--reader", "backoff-tables", "--inputs", "25"]
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=HANGING_SECONDS)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("none failed") == 2
 
 
 def test_a_file_taken_apart_and_sealed_again_has_the_same_bytes(seeds: dict[str, Path]) -> None:

@@ -93,6 +93,7 @@ def _check_packed(tables: Tables) -> None:
     """Refuse places in the packed words that are not those of tables with so many listed counts and rows."""
     assert tables.packed is not None
     _expect("contexts", tables.contexts.size, 0)
+    _expect("contexts", tables.contexts.size, 0)
     _expect("packed places", len(tables.packed_places), len(tables.places))
     word = 0
     for p, (at, found) in enumerate(zip(tables.places, tables.packed_places, strict=True)):

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.jit import bound_first, kernel
+from gapgram.kernels.possible import make_possible, possible_log10
 from gapgram.kernels.search import first_at_least
 from gapgram.kernels.special_words import START_ID
 
@@ -52,10 +53,12 @@ def suffixes_of(base, order, words, children):
     """For each gram the gram without its oldest word; -1 for one word, and where it is missing."""
     out = np.full(words.size, -1, np.int64)
     for gram in range(base[1] if order > 1 else 0):
-        for longer in range(children[gram], children[gram + 1]):
+        first, last = children_of(gram, words, children)
+        for longer in range(first, last):
             out[longer] = words[longer]
     for parent in range(base[1], base[order - 1]):
-        for gram in range(children[parent], children[parent + 1]):
+        first, last = children_of(parent, words, children)
+        for gram in range(first, last):
             out[gram] = child(out[parent], words[gram], words, children)
     return out
 
@@ -108,7 +111,7 @@ def score_positions(ids, begins, order, words, children, log10_probs, log10_back
             word = np.int64(ids[t])
             score, lengths[t], n = step(word, context, n, order, words, children, log10_probs, log10_backoffs, after)
             context, after = after, context
-            out[t] = 0.0 if word == START_ID and t == begins[s] else score
+            out[t] = 0.0 if word == START_ID and t == begins[s] else possible_log10(score)
 
 
 @bound_first(6)
@@ -128,13 +131,13 @@ def extend_one(order, words, children, log10_probs, log10_backoffs, none, key, w
         if context[k] < 0 or context[k] >= log10_backoffs.size:
             return 0.0, 0, out[:0].view(np.int8)
     score, length, kept = step(np.int64(word), context, n, order, words, children, log10_probs, log10_backoffs, out)
-    return np.float64(score), length, out[:kept].view(np.int8)
+    return possible_log10(np.float64(score)), length, out[:kept].view(np.int8)
 
 
 @kernel
 def distribution(ids, order, base, words, children, log10_probs, log10_backoffs):
     """The probability of every word after `ids`, the shortest grams first, longer ones taking their place."""
-    out = 10.0 ** log10_probs[: base[1]]
+    out = 10.0 ** log10_probs[: base[1]].astype(np.float64)
     for k in range(1, min(ids.size, order - 1) + 1):
         context = np.int64(ids[ids.size - k])
         for j in range(ids.size - k + 1, ids.size):
@@ -145,4 +148,5 @@ def distribution(ids, order, base, words, children, log10_probs, log10_backoffs)
             for gram in range(first, last):
                 out[min(max(words[gram], 0), out.size - 1)] = 10.0 ** log10_probs[gram]
     out[START_ID] = 0.0
+    make_possible(out)
     return out

@@ -10,6 +10,7 @@ import numpy as np
 
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.model_arrays import discounted
+from gapgram.kernels.possible import make_possible
 from gapgram.kernels.read_tables import RUN, find_counts, read_grams
 from gapgram.kernels.successors import class_term, successors
 
@@ -50,6 +51,7 @@ def probabilities_of_range(context, model, ranks, by_rank, first, last):
     masses, class_of, given_class = lists.class_masses, tables.class_of, model.given_class
     for i in range(n if masses.size > 0 else 0):
         out[i] += class_term(wanted[i], masses, class_of, given_class)
+    make_possible(out)
     return out
 
 
@@ -64,7 +66,8 @@ def prefix_range(prefix, by_rank, pool, offsets):
         low, high = 0, by_rank.size
         while low < high:
             middle = (low + high) >> 1
-            begin, end = offsets[by_rank[middle]], offsets[by_rank[middle] + 1]
+            begin = min(max(offsets[by_rank[middle]], 0), pool.size)
+            end = min(offsets[by_rank[middle] + 1], pool.size)
             order = 0  # of the word against the prefix; a word that starts with it is equal
             for i in range(prefix.size):
                 if begin + i >= end or pool[begin + i] < prefix[i]:

@@ -129,6 +129,13 @@ def exponentials(values, out):
 
 
 @kernel
+def bucket_of_row(row_values, row):
+    """The bucket of a context with the statistics of a row, which may be -1; 0 where a damaged file has none."""
+    bucket = row_values[np.uint64(max(row, 0)), BUCKET]
+    return int(bucket) if 0.0 <= bucket < BUCKETS else 0
+
+
+@kernel
 def gate_weights(positions, rows, model):
     """float64 [position, pattern]: by what the gate multiplies the weight of each pattern; 1 without a gate.
 
@@ -143,7 +150,7 @@ def gate_weights(positions, rows, model):
     for p in range(n_patterns):
         for i in range(n):
             row = rows[p, positions.column + i]
-            own_features[i, p] = p * BUCKETS + int(row_values[np.uint64(max(row, 0)), BUCKET])
+            own_features[i, p] = p * BUCKETS + bucket_of_row(row_values, row)
     logits = np.zeros((n, n_patterns))
     features = np.empty(n_patterns + order + 1, np.int64)
     for i in range(n):

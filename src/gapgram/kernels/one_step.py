@@ -6,15 +6,15 @@ results have the same bits.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.kernels.gate import BUCKETS, add_logits, exponentials, word_bucket, word_row
+from gapgram.kernels.gate import BUCKETS, add_logits, bucket_of_row, exponentials, word_bucket, word_row
 from gapgram.kernels.jit import bound_first, kernel
 from gapgram.kernels.keys import key_of
-from gapgram.kernels.model_arrays import BACKOFF, BUCKET, SCALE, WEIGHT, discounted
+from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT, discounted
+from gapgram.kernels.possible import log10_of
 from gapgram.kernels.read_tables import context_at, first_listed, listed_count
 from gapgram.kernels.search import find_key, first_guess
 from gapgram.kernels.stepping import gate_word, is_seen
@@ -127,7 +127,7 @@ def _mixed(held, available, model, one):
         features[0] = (n_patterns * BUCKETS + available) * n_patterns
         n_features = 1
         for s in range(first, last):
-            bucket = int(row_values[np.uint64(max(one.rows[starts[s]], 0)), BUCKET])
+            bucket = bucket_of_row(row_values, one.rows[starts[s]])
             features[n_features] = (starts[s] * BUCKETS + bucket) * n_patterns
             n_features += 1
         for k in range(1, available + 1):
@@ -143,7 +143,7 @@ def _mixed(held, available, model, one):
         weight = row_values[np.uint64(max(one.rows[p], 0)), WEIGHT] * weights[p]
         total += weight
         mixed += weight * one.values[p]
-    return mixed / total
+    return mixed / total if total > 0.0 else 0.0
 
 
 @kernel
@@ -190,4 +190,4 @@ def extend_chain(plan, slot_of, model, none, width, key, word):
     for p in range(1, n_patterns):
         if one.entries[p] >= 0:
             length = max(length, plan.spans[p])
-    return math.log10(_mixed(held, available, model, one)), length, out.view(np.int8)
+    return log10_of(_mixed(held, available, model, one)), length, out.view(np.int8)

@@ -13,11 +13,19 @@ from gapgram.kernels.topk import at_least
 @kernel
 def _shared_bytes(a, b, pool, offsets):
     """How many first bytes two words have in common."""
-    n = min(offsets[a + 1] - offsets[a], offsets[b + 1] - offsets[b])
+    first, other = _bytes_of(a, pool, offsets), _bytes_of(b, pool, offsets)
+    n = min(first.size, other.size)
     for i in range(n):
-        if pool[offsets[a] + i] != pool[offsets[b] + i]:
+        if first[i] != other[i]:
             return i
     return n
+
+
+@kernel
+def _bytes_of(word, pool, offsets):
+    """The bytes of a word; none where a damaged file has them outside."""
+    begin, end = offsets[word], offsets[word + 1]
+    return pool[begin:end] if 0 <= begin <= end <= pool.size else pool[:0]
 
 
 @kernel
@@ -35,7 +43,7 @@ def outranking(context, word, model, block_counts, pool, offsets):
     for i in range(words.size):
         if words[i] == word:
             own = probabilities[i]
-    out = np.zeros(offsets[word + 1] - offsets[word] + 1, np.int64)
+    out = np.zeros(_bytes_of(word, pool, offsets).size + 1, np.int64)
     for i in range(words.size):
         ahead = probabilities[i] > own or (probabilities[i] == own and words[i] < word)
         if ahead and words[i] > END_ID:

@@ -102,6 +102,12 @@ def find_counts(tables, p, begin, end, words, counts):
     replace_codes(tables, p, entries, counts)
 
 
+@kernel
+def _begin(record):
+    """Where the grams of a context begin; never negative, as a record of a damaged file may be."""
+    return np.int64(np.uint64(record) >> np.uint64(ROW_BITS))
+
+
 @replaced(by=packed_context, where=LAYOUT)
 def context_at(tables, p, context):
     """(begin, end, row): the grams of a context of pattern p, and the row of its statistics, as the file has it."""
@@ -109,8 +115,8 @@ def context_at(tables, p, context):
     stride, n_grams = places[p, STRIDE], places[p, N_GRAMS]
     record = places[p, FIRST_CONTEXT] + context * stride
     this, following = contexts[record], contexts[record + stride]
-    begin = min(this >> ROW_BITS, n_grams)
-    return begin, max(min(following >> ROW_BITS, n_grams), begin), this & ROW_MASK
+    begin = min(_begin(this), n_grams)
+    return begin, max(min(_begin(following), n_grams), begin), this & ROW_MASK
 
 
 @replaced(by=packed_contexts, where=LAYOUT)
@@ -123,8 +129,8 @@ def read_contexts(tables, p, chosen, n, low, spread, rows):
     for i in range(n):
         record = first + chosen[i] * stride
         this, following = contexts[np.uint64(record)], contexts[np.uint64(record + stride)]
-        low[i] = min(this >> ROW_BITS, n_grams)
-        spread[i] = max(min(following >> ROW_BITS, n_grams) - low[i], 0)
+        low[i] = min(_begin(this), n_grams)
+        spread[i] = max(min(_begin(following), n_grams) - low[i], 0)
         rows[i] = this & ROW_MASK
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from gapgram.kernels.gate import gate_weights
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.lookup import BLOCK, locate, locate_all, new_found
 from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT, Positions, discounted
+from gapgram.kernels.possible import log10_of
 from gapgram.kernels.shares import probability, share
 from gapgram.kernels.special_words import START_ID
 from gapgram.kernels.tables import OF_CLASSES
@@ -72,7 +71,7 @@ def _mix(positions, found, values, model, out):
             total[i] += weight
             out[i] += weight * values[p, i]
     for i in range(n):
-        out[i] /= total[i]
+        out[i] = out[i] / total[i] if total[i] > 0.0 else 0.0
 
 
 @kernel
@@ -111,7 +110,7 @@ def score_positions(ids, available, model, out):
         locate(ids[begin:end], known, found, halo, model.tables)
         probabilities(Positions(ids, begin, 1, known, halo), found, model, scores)
         for i in range(end - begin):
-            scores[i] = math.log10(scores[i]) if ids[begin + i] != START_ID else 0.0
+            scores[i] = log10_of(scores[i]) if ids[begin + i] != START_ID else 0.0
         if end < ids.size:
             found.entries[:, :halo] = found.entries[:, block : block + halo]
 
@@ -123,7 +122,7 @@ def score_last(ids, model):
     found = locate_all(ids, model.order, model.tables)
     available = np.full(1, min(last, model.order - 1), np.int16)
     probabilities(Positions(ids, last, 1, available, last), found, model, out)
-    return math.log10(out[0])
+    return log10_of(out[0])
 
 
 @kernel

@@ -31,7 +31,7 @@ def weigh_starts(positions, i, rows, gate, model, shares):
         shares[p] = model.row_values[rows[p, column], WEIGHT] * gate[i, p]
         total += shares[p]
     for s in range(first, last):
-        shares[starts[s]] /= total
+        shares[starts[s]] = shares[starts[s]] / total if total > 0.0 else 0.0
 
 
 @kernel
@@ -56,7 +56,7 @@ def share(positions, i, rows, gate, model, shares):
                 total = 0.0
                 for e in range(begin, end):
                     total += edge_weight[e] * row_values[rows[edge_to[e], column], WEIGHT]
-                passed /= total
+                passed = passed / total if total > 0.0 else 0.0
                 for e in range(begin, end):
                     leaning = edge_weight[e] * row_values[rows[edge_to[e], column], WEIGHT]
                     shares[edge_to[e]] += passed * leaning

@@ -22,6 +22,7 @@ from gapgram.kernels.gate import FREQUENT_WORDS
 from gapgram.kernels.jit import bound_first, kernel
 from gapgram.kernels.lookup import locate, new_found
 from gapgram.kernels.model_arrays import Positions
+from gapgram.kernels.possible import log10_of
 from gapgram.kernels.read_tables import context_at
 from gapgram.kernels.scoring import probabilities
 from gapgram.kernels.tables import N_CONTEXTS, REACH
@@ -122,7 +123,7 @@ def extend(keys, words, stride, plan, model, out, scores, lengths):
                 ids[i, order - 1 - k] = keys[i, k]
     probabilities(Positions(ids.reshape(-1), order - 1, order, available, at), found, model, scores)
     for i in range(n):
-        scores[i] = math.log10(scores[i])
+        scores[i] = log10_of(scores[i])
         lengths[i] = 1
         for p in range(1, n_patterns):
             if entries[p, at + i] >= 0:

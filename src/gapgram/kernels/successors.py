@@ -10,6 +10,7 @@ from gapgram.kernels.gate import gate_weights
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.lookup import locate_all
 from gapgram.kernels.model_arrays import SCALE, Positions, discounted
+from gapgram.kernels.possible import make_possible
 from gapgram.kernels.read_tables import RUN, context_at, read_grams
 from gapgram.kernels.shares import share
 from gapgram.kernels.special_words import START_ID
@@ -107,7 +108,7 @@ def _class_masses(begin, end, scale, model):
 @kernel
 def class_term(word, masses, class_of, given_class):
     """What the patterns of classes give a word, `masses` being what they give each class."""
-    return masses[min(class_of[word], masses.size - 1)] * given_class[word]
+    return masses[min(max(class_of[word], 0), masses.size - 1)] * given_class[word]
 
 
 @kernel
@@ -129,4 +130,5 @@ def distribution(context, model):
     for word in range(out.size if masses.size > 0 else 0):
         out[word] += class_term(word, masses, class_of, given_class)
     out[START_ID] = 0.0
+    make_possible(out)
     return out

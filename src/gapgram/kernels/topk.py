@@ -18,6 +18,7 @@ import numpy as np
 
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.model_arrays import discounted
+from gapgram.kernels.possible import make_possible, possible
 from gapgram.kernels.read_tables import find_counts, read_grams
 from gapgram.kernels.special_words import END_ID, START_ID
 from gapgram.kernels.successors import class_term, successors
@@ -84,6 +85,12 @@ def _most(count, discounts, p):
 
 
 @kernel
+def _word_of(member, class_of):
+    """A member of a class as a word that there is."""
+    return min(max(np.int64(member), 0), class_of.size - 1)
+
+
+@kernel
 def _first_terms(masses, model):
     """What the patterns of classes give the most probable word of each class."""
     members, member_base, class_of, given_class = (
@@ -92,7 +99,7 @@ def _first_terms(masses, model):
     out = np.zeros(masses.size)
     for c in range(masses.size):
         if member_base[c] < member_base[c + 1]:
-            out[c] = class_term(members[member_base[c]], masses, class_of, given_class)
+            out[c] = class_term(_word_of(members[member_base[c]], class_of), masses, class_of, given_class)
     return out
 
 
@@ -149,6 +156,7 @@ def _with_capacity(words, n, more):
 def _collect(lists, cuts, model, block_counts, special, limit):
     """The words of which some term reaches its list's cut, each once, rising; at most about `limit`."""
     tables, discounts, n_lists = model.tables, model.discounts, lists.begin.size
+    n_words = tables.places[0, N_GRAMS]
     words, counts = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
     chosen = np.empty(1024, np.int64)
     n = 0
@@ -165,7 +173,7 @@ def _collect(lists, cuts, model, block_counts, special, limit):
             read_grams(tables, p, first, words[: last - first], counts[: last - first])
             chosen = _with_capacity(chosen, n, last - first)
             for i in range(last - first):
-                may = counts[i] > 0 and _may(words[i], special)
+                may = counts[i] > 0 and words[i] < n_words and _may(words[i], special)
                 if may and scale * discounted(discounts, p, counts[i]) >= cuts[p]:
                     chosen[n] = words[i]
                     n += 1
@@ -179,7 +187,7 @@ def _collect(lists, cuts, model, block_counts, special, limit):
             continue
         chosen = _with_capacity(chosen, n, 1)
         for i in range(member_base[c], member_base[c + 1]):
-            word = np.int64(members[i])
+            word = _word_of(members[i], class_of)
             if class_term(word, masses, class_of, given_class) < cuts[n_lists]:
                 break
             if _may(word, special):
@@ -206,6 +214,7 @@ def probabilities(words, lists, model):
     masses, class_of, given_class = lists.class_masses, tables.class_of, model.given_class
     for i in range(words.size if masses.size > 0 else 0):
         out[i] += class_term(words[i], masses, class_of, given_class)
+    make_possible(out)
     return out
 
 
@@ -243,9 +252,9 @@ def most_probable(context, model, block_counts, k, special):
     """
     lists = successors(context, model)
     largest = _largest_terms(lists, model, block_counts)
-    budget = 0.5 * largest.max()
+    budget = 0.5 * possible(largest.max())
     sure = False
-    while True:
+    while budget > 0.0:
         words, found, whole = _at_least(lists.floor + budget, lists, largest, model, block_counts, special)
         if sure or not whole:
             return words, found, whole
@@ -257,3 +266,4 @@ def most_probable(context, model, block_counts, k, special):
             budget = kth - lists.floor
         else:
             budget *= 0.25
+    return np.empty(0, np.int64), np.empty(0), False

@@ -51,17 +51,19 @@ def first_slot(h, slots):
 @kernel
 def find_slot(text, begin, end, h, slots, pool, offsets):
     """The slot of a word, or the empty slot where it belongs."""
-    mask = slots.size - 1
+    mask, n_words, size = slots.size - 1, offsets.size - 1, end - begin
     tag = np.int64(h >> np.uint64(33))
     at = first_slot(h, slots)
     slot = slots[np.uint64(at)]
-    while slot >= 0:
-        if slot >> 32 == tag:
-            word = slot & 0xFFFFFFFF
+    left = slots.size  # a damaged table may have no empty slot
+    while slot >= 0 and left > 0:
+        left -= 1
+        word = slot & 0xFFFFFFFF
+        if slot >> 32 == tag and word < n_words:
             start = offsets[np.uint64(word)]
-            if offsets[np.uint64(word + 1)] - start == end - begin:
+            if offsets[np.uint64(word + 1)] - start == size and 0 <= start <= pool.size - size:
                 same = True
-                for i in range(end - begin):
+                for i in range(size):
                     if pool[np.uint64(start + i)] != text[np.uint64(begin + i)]:
                         same = False
                         break
@@ -76,8 +78,14 @@ def find_slot(text, begin, end, h, slots, pool, offsets):
 def find_word(text, slots, pool, offsets):
     """The id of one word given as bytes; -1 where the table does not hold it."""
     h = hash_word(text, 0, text.size)
-    slot = slots[find_slot(text, 0, text.size, h, slots, pool, offsets)]
-    return slot & 0xFFFFFFFF if slot >= 0 else np.int64(-1)
+    return word_in(slots[find_slot(text, 0, text.size, h, slots, pool, offsets)], offsets)
+
+
+@kernel
+def word_in(slot, offsets):
+    """The word of a slot; -1 where it is empty, or of a word that is not there."""
+    word = slot & 0xFFFFFFFF
+    return word if slot >= 0 and word < offsets.size - 1 else np.int64(-1)
 
 
 @kernel
@@ -142,14 +150,14 @@ def encode_lines(text, special, keep_empty, slots, pool, offsets, out):
             prefetch(offsets, slots[np.uint64(first_slot(hashes[k], slots))] & 0xFFFFFFFF)
         for k in range(n):
             slot = slots[np.uint64(first_slot(hashes[k], slots))]
-            prefetch(pool, offsets[np.uint64(slot & 0xFFFFFFFF)] if slot >= 0 else np.int64(0))
+            prefetch(pool, offsets[np.uint64(max(word_in(slot, offsets), 0))])
         for k in range(n):
             if used == line_used:
                 out[np.uint64(used)] = START_ID
                 used += 1
             if begins[k] < ends[k]:
                 slot = slots[np.uint64(find_slot(text, begins[k], ends[k], hashes[k], slots, pool, offsets))]
-                word = slot & 0xFFFFFFFF if slot >= 0 else np.int64(-1)
+                word = word_in(slot, offsets)
                 if not (special == SKIP_SPECIAL and 0 <= word <= END_ID):
                     if refused(word, special):
                         return SPECIAL_FOUND, line_begin, line_used, lines, empty

@@ -12,11 +12,14 @@ from typing import Any
 
 from gapgram.arrays import Ids
 from gapgram.counts.counts import Counts, class_text
+from gapgram.errors import ModelFileError
 from gapgram.kernels.model_arrays import BACKOFF, SCALE, ModelArrays, discounted
 from gapgram.kernels.shares import given_class, shares_of_last
 from gapgram.pattern import Pattern
 from gapgram.queries.lattice_picture import as_svg
 from gapgram.queries.shown import html_table
+
+_ROUNDING = 1e-9  # by which sums may miss one
 
 
 @dataclass(frozen=True)
@@ -146,10 +149,13 @@ def explain(counts: Counts, arrays: ModelArrays, ids: Ids, word: str, signature:
         if pattern.reach <= available
     )
     uniform = float(rest) * arrays.uniform
+    probability = sum(p.contribution for p in patterns) + uniform
+    if not 0.0 <= probability <= 1.0 + _ROUNDING or not all(0.0 <= p.share <= 1.0 + _ROUNDING for p in patterns):
+        raise ModelFileError(f"a probability of {probability:g}: the model's file is damaged (gapgram verify)")
     return Explanation(
         word=word,
         context=tuple(counts.vocabulary[int(i)] for i in ids[:-1]),
-        probability=sum(p.contribution for p in patterns) + uniform,
+        probability=probability,
         patterns=patterns,
         uniform_share=float(rest),
         uniform_contribution=uniform,
@@ -185,5 +191,6 @@ def _pattern_share(
 def _shown(counts: Counts, word: int, pattern: Pattern) -> str:
     """A word of the context, or its class."""
     if pattern.classes:
-        return class_text(counts.class_names[counts.tables.class_of[word]])
+        number = int(counts.tables.class_of[word])
+        return class_text(counts.class_names[min(max(number, 0), len(counts.class_names) - 1)])
     return counts.vocabulary[word]

@@ -1,0 +1,44 @@
+"""Probabilities that are some, whatever the tables they come from say.
+
+Large tables are not looked at when a file is opened and can hold anything; numbers that cannot be right end here.
+"""
+
+from __future__ import annotations
+
+import math
+
+from gapgram.kernels.jit import kernel
+
+LEAST = 2.2250738585072014e-308  # the smallest number that has all its digits, in the place of zero and below
+_LEAST_LOG10 = math.log10(LEAST)
+
+
+@kernel
+def possible(probability):
+    """The probability, or the nearest to it from 0 to 1; 0 for what is no number."""
+    if probability > 1.0:
+        return 1.0
+    return probability if probability >= 0.0 else 0.0  # of NaN neither is true
+
+
+@kernel
+def log10_of(probability):
+    """log10 of a probability; finite, whatever it is."""
+    if probability > 1.0:
+        return 0.0
+    return math.log10(probability) if probability >= LEAST else _LEAST_LOG10
+
+
+@kernel
+def possible_log10(value):
+    """log10 of a probability, or the nearest to it that is one; finite."""
+    if value > 0.0:
+        return 0.0
+    return value if value >= _LEAST_LOG10 else _LEAST_LOG10
+
+
+@kernel
+def make_possible(probabilities):
+    """Replace those of an array that are none."""
+    for i in range(probabilities.size):
+        probabilities[i] = possible(probabilities[i])
