@@ -134,10 +134,10 @@ class Model:
     def score(self, sentence: str | bytes, bos: bool = True, eos: bool = True) -> float:
         """log10 of the probability of a sentence."""
         text = _bytes(sentence)
-        found = self._model.line_score((text.replace(b"\n", b" ") if b"\n" in text else text) + b"\n", bos, eos)
-        if found is None:  # special words, or a kind of model that takes steps
+        score = self._model.line_score((text.replace(b"\n", b" ") if b"\n" in text else text) + b"\n", bos, eos)
+        if score is None:  # special words, or a kind of model that takes steps
             return sum([score for score, _, _ in self._full_scores(text, bos, eos)], 0.0)
-        return found
+        return score
 
     def perplexity(self, sentence: str | bytes) -> float:
         """The perplexity of a sentence, its end counted as a word."""

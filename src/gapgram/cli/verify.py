@@ -18,11 +18,11 @@ def command(model: str, as_json: bool) -> None:
     from gapgram.models.verify import verify
 
     announce_compilation(as_json)
-    found = verify(model)
+    report = verify(model)
     if as_json:
-        print_json(found.as_dict())
-    elif found.distributions:
-        close = max(found.largest_miss_of_one, 1e-16)
-        print(f"{model}: whole; {found.distributions} distributions sum to 1 within {close:.0e}")
+        print_json(report.as_dict())
+    elif report.distributions:
+        close = max(report.largest_miss_of_one, 1e-16)
+        print(f"{model}: whole; {report.distributions} distributions sum to 1 within {close:.0e}")
     else:
         print(f"{model}: whole")

@@ -111,8 +111,8 @@ def _records(tables: Tables, p: int, first: int, last: int) -> Integers:
         begin, stride = int(at[columns.FIRST_CONTEXT]), int(at[columns.STRIDE])
         return tables.contexts[begin + first * stride : begin + last * stride + 1 : stride]
     n_contexts = int(at[columns.N_CONTEXTS])
-    found: Integers = unpack_contexts(tables, p, first, min(last + 1, n_contexts))
-    return found if last < n_contexts else np.append(found, at[columns.N_GRAMS] << ROW_BITS)
+    records: Integers = unpack_contexts(tables, p, first, min(last + 1, n_contexts))
+    return records if last < n_contexts else np.append(records, at[columns.N_GRAMS] << ROW_BITS)
 
 
 def _grams(tables: Tables, p: int, begin: int, end: int) -> tuple[Integers, Integers]:
@@ -177,8 +177,8 @@ def _check_statistics(counts: Counts, p: int, some: _Some) -> None:
     ends = some.begins - some.begins[0]
     statistics = rows[some.rows]
     seen = (some.counts, some.counts == 1, some.counts == 2, some.counts >= 3)
-    for k, found in enumerate(seen):
-        sums = np.diff(np.concatenate([[0], np.cumsum(found, dtype=np.int64)])[ends])
+    for k, occurring in enumerate(seen):
+        sums = np.diff(np.concatenate([[0], np.cumsum(occurring, dtype=np.int64)])[ends])
         if (sums != statistics[:, k] - (statistics[:, 4] if k == 0 else 0)).any():
             _refuse(pattern, "statistics that are not those of the grams")
 
@@ -200,8 +200,8 @@ def _check_parts(counts: Counts) -> None:
             # Without the nearest word the context is that of the context; else it is the context's own part.
             nearest_goes = pattern.nearest not in part
             above = contexts_of[pattern.tail] if nearest_goes else parts_of[pattern.tail, part.tail]
-            parts_of[pattern, part] = found = _numbers_of(counts, number[part], above[contexts], words)
-            if (found < 0).any():
+            parts_of[pattern, part] = numbers = _numbers_of(counts, number[part], above[contexts], words)
+            if (numbers < 0).any():
                 _refuse(pattern, f"a gram whose words pattern {part} was never seen with")
 
 
@@ -217,5 +217,5 @@ def _numbers_of(counts: Counts, p: int, contexts: Integers, words: Integers) -> 
     own_contexts, own_words = _contexts_and_words(counts, p)
     own = own_contexts << bits | _keys(tables, p, own_words)
     wanted = contexts << bits | _keys(tables, p, words)
-    found = np.minimum(np.searchsorted(own, wanted), max(own.size - 1, 0))
-    return np.where(own[found] == wanted, found, -1) if own.size else np.full(wanted.size, -1)
+    nearest = np.minimum(np.searchsorted(own, wanted), max(own.size - 1, 0))
+    return np.where(own[nearest] == wanted, nearest, -1) if own.size else np.full(wanted.size, -1)

@@ -96,7 +96,7 @@ def _check_packed(tables: Tables) -> None:
     _expect("contexts", tables.contexts.size, 0)
     _expect("packed places", len(tables.packed_places), len(tables.places))
     word = 0
-    for p, (at, found) in enumerate(zip(tables.places, tables.packed_places, strict=True)):
+    for p, (at, own) in enumerate(zip(tables.places, tables.packed_places, strict=True)):
         n_grams, n_contexts_ = int(at[columns.N_GRAMS]), int(at[columns.N_CONTEXTS])
         blocks = (n_contexts_ >> packed.BLOCK_BITS) + 1
         most = {
@@ -104,12 +104,12 @@ def _check_packed(tables: Tables) -> None:
             packed.VALUE_WIDTH: 16, packed.BUCKET_BITS: 44,
         }  # fmt: skip
         for column, limit in most.items():
-            if not 0 <= found[column] <= limit:
-                raise ValueError(f"packed places of pattern {p}: {found[column]} in column {column}, at most {limit}")
-        if found[packed.VALUE_WIDTH] < 1:
+            if not 0 <= own[column] <= limit:
+                raise ValueError(f"packed places of pattern {p}: {own[column]} in column {column}, at most {limit}")
+        if own[packed.VALUE_WIDTH] < 1:
             raise ValueError(f"packed places of pattern {p}: counts of no bits")
-        expected = packed_columns(word, at, found)
-        if (found != expected).any():
-            raise ValueError(f"packed places of pattern {p}: {found.tolist()}, expected {expected.tolist()}")
+        expected = packed_columns(word, at, own)
+        if (own != expected).any():
+            raise ValueError(f"packed places of pattern {p}: {own.tolist()}, expected {expected.tolist()}")
         word = int(expected[packed.END])
     _expect("packed words", tables.packed.size, word)

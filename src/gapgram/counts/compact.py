@@ -116,19 +116,19 @@ def compacted(
     return frozen(made._replace(packed=packed, packed_places=store.put("packed_places", packed_places)))
 
 
-def packed_columns(first_word: int, place: Integers, numbers: Integers) -> Integers:
+def packed_columns(first_word: int, own: Integers, numbers: Integers) -> Integers:
     """The columns of `packed_places` of a pattern whose packed words begin at a word.
 
     place: its columns of `places`; numbers: its packed columns, of which those that say how many there are, and how
     wide listed counts and buckets are, are taken as they are.
     """
     at = numbers.copy()
-    n_grams, n_contexts = int(place[kernels.N_GRAMS]), int(place[kernels.N_CONTEXTS])
+    n_grams, n_contexts = int(own[kernels.N_GRAMS]), int(own[kernels.N_CONTEXTS])
     n_more, bucket_bits = int(at[columns.N_MORE]), int(at[columns.BUCKET_BITS])
     at[columns.BUCKET_WIDTH] = max(1, n_more.bit_length())
-    at[columns.ROW_WIDTH] = row_width = max(1, (int(place[kernels.N_ROWS]) - 1).bit_length())
+    at[columns.ROW_WIDTH] = row_width = max(1, (int(own[kernels.N_ROWS]) - 1).bit_length())
     sizes = {
-        columns.BOOK: 64 << int(place[kernels.CODE_BITS]),
+        columns.BOOK: 64 << int(own[kernels.CODE_BITS]),
         columns.MORE: n_more * (int(at[columns.VALUE_WIDTH]) + bucket_bits),
         columns.BUCKETS: ((n_grams >> bucket_bits) + 2) * int(at[columns.BUCKET_WIDTH]),
         columns.VECTOR: n_grams + n_contexts + 1,
@@ -231,10 +231,10 @@ class _Packer:
             raise UsageError(f"{self.n_grams:,} grams of one pattern are too many for the compact layout")
         at[columns.N_MORE], at[columns.N_LISTED], at[columns.N_FAR] = self.n_more, n_listed, n_far
         at[columns.VALUE_WIDTH], at[columns.BUCKET_BITS] = codes.value_width, codes.bucket_bits
-        place = np.zeros(kernels.N_COLUMNS, np.int64)
-        place[kernels.N_GRAMS], place[kernels.N_CONTEXTS] = self.n_grams, self.n_contexts
-        place[kernels.N_ROWS], place[kernels.CODE_BITS] = len(self.rows), codes.bits
-        at[:] = packed_columns(first_word, place, at)
+        own = np.zeros(kernels.N_COLUMNS, np.int64)
+        own[kernels.N_GRAMS], own[kernels.N_CONTEXTS] = self.n_grams, self.n_contexts
+        own[kernels.N_ROWS], own[kernels.CODE_BITS] = len(self.rows), codes.bits
+        at[:] = packed_columns(first_word, own, at)
         return int(at[columns.END])
 
     @property

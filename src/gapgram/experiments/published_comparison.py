@@ -46,18 +46,18 @@ def find_data(folder: str | Path | None) -> tuple[Path, Path]:
             "the paper's texts are not part of an installed gapgram: unpack its source distribution\n"
             "(pip download --no-deps --no-binary gapgram gapgram) and name the folder data/paper in it (--data)"
         )
-    place = shipped if folder is None else Path(folder)
-    if not place.is_dir():
-        raise UsageError(f"{place}: no such folder; name the one that holds train.txt and test.5.txt (--data)")
-    return _text_in(place, "train.txt"), _text_in(place, "test.5.txt")
+    texts = shipped if folder is None else Path(folder)
+    if not texts.is_dir():
+        raise UsageError(f"{texts}: no such folder; name the one that holds train.txt and test.5.txt (--data)")
+    return _text_in(texts, "train.txt"), _text_in(texts, "test.5.txt")
 
 
 def _text_in(folder: Path, name: str) -> Path:
     """A text of this name, or of this name and an ending such as `.xz`."""
-    found = sorted(path for path in folder.glob(f"{name}*") if path.suffix in (".txt", *ENDINGS))
-    if not found:
+    paths = sorted(path for path in folder.glob(f"{name}*") if path.suffix in (".txt", *ENDINGS))
+    if not paths:
         raise UsageError(f"{folder}: holds no {name}; train.txt and test.5.txt are needed (--data)")
-    return found[0]
+    return paths[0]
 
 
 def read_sequences(path: Path) -> Sequences:
@@ -143,20 +143,20 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def published_table(found: dict[str, Any]) -> str:
+def published_table(comparison: dict[str, Any]) -> str:
     """The comparison as text."""
-    orders = found["orders"]
+    orders = comparison["orders"]
     header = ["", *(f"n={n}" for n in orders), *(f"known n={n}" for n in orders), *(f"sum n={n}" for n in orders)]
     cells = [
         [
             row["name"], *(f"{v:.1f}" for v in row["perplexity"]), *(f"{v:.1f}" for v in row["perplexity_known"]),
             *(f"{v:.3f}" for v in row["mean_sum"]),
         ]
-        for row in found["rows"]
+        for row in comparison["rows"]
     ]  # fmt: skip
     note = (
-        f"\nPerplexity per word of {found['sequences']:,} sequences, all words and known words alone; mean over "
-        f"{found['contexts']} contexts\nof the sum over the vocabulary. The published program's figures are no "
+        f"\nPerplexity per word of {comparison['sequences']:,} sequences, all words and known words alone; mean over "
+        f"{comparison['contexts']} contexts\nof the sum over the vocabulary. The published program's figures are no "
         "probability distribution: they do not\nsum to 1 and compare with nothing. Below them, the formulas, "
         "normalised, on the same text and sequences."
     )

@@ -49,10 +49,10 @@ def write_backoff(model: BackoffModel, path: str | Path) -> None:
 def read_backoff(path: str | Path, *, verify: bool | None = None) -> BackoffModel:
     """Map the file of a backoff model; large ones are checked in full only if `verify`."""
     with reading(path, array_file.BACKOFF, sections.BACKOFF, verify=verify) as file:
-        found = file.arrays
-        vocabulary = vocabulary_of(found, verify=verify)
-        figures = found["log10_probs"], found["log10_backoffs"]
-        grams = Grams(found["base"], found["grams"], found["children"], *figures)
+        arrays = file.arrays
+        vocabulary = vocabulary_of(arrays, verify=verify)
+        figures = arrays["log10_probs"], arrays["log10_backoffs"]
+        grams = Grams(arrays["base"], arrays["grams"], arrays["children"], *figures)
         _check(grams, len(vocabulary))
         if verify or (verify is None and grams.words.size <= SMALL_GRAMS):
             _check_tree(grams)

@@ -144,13 +144,13 @@ def _estimator(name: Any) -> str:
 
 def _report(report: Any, counts: Counts) -> dict[str, Any]:
     """What is told of how weights were found: nothing, or all that `estimation.weights.learned` tells."""
-    found = entries_of(report)
-    if not found:
+    entries = entries_of(report)
+    if not entries:
         return {}
-    weights = entries_of(found["mean_weights"])
+    weights = entries_of(entries["mean_weights"])
     return {
-        "source": text_of(found["source"]),
-        **{name: count_of(found[name]) for name in ("positions", "parameters")},
-        **{name: number_of(found[name]) for name in ("perplexity_before", "perplexity_after")},
+        "source": text_of(entries["source"]),
+        **{name: count_of(entries[name]) for name in ("positions", "parameters")},
+        **{name: number_of(entries[name]) for name in ("perplexity_before", "perplexity_after")},
         "mean_weights": {str(pattern): number_of(weights[str(pattern)]) for pattern in counts.lattice.stored},
     }

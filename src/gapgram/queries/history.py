@@ -111,8 +111,8 @@ class History:
         """Bounds of runs of sentences, the history being full after each but the last, however a text is cut."""
         first, n_sentences = 0, text.begins.size - 1
         while first < n_sentences:
-            room = self.max_words - self.words_held
-            last = min(int(np.searchsorted(text.begins, text.begins[first] + room, side="right")), n_sentences)
+            words_left = self.max_words - self.words_held
+            last = min(int(np.searchsorted(text.begins, text.begins[first] + words_left, side="right")), n_sentences)
             yield first, max(last, first + 1)
             first = max(last, first + 1)
 
@@ -145,21 +145,21 @@ class History:
     def _drop_older_half(self) -> None:
         """Begin anew with the latest words, half as many as may be held."""
         kept: list[ReadSentences | float] = []
-        room = self.max_words // 2
+        words_left = self.max_words // 2
         for entry in reversed(self.log):
             if isinstance(entry, ReadSentences):
-                entry = entry.last_words(room)
-                room -= entry.ids.size
+                entry = entry.last_words(words_left)
+                words_left -= entry.ids.size
             kept.append(entry)
-            if room <= 0:
+            if words_left <= 0:
                 break
         self.replay(kept[::-1], self.words_read)
 
     def replay(self, log: list[ReadSentences | float], words_read: int) -> None:
         """Count, and forget, all that a log says, which ends when so many words were read; the gate stays as it is."""
         self._clear()
-        parts = [entry.ids for entry in log if isinstance(entry, ReadSentences)]
-        self.words_read = words_read - sum(int((ids != START_ID).sum()) for ids in parts)
+        readings = [entry.ids for entry in log if isinstance(entry, ReadSentences)]
+        self.words_read = words_read - sum(int((ids != START_ID).sum()) for ids in readings)
         for entry in log:
             if isinstance(entry, ReadSentences):
                 self._count(entry)
@@ -177,34 +177,34 @@ class History:
 
     def read_since(self, words_read: int) -> Integers:
         """The different words that were read since so many had been, or a few more."""
-        parts, n = [np.empty(0, np.int32)], self.words_read - words_read
+        readings, n = [np.empty(0, np.int32)], self.words_read - words_read
         for entry in reversed(self.log):
             if n <= 0:
                 break
             if isinstance(entry, ReadSentences):
-                parts.append(entry.ids)
+                readings.append(entry.ids)
                 n -= int((entry.ids != START_ID).sum())
-        return np.unique(np.concatenate(parts)).astype(np.int64)
+        return np.unique(np.concatenate(readings)).astype(np.int64)
 
     # After a context.
 
     def after(self, context: Ids) -> ContextViews:
         """What the views have of a context, and the weights of all sources."""
         n = len(self.weights.views)
-        found = ContextViews(np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64), np.empty(n + 1))
-        kernels.weigh_context(self.views, self.gate, self._shared, self._own, context, self.words_read, *found)
-        return found
+        views = ContextViews(np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64), np.empty(n + 1))
+        kernels.weigh_context(self.views, self.gate, self._shared, self._own, context, self.words_read, *views)
+        return views
 
     def listed(self, before: ContextViews, view: int) -> tuple[Integers, Floats]:
         """The words that followed a context in a view, and the probability that it gives each."""
         n = int(before.followers[view]) if before.sums[view] > 0.0 else 0
         words, counts = np.empty(n, np.int64), np.empty(n)
         if n:
-            found = kernels.list_words(
+            n_listed = kernels.list_words(
                 self.views, self._shared, self._own, view, before.keys[view], self.words_read, words, counts
             )
-            counts[:found] /= before.sums[view]
-            return words[:found], counts[:found]
+            counts[:n_listed] /= before.sums[view]
+            return words[:n_listed], counts[:n_listed]
         return words, counts
 
     def given(self, before: ContextViews, words: Integers) -> Floats:

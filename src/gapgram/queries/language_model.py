@@ -180,8 +180,8 @@ class LanguageModel(ABC):
         eos: the end of the sentence, `</s>`, is predicted too.
         """
         block = text.block_of_sentence(sentence)
-        found = self.line_score(block.data, bos, eos)
-        return float(self.score_block(block, bos=bos, eos=eos).sums[0]) if found is None else found
+        score = self.line_score(block.data, bos, eos)
+        return float(self.score_block(block, bos=bos, eos=eos).sums[0]) if score is None else score
 
     def line_score(self, line: bytes, bos: bool = True, eos: bool = True) -> float | None:
         """log10 of the probability of one line, which ends in its only newline.

@@ -174,13 +174,13 @@ class Session:
             by_history = indices_of_top_k(words, given, m + 1)
             candidates = np.union1d(words[by_history[:m]], [self.vocabulary.id(p.word) for p in of_model])
             candidates = candidates.astype(np.int64)
-            found = self._history.given(before, candidates) @ before.weights[1:]
-            found += before.weights[0] * self._model_probabilities(candidates, context)
-            best = indices_of_top_k(candidates, found, k)
+            probabilities = self._history.given(before, candidates) @ before.weights[1:]
+            probabilities += before.weights[0] * self._model_probabilities(candidates, context)
+            best = indices_of_top_k(candidates, probabilities, k)
             least = likely.rest + (before.weights[0] * of_model[-1].probability if len(of_model) == m else 0.0)
             least += given[by_history[m]] if by_history.size > m else 0.0
-            if least == 0.0 or (best.size == k and found[best[-1]] > least):
-                return [Prediction(self.vocabulary[int(candidates[i])], float(found[i])) for i in best]
+            if least == 0.0 or (best.size == k and probabilities[best[-1]] > least):
+                return [Prediction(self.vocabulary[int(candidates[i])], float(probabilities[i])) for i in best]
             m *= 4
         return predict_by_sorting(self.distribution(context), self.vocabulary, k, prefix=prefix, special=special)
 

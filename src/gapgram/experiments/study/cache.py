@@ -52,14 +52,14 @@ class Cache:
     def get(self, depends: Values) -> Values | None:
         """The result, if it is there and whole."""
         try:
-            found = json.loads(self._path(depends).read_bytes())
+            stored = json.loads(self._path(depends).read_bytes())
         except (FileNotFoundError, ValueError):
             return None
-        matches = isinstance(found, dict) and found.get("depends") == depends and isinstance(found.get("values"), dict)
-        if not matches:
+        is_entry = isinstance(stored, dict) and isinstance(stored.get("values"), dict)
+        if not is_entry or stored.get("depends") != depends:
             return None
-        self.seconds += float(found.get("seconds", 0.0))
-        return dict(found["values"])
+        self.seconds += float(stored.get("seconds", 0.0))
+        return dict(stored["values"])
 
     def put(self, depends: Values, values: Values, seconds: float = 0.0) -> None:
         """Keep a result."""

@@ -128,10 +128,10 @@ def _study(fields: Fields, folder: Path) -> StudyConfig:
 
 def _orders(fields: Fields) -> tuple[int, ...]:
     expected = "a list of different whole numbers such as [3, 4, 5]"
-    found = fields.take("orders", [3, 4, 5], expected, lambda v: _all(v, is_whole))
-    if len(set(found)) < len(found):
-        raise fields.fail("orders", found, expected)
-    return tuple(sorted(map(check_order, found)))
+    orders = fields.take("orders", [3, 4, 5], expected, lambda v: _all(v, is_whole))
+    if len(set(orders)) < len(orders):
+        raise fields.fail("orders", orders, expected)
+    return tuple(sorted(map(check_order, orders)))
 
 
 def _corpus(fields: Fields, folder: Path) -> CorpusConfig:

@@ -33,11 +33,11 @@ def run_experiments(
     """Everything that the configuration asks for."""
     findings = Findings(config)
     for number, corpus in enumerate(config.corpora, 1):
-        place = f"[corpus {number} of {len(config.corpora)}]"
-        say(f"{place} {corpus.name}: reading")
+        where = f"[corpus {number} of {len(config.corpora)}]"
+        say(f"{where} {corpus.name}: reading")
         for text in _corpus_experiments(config, corpus, cache, threads, progress):
             for message in text.add_to(findings):
-                say(f"{place} {message}")
+                say(f"{where} {message}")
     return findings
 
 
@@ -77,7 +77,7 @@ class _TextExperiments:
             )
         for model in self.config.models:
             results = {n: self._model_results(model, n) for n in self._orders}
-            by_order = {n: found for n, (found, _) in results.items()}
+            by_order = {n: values for n, (values, _) in results.items()}
             seconds = [spent for _, spent in results.values() if spent]
             for n in self.config.orders:
                 findings.sizes[key, model, n] = by_order[n]["size"]
@@ -98,12 +98,12 @@ class _TextExperiments:
     def _cached(self, depends: Values, compute: Callable[[], Values]) -> Values:
         program = {"gapgram": __version__, "program": program_digest()}
         depends = {**depends, **program, "training": self.training.encoded.facts.digest}
-        found = self.cache.get(depends)
-        if found is None:
+        values = self.cache.get(depends)
+        if values is None:
             began = time.perf_counter()
-            found = compute()
-            self.cache.put(depends, found, time.perf_counter() - began)
-        return found
+            values = compute()
+            self.cache.put(depends, values, time.perf_counter() - began)
+        return values
 
     def _model_results(self, model: str, order: int) -> tuple[dict[str, Values], float]:
         """The size of a model and what each protocol finds; the seconds that training took."""
@@ -121,9 +121,9 @@ class _TextExperiments:
         return results, trained.seconds
 
     def _running(self, model: Model) -> Values:
-        found = model.perplexity(sentences=self.test.lines, threads=self.threads)
-        tally = Tally(found.predictions, found.unknown_words, found.log10_prob, found.log10_prob_known)
-        return {"signature": found.signature, "tally": asdict(tally)}
+        measured = model.perplexity(sentences=self.test.lines, threads=self.threads)
+        tally = Tally(measured.predictions, measured.unknown_words, measured.log10_prob, measured.log10_prob_known)
+        return {"signature": measured.signature, "tally": asdict(tally)}
 
     def _places(self, model: Model) -> Values:
         ids, seen = self._encoded_sequences
@@ -139,19 +139,19 @@ class _TextExperiments:
 
     def _measurements(self, model: str, order: int, by_order: dict[int, dict[str, Values]]) -> Iterator[Measurement]:
         if self.sequences is not None:
-            places = [by_order[i]["sequences"]["tallies"][str(order)] for i in range(1, order + 1)]
+            by_length = [by_order[i]["sequences"]["tallies"][str(order)] for i in range(1, order + 1)]
             rule = f"protocol:sequences,length={self.sequences.length},number={len(self.sequences.words)}"
             signature = (
                 f"{by_order[order]['sequences']['signature']}|{rule},seed={self.config.seed},words=1-{order},"
                 f"orders=1-{order}|test:{self.sequences.digest}"
             )
             for p, part in enumerate(PARTS):
-                tally = Tally.sum(Tally(**place[p]) for place in places)
+                tally = Tally.sum(Tally(**tallies[p]) for tallies in by_length)
                 yield Measurement(self._key, model, order, "sequences", part, tally, signature)
         if "running" in self.config.protocols:
-            found = by_order[order]["running"]
-            signature = f"{found['signature']}|protocol:running,end=predicted|test:{self.test.digest}"
-            tally = Tally(**found["tally"])
+            running = by_order[order]["running"]
+            signature = f"{running['signature']}|protocol:running,end=predicted|test:{self.test.digest}"
+            tally = Tally(**running["tally"])
             yield Measurement(self._key, model, order, "running", "complete", tally, signature)
 
 

@@ -20,19 +20,19 @@ class Fields:
     def __init__(self, where: str, data: dict[str, Any]) -> None:
         self.where, self.data, self.known = where, data, set[str]()
 
-    def fail(self, key: str, found: object, expected: str) -> UsageError:
+    def fail(self, key: str, value: object, expected: str) -> UsageError:
         """The error of a value that does not fit."""
-        return UsageError(f"{self.where}: {key} = {found!r}: expected {expected}")
+        return UsageError(f"{self.where}: {key} = {value!r}: expected {expected}")
 
     def take(self, key: str, default: Any, expected: str, fits: Callable[[Any], bool]) -> Any:
         """The value of a key; `...` as the default means that it must be there."""
         self.known.add(key)
         if key not in self.data and default is ...:
             raise UsageError(f"{self.where}: {key} is missing: expected {expected}")
-        found = self.data.get(key, default)
-        if found is not default and not fits(found):
-            raise self.fail(key, found, expected)
-        return found
+        value = self.data.get(key, default)
+        if value is not default and not fits(value):
+            raise self.fail(key, value, expected)
+        return value
 
     def text(self, key: str, default: Any = ...) -> str:
         """A string."""
@@ -49,25 +49,25 @@ class Fields:
     def choices(self, key: str, allowed: Sequence[str]) -> tuple[str, ...]:
         """Some of the allowed words; all by default."""
         expected = f"a list of some of: {', '.join(allowed)}"
-        found = self.take(key, list(allowed), expected, lambda v: isinstance(v, list) and bool(v))
-        if not all(v in allowed for v in found) or len(set(found)) < len(found):
-            raise self.fail(key, found, expected)
-        return tuple(found)
+        value = self.take(key, list(allowed), expected, lambda v: isinstance(v, list) and bool(v))
+        if not all(v in allowed for v in value) or len(set(value)) < len(value):
+            raise self.fail(key, value, expected)
+        return tuple(value)
 
     def paths(self, key: str, folder: Path) -> tuple[Path, ...]:
         """Files beside the configuration; none by default."""
         expected = "a file or a list of files"
-        found = self.take(key, [], expected, lambda v: isinstance(v, str | list) and bool(v))
-        names = [found] if isinstance(found, str) else found
+        value = self.take(key, [], expected, lambda v: isinstance(v, str | list) and bool(v))
+        names = [value] if isinstance(value, str) else value
         if not all(isinstance(name, str) for name in names):
-            raise self.fail(key, found, expected)
+            raise self.fail(key, value, expected)
         return tuple(folder / name for name in names)
 
     def tables(self, key: str) -> list[Fields]:
         """The tables of an array of tables."""
         expected = f"[[{key}]] tables"
-        found = self.take(key, [], expected, lambda v: isinstance(v, list) and all(isinstance(t, dict) for t in v))
-        return [Fields(f"{self.where}: {key} {i}", table) for i, table in enumerate(found, 1)]
+        value = self.take(key, [], expected, lambda v: isinstance(v, list) and all(isinstance(t, dict) for t in v))
+        return [Fields(f"{self.where}: {key} {i}", table) for i, table in enumerate(value, 1)]
 
     def done(self) -> None:
         """Refuse keys that were never asked for."""

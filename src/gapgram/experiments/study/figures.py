@@ -68,20 +68,20 @@ def _figure(panels: int, width: float, height: float, **shared: Any) -> tuple[Fi
 
 def sizes_figure(findings: Findings, corpus: str, protocol: str) -> Figure:
     """Perplexity by training size, and its change relative to the first model (the paper's figure 3)."""
-    found = [m for m in findings.select(protocol, sizes=True) if m.text.corpus == corpus]
+    measurements = [m for m in findings.select(protocol, sizes=True) if m.text.corpus == corpus]
     words = {text: values["words"] for text, values in findings.statistics.items()}
-    texts = sorted({m.text for m in found}, key=lambda text: words[text])
-    by_place = {(m.model, m.order, m.text): perplexity(m, True) for m in found}
+    texts = sorted({m.text for m in measurements}, key=lambda text: words[text])
+    by_text = {(m.model, m.order, m.text): perplexity(m, True) for m in measurements}
     (first, *others), orders = findings.config.models, findings.config.orders
     figure, (left, right) = _figure(2, 7.0, 3.1)
     for model in (first, *others):
         colour, mark = LOOKS[model]
-        values = [by_place[model, orders[-1], text] for text in texts]
+        values = [by_text[model, orders[-1], text] for text in texts]
         left.plot([words[t] for t in texts], values, color=colour, marker=mark, label=model)
     for model in others:
         colour, mark = LOOKS[model]
         for order, dash in zip(reversed(orders), cycle(DASHES), strict=False):
-            changes = [100 * (by_place[model, order, t] / by_place[first, order, t] - 1) for t in texts]
+            changes = [100 * (by_text[model, order, t] / by_text[first, order, t] - 1) for t in texts]
             right.plot([words[t] for t in texts], changes, dash, color=colour, marker=mark)
     right.axhline(0, color="black", linewidth=1)
     left.set_ylabel(f"perplexity, n = {orders[-1]}")
@@ -124,12 +124,12 @@ def changes_figure(findings: Findings, protocol: str) -> Figure:
     """The change relative to the first model, by corpus, a panel an order."""
     models, orders = findings.config.models, findings.config.orders
     corpora = [corpus.name for corpus in findings.config.corpora]
-    by_place = {(m.model, m.order, m.text.corpus): perplexity(m, True) for m in findings.select(protocol)}
+    by_text = {(m.model, m.order, m.text.corpus): perplexity(m, True) for m in findings.select(protocol)}
     figure, panels = _figure(len(orders), 7.0, 1.1 + 0.26 * len(corpora), sharey=True, sharex=True)
     for axes, order in zip(panels, orders, strict=True):
         for model in models[1:]:
             colour, mark = LOOKS[model]
-            changes = [100 * (by_place[model, order, c] / by_place[models[0], order, c] - 1) for c in corpora]
+            changes = [100 * (by_text[model, order, c] / by_text[models[0], order, c] - 1) for c in corpora]
             axes.plot(changes, range(len(corpora)), mark, color=colour, label=model)
         axes.axvline(0, color="black", linewidth=1)
         axes.set_title(f"n = {order}")

@@ -56,10 +56,10 @@ class Findings:
 
     def select(self, protocol: str, part: str = "complete", *, sizes: bool = False) -> Iterator[Measurement]:
         """The measurements of the corpora's main texts, or of the texts of various sizes."""
-        for found in self.measurements:
-            chosen = found.text.is_size if sizes else found.text.is_main
-            if chosen and found.protocol == protocol and found.part == part:
-                yield found
+        for measurement in self.measurements:
+            chosen = measurement.text.is_size if sizes else measurement.text.is_main
+            if chosen and measurement.protocol == protocol and measurement.part == part:
+                yield measurement
 
     def as_dict(self) -> Values:
         """Everything, for JSON."""
@@ -70,7 +70,7 @@ class Findings:
                 {**_place(text), "model": model, "order": order, **values}
                 for (text, model, order), values in self.sizes.items()
             ],
-            "measurements": [found.as_dict() for found in self.measurements],
+            "measurements": [measurement.as_dict() for measurement in self.measurements],
         }
 
 

@@ -86,12 +86,12 @@ class Table:
         \\end{tabular}
         \\end{table}
         """
-        places = "".join("l" if column.is_text else "r" for column in self.columns)
+        alignment = "".join("l" if column.is_text else "r" for column in self.columns)
         lines = [[c.title for c in self.columns], *self.texts()]
         head, *body = [" & ".join(map(_latex, line)) + r" \\" for line in lines]
         return "\n".join([
             r"\begin{table}", r"\centering", rf"\caption{{{_latex(self.title)}}}", rf"\label{{tab:{self.name}}}",
-            rf"\begin{{tabular}}{{{places}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule",
+            rf"\begin{{tabular}}{{{alignment}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule",
             r"\end{tabular}", r"\end{table}",
         ])  # fmt: skip
 

@@ -93,11 +93,11 @@ def draw_sequences(lines: Sequence[str], *, number: int, length: int, seed: int)
         raise TextError(f"the test text has no sentence of {length} words or more to draw sequences from")
     runs = int(ends[-1])
     drawn = np.sort(np.random.default_rng(seed).choice(runs, min(number, runs), replace=False))
-    found = []
+    sampled = []
     for sentence, run in zip(np.searchsorted(ends, drawn, side="right").tolist(), drawn.tolist(), strict=True):
         begin = run - (int(ends[sentence - 1]) if sentence else 0)
-        found.append([word.decode() for word in sentences[sentence][begin : begin + length]])
-    return Sequences(found, length)
+        sampled.append([word.decode() for word in sentences[sentence][begin : begin + length]])
+    return Sequences(sampled, length)
 
 
 def observed(training: Ids, sequences: Ids) -> Mask:
@@ -120,8 +120,8 @@ def _numbers(
     before: Integers, words: Ids, n_words: int, beginnings: Integers
 ) -> Integers:
     keys = before * n_words + words
-    found = np.minimum(np.searchsorted(beginnings, keys), beginnings.size - 1)
-    return np.where((before >= 0) & (beginnings[found] == keys), found, -1)
+    nearest = np.minimum(np.searchsorted(beginnings, keys), beginnings.size - 1)
+    return np.where((before >= 0) & (beginnings[nearest] == keys), nearest, -1)
 
 
 def place_tallies(model: Model, sequences: Ids, seen: Mask, *, threads: int | None = None) -> dict[int, list[Tally]]:
@@ -129,15 +129,15 @@ def place_tallies(model: Model, sequences: Ids, seen: Mask, *, threads: int | No
 
     The parts of n are those of the sequences' first n words: all, not observed, observed.
     """
-    place = model.order
-    begins = np.arange(len(sequences) + 1, dtype=np.int64) * place
-    scores = model.score_ids(sequences[:, :place].reshape(-1), begins, threads=threads).reshape(-1, place)[:, -1]
-    words = sequences[:, place - 1]
+    order = model.order
+    begins = np.arange(len(sequences) + 1, dtype=np.int64) * order
+    scores = model.score_ids(sequences[:, :order].reshape(-1), begins, threads=threads).reshape(-1, order)[:, -1]
+    words = sequences[:, order - 1]
     every = np.ones(len(sequences), bool)
     tallies = {}
-    for n in range(place, sequences.shape[1] + 1):
-        parts = (every, ~seen[:, n - 1], seen[:, n - 1])
-        tallies[n] = [_tally(scores[part], words[part]) for part in parts]
+    for n in range(order, sequences.shape[1] + 1):
+        masks = (every, ~seen[:, n - 1], seen[:, n - 1])
+        tallies[n] = [_tally(scores[mask], words[mask]) for mask in masks]
     return tallies
 
 

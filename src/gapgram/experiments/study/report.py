@@ -75,7 +75,7 @@ def report_text(findings: Findings, tables: Iterable[Table], figures: Iterable[s
     config = findings.config
     rules = [PROTOCOLS[p].format(**vars(config)) for p in config.protocols]
     machine_text = ", ".join(f"{name} {value}" for name, value in results["machine"].items())
-    parts = [
+    sections = [
         f"# {config.title}",
         f"Made by `gapgram study` {__version__}; {machine_text}. Computing the results took "
         f"{results['seconds_in_all']:,.0f} s in all, reading the texts not counted.",
@@ -84,18 +84,18 @@ def report_text(findings: Findings, tables: Iterable[Table], figures: Iterable[s
         "Every figure stands with its signature in `results.json`; `tables/` holds each table as CSV and LaTeX.",
     ]
     for table in tables:
-        parts += [f"## {table.title}", table.markdown(), *([table.note] if table.note else [])]
+        sections += [f"## {table.title}", table.markdown(), *([table.note] if table.note else [])]
     shown = [name for name in figures if name.endswith(".svg")]
     if shown:
-        parts += ["## Plots", *(f"![{name.removesuffix('.svg')}](figures/{name})" for name in shown)]
-    return "\n\n".join([*parts, "## Signatures", _signatures(findings)]) + "\n"
+        sections += ["## Plots", *(f"![{name.removesuffix('.svg')}](figures/{name})" for name in shown)]
+    return "\n\n".join([*sections, "## Signatures", _signatures(findings)]) + "\n"
 
 
 def _signatures(findings: Findings) -> str:
     """Those of the highest order; the rest is in results.json."""
     highest = max(findings.config.orders)
-    found = [m for m in findings.measurements if m.order == highest and m.part == "complete" and m.text.is_main]
-    return "\n".join([f"Order {highest}:", "", *(f"* {m.text.corpus}: `{m.signature}`" for m in found)])
+    measurements = [m for m in findings.measurements if m.order == highest and m.part == "complete" and m.text.is_main]
+    return "\n".join([f"Order {highest}:", "", *(f"* {m.text.corpus}: `{m.signature}`" for m in measurements)])
 
 
 def machine() -> dict[str, Any]:

@@ -52,10 +52,10 @@ def _gram_keys(ids: Ids, starts: Mask, pattern: Pattern, n_words: int) -> Intege
     inside = np.ones(ids.size - reach, bool)
     for offset in range(max(1, reach)):
         inside &= ~starts[reach - offset : ids.size - offset]
-    places = np.flatnonzero(inside) + reach
-    keys = ids[places].astype(np.int64)
+    ends = np.flatnonzero(inside) + reach
+    keys = ids[ends].astype(np.int64)
     for offset in pattern.offsets:
-        keys = np.unique(keys, return_inverse=True)[1] * n_words + ids[places - offset]
+        keys = np.unique(keys, return_inverse=True)[1] * n_words + ids[ends - offset]
     return keys
 
 

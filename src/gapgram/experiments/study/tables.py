@@ -52,16 +52,16 @@ def perplexity_table(findings: Findings, protocol: str, *, known: bool) -> Table
     return Table(
         _file_name(f"perplexity-{protocol}", known), f"Perplexity of {TITLES[protocol]}, {WHO[known]}",
         [Column("corpus"), Column("n", COUNT), *_model_columns(findings.config.models)],
-        [[*place, *_model_cells(row, findings.config.models, known)] for place, row in rows],
+        [[*labels, *_model_cells(row, findings.config.models, known)] for labels, row in rows],
         f"Changes are relative to {findings.config.models[0]}.",
     )  # fmt: skip
 
 
 def sizes_table(findings: Findings, corpus: str, protocol: str, *, known: bool) -> Table:
     """All models by training size and order (the paper's table 4)."""
-    found = (m for m in findings.select(protocol, sizes=True) if m.text.corpus == corpus)
+    measurements = (m for m in findings.select(protocol, sizes=True) if m.text.corpus == corpus)
     words = {text.lines: v["words"] for text, v in findings.statistics.items() if text.corpus == corpus}
-    rows = _by_row(found, lambda m: (m.text.lines, words[m.text.lines], m.order))
+    rows = _by_row(measurements, lambda m: (m.text.lines, words[m.text.lines], m.order))
     return Table(
         _file_name(f"sizes-{corpus}-{protocol}", known),
         f"Perplexity of {TITLES[protocol]} by training size, {corpus}, {WHO[known]}",
@@ -69,7 +69,7 @@ def sizes_table(findings: Findings, corpus: str, protocol: str, *, known: bool) 
             Column("lines", COUNT), Column("words", COUNT), Column("n", COUNT),
             *_model_columns(findings.config.models),
         ],
-        [[*place, *_model_cells(row, findings.config.models, known)] for place, row in rows],
+        [[*labels, *_model_cells(row, findings.config.models, known)] for labels, row in rows],
         "Smaller training texts are the first lines of larger ones; the test text stays the same. A larger text knows "
         "more words, rare ones among them: compare models in a row, not rows.",
     )  # fmt: skip
@@ -77,17 +77,17 @@ def sizes_table(findings: Findings, corpus: str, protocol: str, *, known: bool) 
 
 def parts_table(findings: Findings, *, known: bool) -> Table:
     """Sequences seen in training or not (the paper's table 5)."""
-    found = [m for part in PARTS for m in findings.select("sequences", part)]
+    measurements = [m for part in PARTS for m in findings.select("sequences", part)]
     rows = sorted(
-        _by_row(found, lambda m: (m.text.corpus, m.order, m.part)),
+        _by_row(measurements, lambda m: (m.text.corpus, m.order, m.part)),
         key=lambda row: (_corpus_number(findings, str(row[0][0])), row[0][1], PARTS.index(str(row[0][2]))),
     )
     columns = [Column("corpus"), Column("n", COUNT), Column("sequences"), Column("predictions", COUNT)]
     cells = []
-    for place, row in rows:
+    for labels, row in rows:
         tally = row[findings.config.models[0]].tally
         predictions = tally.predictions - (tally.unknown_words if known else 0)
-        cells.append([*place, predictions, *_model_cells(row, findings.config.models, known)])
+        cells.append([*labels, predictions, *_model_cells(row, findings.config.models, known)])
     return Table(
         _file_name("parts", known), f"Complete, unseen and observed sequences, {WHO[known]}",
         [*columns, *_model_columns(findings.config.models)], cells,
@@ -128,11 +128,11 @@ Place = tuple[Cell, ...]  # the first cells of a row
 Row = dict[str, Measurement]
 
 
-def _by_row(found: Iterable[Measurement], place: Callable[[Measurement], Place]) -> Iterator[tuple[Place, Row]]:
+def _by_row(measurements: Iterable[Measurement], labels: Callable[[Measurement], Place]) -> Iterator[tuple[Place, Row]]:
     """The measurements of each place by model."""
     rows: dict[Place, Row] = {}
-    for measurement in found:
-        rows.setdefault(place(measurement), {})[measurement.model] = measurement
+    for measurement in measurements:
+        rows.setdefault(labels(measurement), {})[measurement.model] = measurement
     yield from rows.items()
 
 
@@ -153,9 +153,9 @@ def _model_cells(row: Row, models: Sequence[str], known: bool) -> list[Cell]:
     return cells
 
 
-def perplexity(found: Measurement, known: bool) -> float:
+def perplexity(measurement: Measurement, known: bool) -> float:
     """With or without unknown words; nan of no predictions."""
-    return found.tally.perplexity_known if known else found.tally.perplexity
+    return measurement.tally.perplexity_known if known else measurement.tally.perplexity
 
 
 def _name(text: TextKey) -> str:
