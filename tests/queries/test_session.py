@@ -192,6 +192,18 @@ def test_a_session_of_another_model_is_refused(models: dict[str, Model], tmp_pat
         Model.load(tmp_path / "session")
 
 
+def test_a_text_that_says_one_thing_only_leaves_room_for_others(model: Model) -> None:
+    session = model.session()
+    session.read(["zebra zebra zebra zebra"] * 800)
+    assert session.log10_prob("zebra", "zebra zebra") > -0.5
+    scores = session.scores("w1 w2 w3 okapi", learn=True)
+    assert np.isfinite(scores).all()
+    assert scores.min() > -16.0  # the gate trusts the model little by now, and still a little
+    assert session.scores("w1 w2 w3 w4", learn=True).min() > scores.min()  # and soon more
+    for context in CONTEXTS:
+        assert session.distribution(context).sum() == pytest.approx(1.0, abs=1e-9)
+
+
 def test_forgetting(model: Model) -> None:
     session = model.session()
     before = session.distribution("w1")

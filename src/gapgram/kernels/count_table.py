@@ -69,17 +69,23 @@ def ask_for(table, key):
 
 
 @kernel
+def _begin(table, at, key):
+    """Make a free slot the entry of a key: a context with a count of 0 and no words."""
+    table.cells[at + KEY] = key
+    table.values[at + COUNT] = 0.0
+    table.cells[at + TIME] = 0
+    table.cells[at + LINK] = NO_WORDS
+    table.used[0] += 1
+
+
+@kernel
 def insert(table, key):
     """Where the entry of a key lies that was not there: a context with a count of 0 and no words."""
     last = table.cells.size - 1
     at = (key << 2) & last
     while table.cells[at] != 0:
         at = (at + 4) & last
-    table.cells[at + KEY] = key
-    table.values[at + COUNT] = 0.0
-    table.cells[at + TIME] = 0
-    table.cells[at + LINK] = NO_WORDS
-    table.used[0] += 1
+    _begin(table, at, key)
     return at
 
 
@@ -104,10 +110,13 @@ def word_of(table, at):
 @kernel
 def owned(shared, own, key):
     """(where a key lies in the own table, whether it was put there now, whether it is new altogether)."""
-    at = find(own, key)
-    if at >= 0:
-        return at, False, False
-    at = insert(own, key)
+    last = own.cells.size - 1
+    at = (key << 2) & last
+    while own.cells[at] != 0:
+        if own.cells[at] == key:
+            return at, False, False
+        at = (at + 4) & last
+    _begin(own, at, key)
     old = find(shared, key)
     if old < 0:
         return at, True, True

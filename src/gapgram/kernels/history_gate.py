@@ -28,6 +28,7 @@ from gapgram.kernels.jit import kernel
 
 SUMS, FOLLOWERS, AGES = 18, 8, 28  # buckets of the three kinds of features
 RATE = 0.2  # of the steps while reading
+FARTHEST = 20.0  # below the largest, that a logit counts: no source that takes part is ever lost
 
 
 class HistoryGate(NamedTuple):
@@ -66,7 +67,7 @@ def weigh_sources(logits, rows, given, weights):
             largest = max(largest, weights[s])
     total = 0.0
     for s in range(n_sources):
-        weights[s] = math.exp(weights[s] - largest) if given[s] >= 0.0 else 0.0
+        weights[s] = math.exp(max(weights[s] - largest, -FARTHEST)) if given[s] >= 0.0 else 0.0
         total += weights[s]
     for s in range(n_sources):
         weights[s] /= total

@@ -104,7 +104,7 @@ class History:
             some = text.some(first, last)
             self._run(some, log10_probs[at], out[at], NO_SHARES, NO_ROWS, learn=learn, steps=learn)
             if self.words_held > self.max_words:
-                self._drop_older_half()
+                self._drop_older()
         return out
 
     def _until_full(self, text: ReadSentences) -> Iterator[tuple[int, int]]:
@@ -142,10 +142,10 @@ class History:
                 self.words_read, learn, steps, out[at], shares[at], rows[at],
             )  # fmt: skip
 
-    def _drop_older_half(self) -> None:
-        """Begin anew with the latest words, half as many as may be held."""
+    def _drop_older(self) -> None:
+        """Begin anew with the latest words, a third as many as may be held: to count them again takes time."""
         kept: list[ReadSentences | float] = []
-        words_left = self.max_words // 2
+        words_left = self.max_words // 3
         for entry in reversed(self.log):
             if isinstance(entry, ReadSentences):
                 entry = entry.last_words(words_left)

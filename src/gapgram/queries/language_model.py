@@ -225,7 +225,7 @@ class LanguageModel(ABC):
     def session(self, *, max_words: int = MAX_WORDS) -> Session:
         """A reader of this model, which learns what it reads; the model itself never changes.
 
-        max_words: that it remembers at most; beyond that it forgets the older half.
+        max_words: that it remembers at most; beyond that it keeps the latest third.
         """
         classes = self._classes_of_words()
         weights = self._history_weights() or HistoryWeights.shipped(classes=classes is not None)

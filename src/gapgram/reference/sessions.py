@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 
 from gapgram.reference.gate import word_bucket
 
-RATE = 0.2
+RATE, FARTHEST = 0.2, 20.0
 SUMS, AGES = 18, 28  # buckets of sums of counts, and of how many words were read
 MOST_FOLLOWERS = 7
 UNKNOWN = 0
@@ -106,7 +106,8 @@ class ReferenceReader:
 
     def weights(self, features: Sequence[Feature], sources: Mapping[int, float]) -> dict[int, float]:
         """The weight of each source: the right of equation (35)."""
-        exponentials = {s: math.exp(sum(self.logits.get((f, s), 0.0) for f in features)) for s in sources}
+        sums = {s: sum(self.logits.get((f, s), 0.0) for f in features) for s in sources}
+        exponentials = {s: math.exp(max(x - max(sums.values()), -FARTHEST)) for s, x in sums.items()}
         total = sum(exponentials.values())
         return {s: value / total for s, value in exponentials.items()}
 
