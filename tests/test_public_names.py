@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -57,3 +58,11 @@ def test_importing_the_package_imports_nothing_else() -> None:
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'gapgram' has no attribute 'Predictor'"):
         gapgram.Predictor  # noqa: B018
+
+
+def test_a_release_has_one_version() -> None:
+    root = FOLDER.parents[1]
+    cited = re.search(r"^version: (\S+)$", (root / "CITATION.cff").read_text("utf-8"), re.MULTILINE)
+    changed = re.search(r"^## (\S+)", (root / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert cited and changed
+    assert cited[1] == changed[1] == gapgram.__version__

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 
 @dataclass(frozen=True)
@@ -13,7 +14,7 @@ class Signature:
 
     >>> print(Signature(order=3, model="mkn", lattice="chain", classes="none", weights="none", discounts="modified",
     ...                 vocabulary="min_count=1", corpus="00c0ffee"))
-    order:3|model:mkn|lattice:chain|classes:none|weights:none|discounts:modified|vocabulary:min_count=1|unknown:uniform|log:10|corpus:00c0ffee|gapgram:0.1.0
+    order:3|model:mkn|lattice:chain|classes:none|weights:none|discounts:modified|vocabulary:min_count=1|unknown:uniform|log:10|corpus:00c0ffee|gapgram:1.0.0
     """
 
     order: int
@@ -33,3 +34,16 @@ class Signature:
     def __str__(self) -> str:
         shown = {name: value for name, value in asdict(self).items() if value or name not in ("pruned", "counts")}
         return "|".join(f"{name}:{value}" for name, value in shown.items())
+
+
+def is_same_model(a: str, b: str) -> bool:
+    """Whether two signatures name the same model, whichever versions of gapgram said so.
+
+    >>> is_same_model("order:3|corpus:c0ffee|gapgram:1.0.0", "order:3|corpus:c0ffee|gapgram:1.2.0")
+    True
+    """
+    return _without_version(a) == _without_version(b)
+
+
+def _without_version(signature: str) -> str:
+    return re.sub(r"\|gapgram:[^|)]*", "", signature)

@@ -72,6 +72,14 @@ def test_saved_and_opened_again(pair: list[Model], tmp_path: Path) -> None:
     assert again.signature == both.signature
 
 
+def test_a_mixture_of_an_older_version_is_opened(pair: list[Model], tmp_path: Path) -> None:
+    Mixture(pair, [0.3, 0.7]).save(tmp_path / "m")
+    text = (tmp_path / "m").read_text("utf-8")
+    assert f"|gapgram:{gapgram.__version__}" in text
+    (tmp_path / "m").write_text(text.replace(f"|gapgram:{gapgram.__version__}", "|gapgram:0.9.9"), "utf-8")
+    assert gapgram.load(tmp_path / "m").score("w1 w2") == Mixture(pair, [0.3, 0.7]).score("w1 w2")
+
+
 def test_another_model_in_the_place_of_one_is_noticed(pair: list[Model], tmp_path: Path) -> None:
     for model, name in zip(pair, "ab", strict=True):
         shutil.copy(str(model.path), tmp_path / name)

@@ -14,6 +14,7 @@ from gapgram.errors import ModelFileError, UsageError
 from gapgram.models import file as model_file
 from gapgram.models.kenlm_binary.header import MAGIC as KENLM
 from gapgram.models.model import Model
+from gapgram.signature import is_same_model
 from gapgram.system.array_file import BACKOFF, first_bytes
 from gapgram.system.memory import MemoryLimit
 from gapgram.text.files import read_head
@@ -117,7 +118,7 @@ def _open_mixed(mixture: Path, name: str, signature: str, options: _Options) -> 
     if len(options.mixed) > _MOST_MIXED:
         raise ModelFileError(f"{mixture}: a mixture of more than {_MOST_MIXED} models; mix fewer")
     model = _open(mixture.parent / name, options)
-    if str(model.signature) != signature:
+    if not is_same_model(str(model.signature), signature):
         raise ModelFileError(f"{mixture}: {name} is another model than when the mixture was made; mix again")
     return model
 

@@ -14,6 +14,7 @@ from gapgram.kernels.history_gate import HistoryGate
 from gapgram.kernels.special_words import SPECIAL
 from gapgram.queries.history import History, ReadSentences
 from gapgram.queries.session_words import SessionVocabulary
+from gapgram.signature import is_same_model
 from gapgram.system import array_file
 from gapgram.system.array_reading import reading
 from gapgram.system.plain_values import count_of, list_of, number_of, text_of
@@ -47,7 +48,7 @@ def read_session(
     """
     with reading(path, array_file.SESSION, sections.SESSION, verify=True) as file:
         metadata, arrays = file.metadata, {name: np.array(array) for name, array in file.arrays.items()}
-        if text_of(metadata["model"]) != signature:
+        if not is_same_model(text_of(metadata["model"]), signature):
             raise ModelFileError(
                 f"{path}: a session of another model ({metadata['model']}); open it with the model it was made with"
             )

@@ -18,6 +18,7 @@ from gapgram.errors import ModelFileError, ModelNotFoundError, TextError, UsageE
 from gapgram.kernels.special_words import UNKNOWN_ID
 from gapgram.models.open import load
 from gapgram.queries.language_model import LanguageModel
+from gapgram.signature import is_same_model
 from gapgram.system.parallel import checked_threads, parallel_map
 from gapgram.text.corpus import TextRules
 from gapgram.text.files import Block
@@ -148,7 +149,7 @@ def load_classifier(path: str | Path) -> Classifier:
         raise ModelFileError(f"{folder / FILE}: damaged: {error!r}") from None
     models = [load(folder / file_name(i)) for i in range(len(labels))]
     for label, model, signature in zip(labels, models, signatures, strict=True):
-        if str(model.signature) != signature:
+        if not is_same_model(str(model.signature), signature):
             raise ModelFileError(f"{path}: the model of {label} has become another: train the classifier again")
     if n_words < max(len(model.vocabulary) for model in models):
         raise ModelFileError(f"{folder / FILE}: damaged: {n_words} words in all")
