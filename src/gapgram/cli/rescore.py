@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 @click.option("--save-weights", metavar="FILE", help="File to write the weights to.")
 @click.option("--references", metavar="FILE", help="References of NBEST: print word error rates before and after.")
 @click.option("--all", "all_hypotheses", is_flag=True, help="Print whole lists with their totals, not only the best.")
+@click.option("--graph", is_flag=True, help="Read NBEST as one word graph in HTK's format, and print its best path.")
 @threads_option
 @json_option
 @quiet_option
@@ -48,6 +49,7 @@ def command(
         gapgram rescore MODEL TEST.nbest --tune DEV.nbest --tune-references DEV.txt --references TEST.txt
     """
     announce_compilation(quiet)
+    from gapgram.applications.rescoring.graphs import best_path, read_graph
     from gapgram.applications.rescoring.nbest import read_nbest, read_references
     from gapgram.applications.rescoring.rescorer import Rescorer, gain, load_weights
     from gapgram.errors import UsageError
@@ -58,9 +60,14 @@ def command(
     if (tuning is None) != (answers is None):
         raise UsageError("rescore: tuning needs lists and their references: --tune NBEST --tune-references FILE")
     if output is not None:
-        check_place(output, [path for path in (model, nbest, *options.values()) if path])
+        check_place(output, [path for path in (model, nbest, *options.values()) if isinstance(path, str)])
     weights = load_weights(options["weights"]) if options["weights"] else None
     rescorer = Rescorer(load(model, progress=not quiet), weights)
+    if options["graph"]:
+        words, _ = best_path(rescorer.model, read_graph(nbest), *([weights] if weights else []))
+        with nullcontext(sys.stdout.buffer) if output is None else written_aside(output) as file:
+            file.write(" ".join(words).encode() + b"\n")
+        return
     lists = read_nbest(nbest)
     if tuning is not None:
         tune_lists = read_nbest(tuning)

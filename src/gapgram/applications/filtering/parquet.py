@@ -11,6 +11,7 @@ from gapgram.applications.filtering.pieces import LINE, Done, RecordPiece, Recor
 from gapgram.applications.filtering.tally import FilterTally
 from gapgram.errors import TextError, TextFileError, TextNotFoundError, UsageError
 from gapgram.system.atomic_file import check_place, written_aside
+from gapgram.text.files import LONGEST_LINE_BYTES
 
 ROWS = 2048  # of a piece
 _MAGIC = b"PAR1"
@@ -92,6 +93,8 @@ class ParquetRows(Records):
                 continue
             if text is None:
                 work.refuse(where, f"the column {work.field!r} is null", tally)
+            elif len(text) > LONGEST_LINE_BYTES:
+                work.refuse(where, f"a record of more than {LONGEST_LINE_BYTES >> 20} MiB", tally)
             elif not is_text(text):
                 work.refuse(where, f"the column {work.field!r} holds half of a surrogate pair, which is no text", tally)
             else:

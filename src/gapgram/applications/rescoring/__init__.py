@@ -3,5 +3,6 @@
     nbest           lists and references, read from files
     errors          errors of words, and how sure a rate is
     tuning          weights of scores that make the fewest errors
+    graphs          word graphs in HTK's format, and their best path
     rescorer        the scores of hypotheses, the best ones, and what that gained
 """
