@@ -89,5 +89,20 @@ oldest:  ## the tests of models with the oldest NumPy and Numba that are allowed
 	@build/oldest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[web]' 'numpy==1.24.*' 'numba==0.59.*' 'pytest>=8' 'hypothesis>=6.100'
 	@NUMBA_CACHE_DIR=build/oldest/kernels build/oldest/bin/python -m pytest tests/models tests/counts tests/estimation tests/classes tests/queries tests/kernels
 
+FUZZ_INPUTS ?= 20000
+FUZZ := $(BIN)/python -m fuzz.run --seed 2 --inputs
+
+fuzz: $(VENV)/.test  ## hostile files, requests, faults and kills for every reader; long (FUZZ_INPUTS=…)
+	@echo "compiled kernels"; $(FUZZ) $(FUZZ_INPUTS)
+	@echo "kernels as plain Python"; NUMBA_DISABLE_JIT=1 $(FUZZ) $$(( $(FUZZ_INPUTS) / 20 ))
+	@echo "kernels with bounds checks"; GAPGRAM_NATIVE=0 NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/checked-kernels \
+	  $(FUZZ) $$(( $(FUZZ_INPUTS) / 10 ))
+	@$(BIN)/python tests/models/kenlm/fuzz.py $$(( $(FUZZ_INPUTS) / 10 )) 2 tests/models/kenlm/*.bin
+	@$(BIN)/python -m fuzz.faults
+	@$(BIN)/python -m fuzz.kills
+
+soak: $(VENV)/.test  ## a service asked for an hour, its memory watched
+	@$(BIN)/python -m fuzz.soak
+
 clean:  ## remove the virtual environment and what tools left
 	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .demo build

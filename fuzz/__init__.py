@@ -7,6 +7,9 @@
     readers       every reader: its files, how it opens one, and what may come of it
     apart         many inputs in a process that may crash or hang, and is watched
     run           the command: python -m fuzz.run
+    faults        the n-th write, sync, rename or allocation fails: python -m fuzz.faults
+    kills         runs that are killed at random and resumed: python -m fuzz.kills
+    soak          a service asked by many for long, its memory watched: python -m fuzz.soak
 
 An input fails if it ends the process, takes more than a second or 200 MB, raises anything but an error of gapgram's, or
 opens and then gives an impossible answer. The n-th input of a reader is the same for ever: `--seed` and `--first` give

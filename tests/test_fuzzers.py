@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 from fuzz.apart import try_all
+from fuzz.faults import AllocationFault, jobs, tried
 from fuzz.questions import Impossible, expect
 from fuzz.readers import READERS
 from fuzz.run import campaign
 from fuzz.sealed import SealedFile
+from tests.support.faults import Fault
 from tests.support.running import HANGING_SECONDS
 
 from gapgram.errors import UsageError
@@ -39,6 +41,17 @@ def test_kernels_as_plain_python_read_inside_their_arrays() -> None:
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=HANGING_SECONDS)
     assert done.returncode == 0, done.stdout
     assert done.stdout.count("none failed") == 2
+
+
+@pytest.fixture(scope="module")
+def fault_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("faults")
+
+
+@pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
+def test_whatever_fails_the_file_is_the_old_one_or_the_new_one(fault_folder: Path) -> None:
+    for name, job in jobs(fault_folder).items():
+        assert tried(job, fault_folder, (Fault, AllocationFault), 1.7) > 3, name
 
 
 def test_a_file_taken_apart_and_sealed_again_has_the_same_bytes(seeds: dict[str, Path]) -> None:

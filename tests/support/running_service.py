@@ -37,6 +37,10 @@ class Service:
         _wait_for(f"{self.url}api/health")
 
     @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/"
 

@@ -144,7 +144,10 @@ def short_name(name: str) -> str:
 def temporary_folder(path: str | Path, within: Path | None = None) -> Iterator[Path]:
     """A private folder for the temporary files of who writes to a place, beside that or within another folder."""
     target = Path(os.path.realpath(path))
-    folder, lock = _created(target.name, within or target.parent, _FOLDER)
+    try:
+        folder, lock = _created(target.name, within or target.parent, _FOLDER)
+    except OSError as error:
+        raise cannot_write(Path(path), error) from None
     try:
         yield folder
     finally:

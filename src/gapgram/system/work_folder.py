@@ -50,8 +50,12 @@ class WorkFolder:
         for entry in others:
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
         folder = cls(path, lock)
-        with folder.written(_IDENTITY) as file:
-            file.write(json.dumps(identity).encode())
+        try:
+            with folder.written(_IDENTITY) as file:
+                file.write(json.dumps(identity).encode())
+        except OSError:
+            folder.remove()
+            raise
         return folder
 
     @classmethod

@@ -49,6 +49,9 @@ def work_session(limits: TrainingLimits, *, lasting: bool, resume: bool) -> Iter
     except BaseException as error:
         folder = session.folder
         if folder is None or not lasting or not folder.any_done or not _mendable(error):
+            if isinstance(error, OSError) and not isinstance(error, GapgramError):
+                where = error.filename or limits.work_folder
+                raise ModelFileError(f"{where}: cannot be written: {error.strerror}; nothing was kept") from error
             raise
         session.folder = None
         folder.close()
