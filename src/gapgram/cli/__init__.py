@@ -15,6 +15,7 @@
     verify      is a model file whole?                  serve       a page and an API on this machine
     convert     another layout, or fewer counts         arpa        a model as an ARPA file
     prune       a smaller model from a model            mix         several models as one
+    about       what a model file says of itself        card        a model card
     surprisal   what each word costs a reader           fetch       public corpora by name
     filter      records kept by their perplexity        classify    texts told apart by models
     correct     spelling corrected in context           rescore     n-best lists ranked anew

@@ -34,9 +34,9 @@ def command(model: str, pattern: str | None, top: int, classes: bool, as_json: b
     if not isinstance(opened, Model):
         if pattern is not None or classes:
             raise UsageError(f"{model}: --pattern and --classes need a model that gapgram train has written")
-        _show_foreign(foreign_info(opened), as_json)
+        _show_foreign({**foreign_info(opened), "sha256": _digest(model)}, as_json)
         return
-    info = model_info(opened)
+    info = {**model_info(opened), "about": opened.about, "sha256": _digest(model)}
     if pattern is not None:
         grams = opened.counts.most_frequent(Pattern.parse(pattern), top)
         named = [{"gram": " ".join(w or "_" for w in words), "count": count} for words, count in grams]
@@ -52,6 +52,8 @@ def command(model: str, pattern: str | None, top: int, classes: bool, as_json: b
     if as_json:
         print_json(info)
         return
+    for name, text in info["about"].items():
+        print(f"{name:20}{text}")
     about_text = ("words", "sentences", "vocabulary")
     for name in ("model", "order", "lattice", "classes", "weights", *about_text, "grams", "layout", "bytes"):
         value = info[name]
@@ -65,7 +67,15 @@ def command(model: str, pattern: str | None, top: int, classes: bool, as_json: b
     if info["learned"]:
         _print_learned(info["learned"])
     print(f"\n{_pattern_table(info['patterns'])}")
-    print(f"\nsignature           {info['signature']}")
+    print(f"\nsignature           {info['signature']}\nsha256              {info['sha256']}")
+
+
+def _digest(path: str) -> str:
+    from pathlib import Path
+
+    from gapgram.reporting.model_card import sha256_of
+
+    return sha256_of(Path(path))
 
 
 def _show_foreign(info: dict[str, Any], as_json: bool) -> None:
@@ -81,7 +91,7 @@ def _show_foreign(info: dict[str, Any], as_json: bool) -> None:
         print(f"{f'{length}-grams':20}{n:,}")
     for mixed in info.get("models", ()):
         print(f"{mixed['weight']:<20.6f}{mixed['path']}")
-    print(f"\nsignature           {info['signature']}")
+    print(f"\nsignature           {info['signature']}\nsha256              {info['sha256']}")
 
 
 def _counts_occurrences(model: Model, pattern: str) -> bool:

@@ -109,6 +109,12 @@ from gapgram.cli.options import (
     help="Folder, new and within reach of all machines, in which Spark keeps counts as Parquet.  "
     "[default: temporary, beside the model]",
 )
+@click.option(
+    "--about",
+    multiple=True,
+    metavar="NAME=TEXT",
+    help="Entry about the model, kept in its file, such as language=en or licence=CC-BY-4.0; see gapgram about.",
+)
 @text_options(training=True)
 @threads_option
 @json_option
@@ -116,7 +122,7 @@ from gapgram.cli.options import (
 def command(
     texts: tuple[str, ...], held_out_texts: tuple[str, ...], special: str, invalid: str, min_count: int,
     vocab_limit: int | None, empty_lines: str, engine: str, master: str | None, spark_conf: tuple[str, ...],
-    shards: str | None, as_json: bool, quiet: bool, **options: Any,
+    shards: str | None, about: tuple[str, ...], as_json: bool, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Train a model on text, one sentence a line.
 
@@ -127,6 +133,7 @@ def command(
 
     settings = _settings(spark_conf)
     announce_compilation(quiet)
+    from gapgram.counts.about import parse_about
     from gapgram.errors import UsageError
     from gapgram.reporting.model_info import train_summary
     from gapgram.text.corpus import TextRules
@@ -141,7 +148,8 @@ def command(
     )
     spark = SparkOptions(master=master, settings=settings, shards=shards) if engine == "spark" else None
     held_out = list(held_out_texts) or None
-    model = train(list(texts), held_out_texts=held_out, rules=rules, spark=spark, progress=not quiet, **options)
+    model = train(list(texts), held_out_texts=held_out, rules=rules, spark=spark, progress=not quiet,
+                  about=parse_about(about), **options)  # fmt: skip
     if quiet and not as_json:
         return
     summary = train_summary(model.parts, os.path.getsize(options["output"]))

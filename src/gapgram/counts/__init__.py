@@ -1,6 +1,7 @@
 """The tables of counts: what they are, how they are put together and laid out.
 
     counts          the counts of all patterns of a lattice
+    about           what a maker says of a model
     assemble        tables from pieces in memory
     streaming       tables from pieces one after the other, to a file
     layouts         fast and compact

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import xxhash
 
 from gapgram.arrays import Integers
+from gapgram.counts.about import About
 from gapgram.errors import UsageError
 from gapgram.kernels.read_tables import counts_of_counts, unpack_contexts, unpack_grams
 from gapgram.kernels.special_words import SPECIAL
@@ -72,6 +73,7 @@ class Counts:
     quantised: int = 0  # bits: a pattern has at most 2**bits different counts; 0 where they are exact
     pages: PageBudget | None = None  # of the file that the tables are mapped from, where memory is limited
     pruned: str = ""
+    about: About = ()  # what its maker says of the model
 
     @cached_property
     def classes_digest(self) -> str:
@@ -192,6 +194,7 @@ class Counts:
         metadata = {"order": self.lattice.order, "lattice": str(self.lattice), "text": asdict(self.text)}
         metadata["pruned"] = self.pruned
         metadata |= {"classes": list(self.class_names)} if self.class_names else {}
+        metadata |= {"about": dict(self.about)} if self.about else {}
         return sections, metadata | ({"quantised": self.quantised} if self.quantised else {})
 
     @staticmethod

@@ -7,6 +7,7 @@ from typing import Any
 
 from gapgram import sections
 from gapgram.arrays import Integers
+from gapgram.counts.about import about_of_file
 from gapgram.counts.check_meaning import are_small, check_meaning
 from gapgram.counts.check_structure import check_structure
 from gapgram.counts.counts import Counts
@@ -46,7 +47,8 @@ def counts_of(
     names = tuple(map(text_of, list_of(metadata.get("classes", []))))
     check_structure(lattice.stored, tables, len(vocabulary), len(names))
     quantised, pruned = count_of(metadata.get("quantised", 0)), text_of(metadata["pruned"])
-    return Counts(lattice, vocabulary, facts, tables, names, quantised, pages, pruned)
+    about = about_of_file(metadata.get("about", {}))
+    return Counts(lattice, vocabulary, facts, tables, names, quantised, pages, pruned, about)
 
 
 def _facts_of(metadata: Any) -> TextFacts:

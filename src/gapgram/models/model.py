@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 
 from gapgram.arguments import checked_path
 from gapgram.arrays import Begins, Floats, Ids, Integers
+from gapgram.counts.about import about_of
 from gapgram.counts.layouts import COMPACT, layout_of
 from gapgram.errors import ModelFileError
 from gapgram.estimation.history_weights import HistoryWeights
@@ -155,10 +157,27 @@ class Model(LanguageModel):
             counts=f"quantised={self.counts.quantised}" if self.counts.quantised else "",
         )
 
+    @property
+    def about(self) -> dict[str, str]:
+        """What its maker says of it: name, language, licence, and the like."""
+        return dict(self.counts.about)
+
+    def with_about(self, about: Mapping[str, str], *, output: str | Path | None = None) -> Model:
+        """The same model with other words about it, such as {"language": "en", "licence": "CC BY-SA 4.0"}.
+
+        output: as for `with_layout`.
+        """
+        parts = replace(self.parts, counts=replace(self.counts, about=about_of(about)))
+        if output is None:
+            return Model(parts)
+        model_file.write(output, parts)
+        return self._reopened(output)
+
     def facts(self) -> dict[str, object]:
         """What the model is, for people: by name, in the order in which it is told."""
         counts, n_classes = self.counts, len(self.counts.class_names)
         return {
+            **self.about,
             "estimator": f"{self.name}, {len(counts.lattice.stored)} patterns",
             **({"classes": f"{n_classes - len(SPECIAL):,}"} if n_classes else {}),
             **super().facts(),

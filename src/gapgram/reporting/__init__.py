@@ -1,6 +1,7 @@
 """How results are shown.
 
     tables                  plain text tables
+    model_card              a model card in Markdown
     model_info              what a model consists of
     prediction_quality      how good predictions are on a text
 """

@@ -27,6 +27,7 @@ from gapgram.counting.in_memory import TextInMemory, counts_in_memory
 from gapgram.counting.on_disk.count import TextInFiles
 from gapgram.counting.on_disk.stored_text import StoredText, store_text
 from gapgram.counting.text_source import TextSource
+from gapgram.counts.about import About
 from gapgram.counts.counts import Counts
 from gapgram.counts.layouts import FAST, check_layout
 from gapgram.errors import TextError, UsageError
@@ -75,6 +76,7 @@ class TrainingTask:
     documents: bool
     threads: int
     progress: bool
+    about: About = ()
 
     def __post_init__(self) -> None:
         if (self.texts is None) == (self.sentences is None):
@@ -143,6 +145,8 @@ class TrainingTask:
         options |= {"layout": self.layout, "prune": self.prune, "size": self.size}
         if self.classes is not None:
             options["number of classes"] = self.classes.k
+        if self.about:
+            options["about"] = list(map(list, self.about))
         if self.documents:
             options["documents"] = True
         files = {name: [_file_as_it_is(path) for path in paths] for name, paths in self.inputs().items()}
@@ -265,6 +269,7 @@ def build(
         counts = counts_in_memory(text, task.lattice, chosen.classes, threads=task.threads)
     else:
         counts = tables.count(text, task.lattice, chosen.classes)
+    counts = replace(counts, about=task.about)
     discounts = estimate_discounts(counts, threads=task.threads)
     estimator = ESTIMATORS[task.weights]
     if isinstance(estimator, Fitted):

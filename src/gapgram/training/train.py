@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from gapgram.arguments import checked_whole, wrong_type
+from gapgram.counts.about import about_of
 from gapgram.errors import UsageError
 from gapgram.estimation.weights.estimators import ESTIMATORS, GLM_WEIGHTS, Fitted
 from gapgram.lattice import Lattice
@@ -44,6 +45,7 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     tmp: str | Path | None = None,
     resume: bool = False,
     spark: SparkOptions | None = None,
+    about: Mapping[str, str] | None = None,
     progress: bool = False,
 ) -> Model:
     """Train a model on text files, or on sentences in memory.
@@ -69,6 +71,7 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     tmp: the folder for those files; by default that of the output.
     resume: go on where an interrupted run with the same texts and options stopped, if there is one.
     spark: count with Spark, on this machine or a cluster, with the same result; texts are then any that Spark reads.
+    about: what is to be said of the model in its file: name, language, licence, tokenisation, date, address, anything.
     progress: show bars on a terminal.
     """
     if rules is not None and not isinstance(rules, TextRules):
@@ -83,6 +86,7 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
         texts=texts, sentences=sentences, held_out_texts=held_out_texts, rules=rules or TextRules(), model=model,
         lattice=patterns, weights=estimator, classes=class_source, seed=seed, layout=layout, prune=prune, size=size,
         documents=documents, threads=checked_threads(threads), progress=progress,
+        about=about_of(about),
     )  # fmt: skip
     if output is None:
         if spark is not None:

@@ -1,0 +1,32 @@
+"""gapgram card: a model card in Markdown."""
+
+from __future__ import annotations
+
+import click
+
+from gapgram.cli.options import model_argument
+
+
+@click.command()
+@model_argument
+@click.option("-o", "--output", metavar="FILE", help="File to write.  [default: standard output]")
+def command(model: str, output: str | None) -> None:
+    """Write a model card in Markdown, as sites that share models show it.
+
+    It holds what the file says of itself (gapgram about), what the model is and was trained on, how to use it,
+    its digest and its signature.
+
+    \b
+        gapgram card MODEL > README.md
+    """
+    from gapgram.models.open import load_own
+    from gapgram.reporting.model_card import model_card
+    from gapgram.system.atomic_file import check_place, written_aside
+
+    card = model_card(load_own(model, wanted_by="card"))
+    if output is None:
+        print(card, end="")
+        return
+    check_place(output, [model])
+    with written_aside(output) as file:
+        file.write(card.encode())

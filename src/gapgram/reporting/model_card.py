@@ -1,0 +1,77 @@
+"""A model card: what a stranger wants to know of a model file, in Markdown."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from gapgram.models.model import Model
+from gapgram.reporting.model_info import train_summary
+
+_BLOCK_BYTES = 1 << 20
+_HUB_NAMES = {"language": "language", "licence": "license", "license": "license"}  # as the sites read them
+_USE = """```python
+import gapgram
+
+model = gapgram.load("{file}")
+model.score("one sentence , its words separated by spaces")
+model.predict("the words before", k=5)
+```
+
+```console
+$ gapgram perplexity {file} TEXT
+```
+"""
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal digits."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK_BYTES):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def model_card(model: Model) -> str:
+    """The card of a model that has a file."""
+    path = model.path or Path("model")
+    about, figures = model.about, train_summary(model.parts, path.stat().st_size if model.path else 0)
+    figures |= {"layout": model.layout, "discounts": str(model.parts.discounts), "pruned": model.counts.pruned or "no"}
+    if model.path is not None:
+        figures["sha256"] = sha256_of(path)
+    return "\n".join([
+        _front_matter(about),
+        f"# {_cell(about.get('name', path.name))}\n",
+        "An n-gram language model, made with [gapgram](https://pypi.org/project/gapgram).\n",
+        *(["## About\n", _table(about)] if about else []),
+        "## What it is\n",
+        _table({name: f"{value:,}" if isinstance(value, int) else str(value) for name, value in figures.items()}),
+        "## How to use it\n",
+        _USE.format(file=path.name),
+        "Text must be tokenised as the training text was"
+        + (f": {_cell(about['tokenisation'])}.\n" if "tokenisation" in about else ".\n"),
+        f"Signature, on which every figure depends: `{model.signature}`\n",
+    ])  # fmt: skip
+
+
+def _front_matter(about: dict[str, str]) -> str:
+    known = {_HUB_NAMES[name]: value for name, value in about.items() if name in _HUB_NAMES}
+    lines = [f"{name}: {_quoted(value)}" for name, value in known.items()]
+    return "\n".join(["---", *lines, "tags:", "- n-gram", "- language-model", "---", ""])
+
+
+def _quoted(value: str) -> str:
+    """A text as YAML reads it."""
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+    return f'"{escaped}"'
+
+
+def _table(entries: dict[str, str]) -> str:
+    rows = [f"| {_cell(name)} | {_cell(value)} |" for name, value in entries.items()]
+    return "\n".join(["| | |", "|---|---|", *rows, ""])
+
+
+def _cell(text: str) -> str:
+    """A text that stays in its cell."""
+    return " ".join(text.split()).replace("|", "\\|")
