@@ -21,9 +21,9 @@ ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"
 
 
 def type_view(page: Page) -> None:
-    """The beginning of a sentence and the guesses for its next word."""
-    page.fill("#type-text", "The value of the ")
-    page.wait_for_timeout(400)
+    """The beginning of a sentence and the guesses for its next word, one learned from the sentence before."""
+    page.fill("#type-text", "The value of the Fibonacci sequence is returned.\nThe value of the ")
+    page.wait_for_timeout(900)
     page.press("#type-text", "ArrowDown")
 
 

@@ -112,6 +112,12 @@ def test_spark_says_that_it_keeps_no_order(tmp_path: Path) -> None:
         )
 
 
+def test_empty_lines_are_one_thing() -> None:
+    rules = TextRules(empty_lines="count")
+    with pytest.raises(GapgramError, match="cannot count as sentences too"):
+        gapgram.train(sentences=["a b", ""], order=2, rules=rules, documents=True)
+
+
 def test_a_text_too_small_to_hold_anything_out_keeps_the_shipped_weights() -> None:
     model = gapgram.train(sentences=["a b c", "", "a c"] * 9, order=2, model="mkn", documents=True)
     assert "|history:shipped|" in model.session().signature
@@ -125,6 +131,9 @@ def test_documents_begin_after_empty_lines_and_with_files() -> None:
     blocks = [Block("one", 1, b"a\nb\n\n \nc\n"), Block("one", 6, b"d\n"), Block("two", 1, b"e\n\nf\n")]
     assert list(marks.watch(blocks)) == blocks
     assert marks.begins.tolist() == [0, 2, 4, 5, 6]
+    odd = DocumentMarks(TextRules())
+    list(odd.watch([Block("text", 1, b"a\rb\r\n\r\nc\n"), Block("text", 4, b"\x0b\nd\n")]))
+    assert odd.begins.tolist() == [0, 1, 2, 3]  # a carriage return is white space and ends no line
     skipping = DocumentMarks(TextRules(special="skip"))
     list(skipping.watch(blocks_of_sentences(["a", "<s> <unk>", "b"])))
     assert skipping.begins.tolist() == [0, 1, 2]

@@ -56,7 +56,7 @@ class DocumentMarks:
         after_gap = True
         for block in blocks:
             after_gap |= block.first_line == 1
-            for line in block.data.splitlines():
+            for line in block.data.removesuffix(b"\n").split(b"\n"):
                 if all(word in self._skipped for word in line.split()):
                     after_gap = True
                     continue

@@ -81,6 +81,8 @@ class TrainingTask:
     def __post_init__(self) -> None:
         if (self.texts is None) == (self.sentences is None):
             raise UsageError("train: give text files or sentences, one of the two")
+        if self.documents and self.rules.keeps_empty_lines:
+            raise UsageError("documents: empty lines end documents, and cannot count as sentences too")
         inputs = self.inputs()
         check_layout(self.layout)
         if self.prune is not None:
