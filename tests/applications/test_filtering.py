@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -229,6 +230,32 @@ def test_an_interrupted_run_goes_on(
     assert summary.tally == whole.tally
     assert read_records(output) == read_records(tmp_path / "whole")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["in.jsonl", output.name, "whole"])
+
+
+def test_ctrl_c_leaves_what_another_run_goes_on_with(
+    cli: Cli, made: dict[str, Model], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, output = write_records(tmp_path / "in.jsonl"), tmp_path / "out.jsonl"
+    pieces, process, processed = JsonLines.pieces, JsonLines.process, []
+
+    def stopped(self: JsonLines, piece: Any, work: Any) -> Any:
+        processed.append(piece)
+        if len(processed) == 4:
+            signal.raise_signal(signal.SIGINT)
+        return process(self, piece, work)
+
+    monkeypatch.setattr(JsonLines, "pieces", lambda self, *rest: cut_small(pieces(self, *rest)))
+    monkeypatch.setattr(JsonLines, "process", stopped)
+    ran = cli("filter", made["mkn"].path, source, "-o", output, "--threads", 1)
+    kept = tmp_path / ".out.jsonl.filter"
+    assert (ran.code, ran.err) == (
+        130, f"gapgram: interrupted; what is done is kept in {kept}: go on with --resume, or delete it\n",
+    )  # fmt: skip
+    assert not output.exists()
+    monkeypatch.setattr(JsonLines, "pieces", pieces)
+    assert cli("filter", made["mkn"].path, source, "-o", output, "--resume", "-q").code == 0
+    assert [record["id"] for record in read_records(output)] == list(range(len(DOCUMENTS)))
+    assert not kept.exists()
 
 
 def test_a_long_line_takes_no_memory(tmp_path: Path) -> None:

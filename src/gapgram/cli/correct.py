@@ -57,7 +57,7 @@ def command(
     if error_rate is not None:
         options = replace(options, error_rate=error_rate)
     pairs = list(read_pairs(errors)) if errors else []
-    corrector = Corrector(load(model, progress=not quiet), pairs, options)
+    corrector = Corrector(load(model, progress=not quiet), pairs, options, progress=not quiet)
     changed = 0
     with nullcontext(sys.stdout.buffer) if output is None else written_aside(output) as file:
         for line in read_lines(text, progress=not quiet):

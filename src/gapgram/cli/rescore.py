@@ -71,7 +71,8 @@ def command(
     lists = read_nbest(nbest)
     if tuning is not None:
         tune_lists = read_nbest(tuning)
-        rescorer = rescorer.tuned(tune_lists, read_references(answers, tune_lists), threads=threads)
+        right = read_references(answers, tune_lists)
+        rescorer = rescorer.tuned(tune_lists, right, threads=threads, progress=not quiet)
     found = rescorer.rescore(lists, threads=threads)
     if options["save_weights"]:
         Rescorer(rescorer.model, found.weights).save_weights(options["save_weights"])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import combinations
 
 import numpy as np
 
 from gapgram.applications.correction.tokens import is_correctable
 from gapgram.arrays import Integers
+from gapgram.system.progress import progress_bar
 
 _PREFIX = 7  # letters that count: words that are near each other have near beginnings
 _SHORT = 4  # letters up to which one edit is allowed, not two
@@ -19,16 +19,19 @@ _REMEMBERED = 1 << 14
 class NearWords:
     """Looks up which words share letters with a string, once up to two of each are left out."""
 
-    def __init__(self, words: Iterable[str]) -> None:
+    def __init__(self, words: Iterable[str], *, progress: bool = False) -> None:
         self.words: list[str] = [word for word in dict.fromkeys(words) if is_correctable(word)]
-        keys, owners = list[int](), list[int]()
-        for number, word in enumerate(self.words):
-            for key in _keys(word, edits_allowed(word)):
-                keys.append(key)
-                owners.append(number)
-        order = np.argsort(np.array(keys, np.int64), kind="stable")
-        self._keys: Integers = np.array(keys, np.int64)[order]
-        self._owners: Integers = np.array(owners, np.int64)[order]
+        keys, sizes = list[int](), list[int]()
+        with progress_bar("indexing words", total=len(self.words), progress=progress) as advance:
+            for word in self.words:
+                before = len(keys)
+                keys.extend(_keys(word, edits_allowed(word)))
+                sizes.append(len(keys) - before)
+                advance(1)
+        found = np.array(keys, np.int64)
+        order = np.argsort(found, kind="stable")
+        self._keys: Integers = found[order]
+        self._owners: Integers = np.repeat(np.arange(len(sizes)), sizes)[order]
         self._known = frozenset(self.words)
         self.near = lru_cache(_REMEMBERED)(self._near)
 
@@ -53,11 +56,9 @@ def edits_allowed(word: str) -> int:
 def _keys(word: str, most: int) -> Iterator[int]:
     """Hashes of the beginning of a word, and of what is left of it without one or two letters."""
     head = word[:_PREFIX]
-    seen = {head}
-    for n in range(1, most + 1):
-        seen.update(_without(head, places) for places in combinations(range(len(head)), n))
-    return map(hash, seen)
-
-
-def _without(text: str, places: Sequence[int]) -> str:
-    return "".join(c for i, c in enumerate(text) if i not in places)
+    found = {head}
+    shorter = {head}
+    for _ in range(most):
+        shorter = {text[:i] + text[i + 1 :] for text in shorter for i in range(len(text))}
+        found |= shorter
+    return map(hash, found)

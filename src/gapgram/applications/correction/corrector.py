@@ -108,6 +108,7 @@ class Corrector:
     """Corrects lines with a model of good text and a model of errors. Case and punctuation stay as they are.
 
     errors: pairs of misspelling and right word, from which errors are learned; without any, all edits are alike.
+    progress: show a bar on a terminal while the words are indexed.
 
     >>> import gapgram
     >>> text = ["the cat sat on the mat", "the dog sat on the rug", "a cat and a dog ran"] * 9
@@ -121,13 +122,16 @@ class Corrector:
         model: LanguageModel,
         errors: Iterable[tuple[str, str]] = (),
         options: CorrectionOptions = CorrectionOptions(),  # noqa: B008 - frozen
+        *,
+        progress: bool = False,
     ) -> None:
         self.model, self.options, self.errors = model, options, ErrorModel(errors)
         counts = word_frequencies(model)
         self._counts = counts if counts is not None else np.full(len(model.vocabulary), options.min_count)
         least = options.min_count if int(self._counts.max(initial=0)) > 1000 else 1  # a small text has no rare words
         frequent = (model.vocabulary[i] for i in np.flatnonzero(self._counts >= least).tolist())
-        self.near, self._least = NearWords(word.lower() for word in frequent if is_correctable(word)), least
+        words = (word.lower() for word in frequent if is_correctable(word))
+        self.near, self._least = NearWords(words, progress=progress), least
         self._readings = lru_cache(_REMEMBERED)(self._readings_of)
         self._chance = lru_cache(_REMEMBERED)(self._log10_alone)
 

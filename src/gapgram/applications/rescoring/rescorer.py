@@ -66,7 +66,9 @@ class Rescorer:
     def __init__(self, model: LanguageModel, weights: Sequence[float] | None = None) -> None:
         self.model, self.weights = model, None if weights is None else tuple(map(float, weights))
 
-    def tuned(self, lists: list[NBest], references: list[list[str]], *, threads: int | None = None) -> Rescorer:
+    def tuned(
+        self, lists: list[NBest], references: list[list[str]], *, threads: int | None = None, progress: bool = False
+    ) -> Rescorer:
         """With the weights that make the fewest errors on some lists."""
         scores = self.scores(lists, threads=threads)
         inputs = [
@@ -74,7 +76,7 @@ class Rescorer:
             for rows, one, reference in zip(scores, lists, references, strict=True)
         ]
         start = np.array(self._weights(scores[0].shape[1]))
-        return Rescorer(self.model, tuned(inputs, start).tolist())
+        return Rescorer(self.model, tuned(inputs, start, progress=progress).tolist())
 
     def scores(self, lists: list[NBest], *, threads: int | None = None) -> list[Floats]:
         """[hypothesis, score] of each list: own scores, the model's, words."""

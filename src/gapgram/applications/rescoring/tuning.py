@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.arrays import Floats, Integers
+from gapgram.system.progress import progress_bar
 
 _ROUNDS = 12
 _STARTS = 8
@@ -22,11 +23,15 @@ class Scored(NamedTuple):
     errors: Integers
 
 
-def tuned(inputs: Sequence[Scored], start: Floats) -> Floats:
+def tuned(inputs: Sequence[Scored], start: Floats, *, progress: bool = False) -> Floats:
     """Weights of few errors, found from a start and from others near it; the first of several that are alike."""
     draw = np.random.default_rng(_SEED)
     starts = [start, *(start * draw.lognormal(0.0, 1.0, start.size) for _ in range(_STARTS - 1))]
-    found = [_descended(inputs, weights) for weights in starts]
+    found = []
+    with progress_bar("tuning", total=len(starts), progress=progress) as advance:
+        for weights in starts:
+            found.append(_descended(inputs, weights))
+            advance(1)
     return min(found, key=lambda pair: pair[0])[1]
 
 

@@ -6,6 +6,7 @@ import { bits, whole } from "./numbers.js";
 import { sentences } from "./words.js";
 
 const DEBOUNCE_MS = 400;
+const AGAIN_MS = 2000;
 const MOST_ROWS = 1000; // shown; all are in the download
 
 export function startCorrect(shared) {
@@ -17,6 +18,7 @@ export function startCorrect(shared) {
   let parts = []; // sentences as pieces of the text
   let text = "";
   let asked = false;
+  let waits = 20; // for an index that is made when it is first asked for
 
   async function refresh() {
     if (!asked) return;
@@ -35,6 +37,12 @@ export function startCorrect(shared) {
       show();
     } catch (error) {
       if (!(error instanceof Mistake)) throw error;
+      if (error.message.includes("took too long") && waits > 0) { // a large vocabulary is being indexed
+        waits -= 1;
+        note(byId("correct-note"), "The words of the models are being looked up for the first time; one moment …");
+        setTimeout(refresh, AGAIN_MS);
+        return;
+      }
       note(byId("correct-note"), error.message, true);
     }
     busy.answered(changes);
