@@ -176,7 +176,7 @@ def mutated_value(value: Any, draw: random.Random) -> Any:
         return items
     if isinstance(value, str) and value and draw.random() < 0.6:
         return mutated_text(value, draw)
-    if type(value) in (int, float) and draw.random() < 0.5:
+    if type(value) in (int, float) and abs(value) < 1e300 and draw.random() < 0.5:
         return draw.choice((value + 1, value - 1, -value, value * 2, value + 0.5, 0, 1))
     return draw.choice(_ODD)
 

@@ -13,19 +13,21 @@ from gapgram import Model
 from gapgram.arrays import Floats, Integers
 from gapgram.compression.quantise import means_of_runs
 from gapgram.errors import UsageError
+from gapgram.kernels.tables import COUNT_BITS
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 
 
 def test_runs_lose_the_least() -> None:
     numbers = np.array([0, 100, 40, 20, 10, 5, 4, 3, 2, 1, 1, 0, 0, 1])
-    assert means_of_runs(numbers, 99).tolist() == [*range(11), 10, 10, 13]
+    values = np.arange(numbers.size)
+    assert means_of_runs(values, numbers, 99).put_into(values).tolist() == [*range(11), 10, 10, 13]
     counts = np.flatnonzero(numbers)
 
     def loss(means: Integers | Floats) -> float:
         return float((numbers[counts] * counts * np.log(counts / means[counts])).sum())
 
-    found = means_of_runs(numbers, 3)
+    found = means_of_runs(values, numbers, 3).put_into(values)
     assert np.unique(found[counts]).size == 3
     # 1; 2 and 3; 4 to 13; all others with two cuts are worse, but for the rounding of means.
     cuts = [(a, b) for a in range(2, 13) for b in range(a + 1, 14)]
@@ -38,6 +40,16 @@ def test_runs_lose_the_least() -> None:
         exact.append(loss(means) if (means[counts] > 0).all() else np.inf)
     a, b = cuts[int(np.argmin(exact))]
     assert [np.unique(found[low:high]).size for low, high in ((1, a), (a, b), (b, 14))] == [1, 1, 1]
+
+
+def test_huge_counts_need_no_table_of_all_below() -> None:
+    """A dense table of them would take 160 GB."""
+    values, numbers = np.array([0, 1, 2, 3, 2 * 10**10]), np.array([5, 40, 20, 10, 1])
+    new = means_of_runs(values, numbers, 4)
+    assert new.firsts.tolist() == new.means.tolist() == [0, 1, 2, 3, 2 * 10**10]
+    grams = np.array([7 << COUNT_BITS | 2 * 10**10, 8 << COUNT_BITS, 9 << COUNT_BITS | 3])
+    assert new.put_into(grams).tolist() == grams.tolist()
+    assert means_of_runs(values, numbers, 1).means.tolist() == [0, round((40 + 40 + 30 + 2 * 10**10) / 71)]
 
 
 @pytest.mark.parametrize("kind", FAST_KINDS)

@@ -15,7 +15,7 @@ import numpy as np
 
 from gapgram.arguments import checked_whole
 from gapgram.arrays import Integers
-from gapgram.counts.compact import compacted
+from gapgram.counts.compact import NewCounts, compacted
 from gapgram.counts.counts import Counts
 from gapgram.errors import UsageError
 from gapgram.estimation.parts import ModelParts
@@ -37,7 +37,7 @@ def quantised(parts: ModelParts, bits: int, store: ArrayStore = IN_MEMORY) -> Mo
         raise UsageError(f"the model is quantised already, to {parts.counts.quantised} bits: start from the exact one")
     counts = parts.counts
     replaced = {
-        p: means_of_runs(_numbers(counts, p, store.unpacked_entries), 1 << bits)
+        p: means_of_runs(*_counts_of_counts(counts, p, store.unpacked_entries), 1 << bits)
         for p, pattern in enumerate(counts.lattice.stored)
         if pattern.mask
     }
@@ -46,34 +46,36 @@ def quantised(parts: ModelParts, bits: int, store: ArrayStore = IN_MEMORY) -> Mo
     return ModelParts.of(parts.name, new, parts.discounts, weights, parts.history)
 
 
-def _numbers(counts: Counts, p: int, chunk: int) -> Integers:
-    """How many grams of a pattern have each count; looks at `chunk` grams at a time."""
-    size, numbers = int(counts.tables.places[p, N_GRAMS]), np.zeros(1, np.int64)
+def _counts_of_counts(counts: Counts, p: int, chunk: int) -> tuple[Integers, Integers]:
+    """(the counts that grams of a pattern have, how many have each); looks at `chunk` grams at a time."""
+    size, values, numbers = int(counts.tables.places[p, N_GRAMS]), np.empty(0, np.int64), np.empty(0, np.int64)
     for begin in range(0, size, chunk):
         grams = unpack_grams(counts.tables, p, begin, min(begin + chunk, size))
-        more = np.bincount(grams & COUNT_MASK, minlength=numbers.size)
-        more[: numbers.size] += numbers
-        numbers = more
+        more, n = np.unique(grams & COUNT_MASK, return_counts=True)
+        values, places = np.unique(np.concatenate([values, more]), return_inverse=True)
+        merged = np.zeros(values.size, np.int64)
+        np.add.at(merged, places, np.concatenate([numbers, n]))
+        numbers = merged
         if counts.pages is not None:
             counts.pages.release()
-    return numbers
+    return values, numbers
 
 
-def means_of_runs(numbers: Integers, n_runs: int) -> Integers:
-    """For each count what it becomes, numbers[count] being how many grams have it; 0 stays 0."""
-    counts = np.flatnonzero(numbers[1:]) + 1
-    out = np.zeros(numbers.size, np.int64)
-    if not counts.size:
-        return out
-    group = np.where(counts <= _EXACT, counts, _EXACT + np.log2(np.maximum(counts, _EXACT) / _EXACT) * _STEPS)
+def means_of_runs(values: Integers, numbers: Integers, n_runs: int) -> NewCounts:
+    """What counts become, numbers[i] grams having the count values[i], which rise; 0 stays 0."""
+    met = (values > 0) & (numbers > 0)
+    values, numbers = values[met], numbers[met]
+    if not values.size:
+        return NewCounts(np.zeros(1, np.int64), np.zeros(1, np.int64))
+    group = np.where(values <= _EXACT, values, _EXACT + np.log2(np.maximum(values, _EXACT) / _EXACT) * _STEPS)
     first = np.flatnonzero(np.diff(group.astype(np.int64), prepend=-1))  # of each group
-    n = np.add.reduceat(numbers[counts], first)
-    total = np.add.reduceat(numbers[counts] * counts, first)
-    for begin, end in _runs(n, total, n_runs):
-        low = counts[first[begin]]
-        high = counts[first[end]] if end < first.size else numbers.size
-        out[low:high] = max(1, round(total[begin:end].sum() / n[begin:end].sum()))
-    return out
+    n = np.add.reduceat(numbers, first)
+    total = np.add.reduceat(numbers * values, first)
+    runs = _runs(n, total, n_runs)
+    means = [max(1, round(total[begin:end].sum() / n[begin:end].sum())) for begin, end in runs]
+    lows = [int(values[first[begin]]) for begin, _ in runs]
+    order = np.argsort(lows)
+    return NewCounts(np.array([0, *np.array(lows)[order]]), np.array([0, *np.array(means)[order]]))
 
 
 def _runs(n: Integers, total: Integers, n_runs: int) -> list[tuple[int, int]]:

@@ -20,7 +20,7 @@ from gapgram.kernels import bits, compact_write, distinct_rows
 from gapgram.kernels import compact_read as columns
 from gapgram.kernels import tables as kernels
 from gapgram.kernels.read_tables import unpack_contexts, unpack_grams
-from gapgram.kernels.tables import NO_CONTEXTS, ROW_BITS, ROW_MASK, GramFormat, Tables
+from gapgram.kernels.tables import COUNT_MASK, NO_CONTEXTS, ROW_BITS, ROW_MASK, GramFormat, Tables
 from gapgram.system.array_store import IN_MEMORY, ArrayStore
 
 LARGE_BITS = 128  # of a count among the large ones
@@ -82,13 +82,26 @@ def choose_codes(numbers: Integers) -> Codes:
     return Codes(width, filled, value_width, bucket_bits, of)
 
 
+class NewCounts(NamedTuple):
+    """What takes the place of counts: those from firsts[i] to before firsts[i+1] become means[i]; firsts[0] is 0."""
+
+    firsts: Integers
+    means: Integers
+
+    def put_into(self, grams: Integers) -> Integers:
+        """Grams `word << COUNT_BITS | count` with the new counts."""
+        counts = grams & COUNT_MASK
+        new: Integers = grams - counts + self.means[np.searchsorted(self.firsts, counts, side="right") - 1]
+        return new
+
+
 def compacted(
-    counts: Counts, replaced: Mapping[int, Integers] = MappingProxyType({}), store: ArrayStore = IN_MEMORY
+    counts: Counts, replaced: Mapping[int, NewCounts] = MappingProxyType({}), store: ArrayStore = IN_MEMORY
 ) -> Tables:
     """The tables in the compact layout.
 
-    replaced: of some patterns, by their numbers, what takes the place of each count, the last being for all larger
-    ones; the statistics of contexts become those of the new counts.
+    replaced: of some patterns, by their numbers, what takes the place of counts; the statistics of contexts become
+    those of the new ones.
     """
     places = counts.tables.places.copy()
     packers = [_Packer(counts, p, replaced.get(p), store) for p in range(len(places))]
@@ -148,7 +161,7 @@ def packed_columns(first_word: int, own: Integers, numbers: Integers) -> Integer
 class _Packer:
     """One pattern on its way into the compact layout."""
 
-    def __init__(self, counts: Counts, p: int, replaced: Integers | None, store: ArrayStore) -> None:
+    def __init__(self, counts: Counts, p: int, replaced: NewCounts | None, store: ArrayStore) -> None:
         self.tables, self.p, self.replaced, self.store = counts.tables, p, replaced, store
         self.n_grams, self.n_contexts, self.key_bits = map(
             int, self.tables.places[p, [kernels.N_GRAMS, kernels.N_CONTEXTS, kernels.KEY_BITS]]
@@ -171,7 +184,7 @@ class _Packer:
         for first in range(begin, end, step):
             grams = unpack_grams(self.tables, self.p, first, min(first + step, end))
             if self.replaced is not None:
-                compact_write.replace_counts(grams, self.replaced)
+                grams = self.replaced.put_into(grams)
             yield first, grams
             self.store.release()
 

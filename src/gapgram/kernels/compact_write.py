@@ -42,14 +42,6 @@ def add_counts(grams, numbers):
 
 
 @kernel
-def replace_counts(grams, replaced):
-    """Put other counts in the place of those of some grams; the last of `replaced` is for all larger ones."""
-    for g in range(grams.size):
-        count = grams[g] & COUNT_MASK
-        grams[g] = grams[g] - count + replaced[min(count, replaced.size - 1)]
-
-
-@kernel
 def add_statistics(grams, first, begins, statistics):
     """Add some grams, the first being gram `first` of its pattern, to total, N1, N2 and N3+ of their contexts.
 
