@@ -48,7 +48,9 @@ def as_markdown(path: Path, pictures: Path) -> str:
 def _shown(output: Any, picture: Path) -> Iterator[str]:
     """What a reader sees of an output: its picture, its table, or its text."""
     data = output.get("data", {})
-    if "image/svg+xml" in data:
+    if "text/html" in data:  # as Jupyter does where there are several
+        yield f'<div markdown="0">{data["text/html"]}</div>'
+    elif "image/svg+xml" in data:
         picture = picture.with_suffix(".svg")
         picture.write_text(data["image/svg+xml"], encoding="utf-8")
         yield f"![A picture that the code above draws]({picture.parent.name}/{picture.name})"
@@ -56,8 +58,6 @@ def _shown(output: Any, picture: Path) -> Iterator[str]:
         picture = picture.with_suffix(".png")
         picture.write_bytes(base64.b64decode(data["image/png"]))
         yield f"![A picture that the code above draws]({picture.parent.name}/{picture.name})"
-    elif "text/html" in data:
-        yield f'<div markdown="0">{data["text/html"]}</div>'
     else:
         text = output.get("text", data.get("text/plain", ""))
         yield f"```text\n{text.rstrip()}\n```"
