@@ -142,7 +142,7 @@ def drawn_ranges(lengths: Integers, documents: Begins, limit: int, seed: int) ->
     """Ranges of sentences of so many positions together, or one more: documents, or pieces of long ones, in order.
 
     >>> drawn_ranges(np.full(20, 10), np.array([0, 10, 12, 20]), 40, seed=1)
-    [(0, 4), (10, 12)]
+    [(12, 16)]
     """
     ends = np.concatenate([[0], np.cumsum(lengths)])
     most = min(PIECE_POSITIONS, limit)
