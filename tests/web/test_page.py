@@ -103,20 +103,21 @@ def test_guesses_learn_from_what_is_written_and_forget_at_a_click(page: Page) ->
 def test_letters_of_a_word_complete_it(page: Page) -> None:
     write(page, "w1 w2 w1")
     assert all(word.startswith("w1") for word in guesses(page, 0) + guesses(page, 1))
-    page.press("#type-text", "Tab")
+    page.press("#type-text", "ArrowRight")
     assert re.fullmatch(r"w1 w2 w1\d* ", page.input_value("#type-text"))
 
 
 @pytest.mark.parametrize(("keys", "column", "place"), [
-    (["Tab"], 0, 0),
+    (["ArrowRight"], 0, 0),
     (["3"], 0, 2),
     (["0"], 1, 4),
     (["ArrowDown", "ArrowDown", "Enter"], 0, 1),
-    (["ArrowDown", "ArrowRight", "Tab"], 1, 0),
+    (["ArrowDown", "ArrowRight", "Enter"], 1, 0),
     (["ArrowDown", "ArrowDown", "ArrowUp", "Enter"], 0, 0),
 ])  # fmt: skip
 def test_keys_insert_a_guess(page: Page, keys: list[str], column: int, place: int) -> None:
     write(page, "w1 w2 ")
+    page.check("#type-digits")
     word = guesses(page, column)[place]
     for key in keys:
         page.press("#type-text", key)
@@ -132,13 +133,41 @@ def test_a_click_inserts_a_guess(page: Page) -> None:
 
 def test_digits_can_be_typed_and_tab_can_leave(page: Page) -> None:
     write(page, "w1 ")
-    page.uncheck("#type-digits")
     page.press("#type-text", "4")
     assert page.input_value("#type-text") == "w1 4"
-    page.press("#type-text", "Escape")
     page.press("#type-text", "Tab")
     assert page.evaluate("document.activeElement.id") != "type-text"
     assert page.input_value("#type-text") == "w1 4"
+
+
+def test_the_address_holds_the_question(page: Page) -> None:
+    open_why(page, "w1 w2 w9", "w4", "mkn")
+    address = page.evaluate("location.href")
+    assert address.endswith("#why?after=w1+w2+w9&word=w4&model=mkn")
+    page.goto("about:blank")
+    page.goto(address)
+    page.wait_for_selector("#why-lattice .answer:has-text('“w4”')")
+    assert page.input_value("#why-context") == "w1 w2 w9"
+    assert page.is_checked("#why-models input[value=mkn]")
+    page.goto("about:blank")
+    page.goto(address.split("#")[0] + "#type?text=w1+w2+%231+")
+    page.wait_for_selector("#type-lists[aria-busy=false], .guess")
+    assert page.input_value("#type-text") == "w1 w2 #1 "
+
+
+def test_figures_of_a_text_can_be_downloaded(page: Page) -> None:
+    page.click("#tab-surprise")
+    page.fill("#surprise-text", "w1 w2\nzzz")
+    page.wait_for_selector("#surprise-shaded[aria-busy=false]")
+    with page.expect_download() as waiting:
+        page.click("#surprise-download")
+    lines = waiting.value.path().read_text(encoding="utf-8").splitlines()
+    assert lines[0].startswith("# mkn: order:4|")
+    assert lines[2] == "sentence\tposition\tword\tbits_mkn\tknown_mkn\tbits_glm\tknown_glm"
+    assert [line.split("\t")[:3] for line in lines[3:]] == [
+        ["1", "1", "w1"], ["1", "2", "w2"], ["1", "3", "</s>"], ["2", "1", "zzz"], ["2", "2", "</s>"],
+    ]  # fmt: skip
+    assert lines[6].split("\t")[4] == "0"
 
 
 def test_the_active_guess_is_told_to_screen_readers(page: Page) -> None:

@@ -13,7 +13,7 @@ _TRIES = limits.SENTENCES
 
 def make_examples(served: ServedModel) -> Examples:
     """The beginning of a plain sentence, a word that may follow, and a text of plain and of odd sentences."""
-    plain = _sentences(served, temperature=0.7)
+    plain = _sentences(served, temperature=0.4)
     odd = _sentences(served, temperature=1.2)
     words = plain[0].split()
     begin = " ".join(words[: max(1, min(4, len(words) - 1))])

@@ -169,8 +169,19 @@ class ExplainedPattern(BaseModel):
     below: list[str]
 
 
+class WordClass(BaseModel):
+    """The class of a word: how many words it has, and its most frequent ones."""
+
+    word: str
+    words: int
+    members: list[str]
+
+
 class ExplainedWord(BaseModel):
-    """The probability of a word taken apart: the contributions and `uniform_contribution` add up to it."""
+    """The probability of a word taken apart: the contributions and `uniform_contribution` add up to it.
+
+    `classes` are those of the words of the context that the model looks at, and of the word; none without classes.
+    """
 
     model: str
     word: str
@@ -180,6 +191,7 @@ class ExplainedWord(BaseModel):
     probability: float
     log10_prob: float
     patterns: list[ExplainedPattern]
+    classes: list[WordClass]
     uniform_share: float
     uniform_contribution: float
     signature: str

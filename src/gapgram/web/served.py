@@ -26,6 +26,7 @@ from gapgram.web.corrections import ServedCorrector
 from gapgram.web.pool import Deadline
 from gapgram.web.readers import Readers
 
+_MEMBERS = 8  # of a class that are named
 _BLOCK_LINES = 2_000  # lines scored between two looks at the clock
 
 
@@ -144,10 +145,23 @@ class ServedModel:
             probability=explained.probability,
             log10_prob=math.log10(explained.probability),
             patterns=[self._pattern(share, explained.probability) for share in explained.patterns],
+            classes=self._classes([*explained.context, question.word]),
             uniform_share=explained.uniform_share,
             uniform_contribution=explained.uniform_contribution,
             signature=self._signature,
         )
+
+    def _classes(self, words: list[str]) -> list[responses.WordClass]:
+        """The classes of words, each word once."""
+        arrays, vocabulary = self.model.parts.arrays, self.model.vocabulary
+        class_of = arrays.tables.class_of
+        found = []
+        for word in dict.fromkeys(words if class_of.size else []):
+            number = int(class_of[vocabulary.id(word)])
+            begin, end = map(int, arrays.member_base[number : number + 2])
+            members = [vocabulary[int(i)] for i in arrays.members[begin : min(end, begin + _MEMBERS)]]
+            found.append(responses.WordClass(word=word, words=end - begin, members=members))
+        return found
 
     def score(self, question: requests.ScoreQuestion, deadline: Deadline) -> responses.Scores:
         """A text word by word; lines without words are left out."""

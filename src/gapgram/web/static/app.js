@@ -1,5 +1,6 @@
 // The page as a whole: the views, and what they share.
 
+import { keep, read } from "./address.js";
 import { onReturn, request } from "./api.js";
 import { startCorrect } from "./correct.js";
 import { byId } from "./dom.js";
@@ -19,7 +20,7 @@ function show(name, focus = false) {
     if (selected && focus) tab.focus();
     byId(`view-${view}`).hidden = !selected;
   }
-  history.replaceState(null, "", `#${name}`);
+  keep(name);
   byId(`view-${name}`).dispatchEvent(new Event("shown"));
 }
 
@@ -52,6 +53,8 @@ async function start() {
     apart: overview.models.every((model) => model.punctuation_apart),
     favourite: (overview.models.find((model) => model.estimator === "glm") ?? overview.models[0]).name,
   };
+  const { view, values } = read();
+  shared.asked = { [view]: values };
   shared.why = startWhy(shared, () => show("why", true));
   startType(shared);
   startSurprise(shared);
@@ -59,8 +62,7 @@ async function start() {
   byId("models-line").textContent = shared.models
     .map((m) => `${m.name}: ${m.estimator}, order ${m.order}, ${whole(m.trained_words)} words of text, ${whole(m.vocabulary)} known`)
     .join(" · ");
-  const asked = location.hash.slice(1);
-  show(VIEWS.includes(asked) ? asked : "type");
+  show(VIEWS.includes(view) ? view : "type");
   if (!byId("view-type").hidden) byId("type-text").focus();
 }
 

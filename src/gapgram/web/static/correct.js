@@ -1,7 +1,7 @@
 // Correct: a text corrected by two models side by side, and a table of what each word costs them.
 
 import { Line, Mistake, onReturn } from "./api.js";
-import { Busy, byId, debounced, make, note } from "./dom.js";
+import { Busy, byId, debounced, make, note, save } from "./dom.js";
 import { bits, whole } from "./numbers.js";
 import { sentences } from "./words.js";
 
@@ -130,10 +130,7 @@ export function startCorrect(shared) {
     const heads = ["sentence", "position", "word", ...names.flatMap((n, s) => [`surprisal_${s + 1}`, `known_${s + 1}`, `corrected_${s + 1}`])];
     const rows = table().map((row) => [row.sentence, row.position, row.word,
       ...row.sides.flatMap((side) => [side.bits.toFixed(6), Number(side.known), side.after ?? row.word])]);
-    const content = [...about, heads.join("\t"), ...rows.map((row) => row.join("\t")), ""].join("\n");
-    const place = URL.createObjectURL(new Blob([content], { type: "text/tab-separated-values" }));
-    make("a", { href: place, download: "surprisal.tsv" }).click();
-    setTimeout(() => URL.revokeObjectURL(place), 1000);
+    save("surprisal.tsv", [...about, heads.join("\t"), ...rows.map((row) => row.join("\t")), ""].join("\n"));
   }
 
   const soon = debounced(refresh, DEBOUNCE_MS);

@@ -53,6 +53,13 @@ export function note(element, sentence, mistake = false) {
   element.classList.toggle("mistake", mistake);
 }
 
+// Give a text to the reader as a file.
+export function save(name, content) {
+  const place = URL.createObjectURL(new Blob([content], { type: "text/tab-separated-values" }));
+  make("a", { href: place, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(place), 1000);
+}
+
 // Radio buttons for models; `chosen` is called with a name.
 export function modelChoice(fieldset, models, selected, chosen) {
   const group = make("div");

@@ -1,10 +1,10 @@
 // The lattice of one prediction: a drawing whose discs can be walked through, the numbers of one disc, a table of all.
 
 import { draw, make } from "./dom.js";
-import { drawn, LABEL, label, layout, radius, UNIFORM } from "./lattice_layout.js";
+import { drawn, layout, LINE, radius, under, UNIFORM } from "./lattice_layout.js";
 import { bits, oneIn, percent, probability, said, whole } from "./numbers.js";
 
-const context = (p) => (p.kept.length ? `“${p.kept.map((word) => said(word ?? "_")).join(" ")}”` : p.classes ? "no context, classes" : "no context");
+const context = (p) => (p.classes && p.kept.length ? `the classes of ${p.kept.length} word${p.kept.length === 1 ? "" : "s"}` : p.kept.length ? `“${p.kept.map((word) => said(word ?? "_")).join(" ")}”` : p.classes ? "no context, the class of the word" : "no context");
 
 function told(p, word, order) {
   const unknown = p.kept?.includes("<unk>") ? " <unk> stands for a word that the model does not know." : "";
@@ -15,7 +15,7 @@ function counted(p, word, order) {
   if (p.id === UNIFORM) return "What is left over is shared evenly between all words of the vocabulary, unknown ones included.";
   if (p.total === 0) return "This was never seen, so that all of its weight is passed on to patterns with fewer words.";
   if (p.classes) {
-    return `These are classes of words, each named by one of its words. The class of “${word}” is ${whole(p.count)} of ${whole(p.total)} that follow, and the word is ${percent(p.given_class)} of its class.`;
+    return `A class holds words with the same neighbours in the training text. The class of “${word}” is ${whole(p.count)} of ${whole(p.total)} that follow, and the word is ${percent(p.given_class)} of its class.`;
   }
   if (p.kept.length === order - 1 && p.chain) {
     return `These words were followed by ${whole(p.total)} word${p.total === 1 ? "" : "s"} in the training text, ${whole(p.count)} of them “${word}”.`;
@@ -51,6 +51,21 @@ function table(explanation) {
       make("table", {},
         make("thead", {}, make("tr", {}, ...head.map((name) => make("th", { scope: "col" }, name)))),
         make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((cell) => make("td", { dir: "auto" }, cell))))))));
+}
+
+// A disc for words, a square of the same height for classes.
+function shape(node, r, attributes) {
+  if (!node.classes) return draw("circle", { cx: node.x, cy: node.y, r, ...attributes });
+  return draw("rect", { x: node.x - r, y: node.y - r, width: 2 * r, height: 2 * r, ...attributes });
+}
+
+// The classes that a square looks at, each with its members.
+function members(node, explanation) {
+  if (!node.classes) return [];
+  const looked = [...(node.kept.length ? explanation.context.slice(-node.kept.length) : []), explanation.word];
+  const found = looked.map((word) => explanation.classes.find((of) => of.word === word)).filter(Boolean);
+  return [make("ul", { class: "members" }, ...found.map((of) => make("li", { dir: "auto" }, "class of ", make("b", {}, said(of.word)),
+    `: ${of.members.map(said).join(", ")}${of.words > of.members.length ? ` … (${whole(of.words)} words)` : ""}`)))];
 }
 
 // A ground for the words of a disc, so that edges do not run through them.
@@ -102,7 +117,7 @@ export class LatticeView {
     const first = shape.nodes.reduce((best, node) => (node.part > best.part ? node : best));
     const svg = draw("svg", { viewBox: `0 0 ${this.#width} ${shape.height}`, role: "group", "data-patterns": this.#explanation.patterns.length,
       "aria-label": `The lattice: ${this.#explanation.patterns.length} patterns; arrow keys walk through them` });
-    svg.append(...shape.edges.map((edge) => this.#edge(edge)), ...shape.nodes.map((node) => this.#node(node, shape.cell)));
+    svg.append(...shape.edges.map((edge) => this.#edge(edge)), ...shape.nodes.map((node) => this.#node(node)));
     this.#picture.replaceChildren(svg);
     for (const plate of svg.querySelectorAll(".plate")) fitPlate(plate);
     this.#choose(this.#chosen ?? first.id, focused, this.#chosen !== null);
@@ -112,24 +127,25 @@ export class LatticeView {
   }
 
   #edge({ from, to, chain, rest }) {
-    return draw("line", { x1: from.x, y1: from.y + radius(from.part) + LABEL, x2: to.x, y2: to.y - radius(to.part), class: `edge${chain ? " chain" : ""}${rest ? " rest" : ""}`,
+    return draw("line", { x1: from.x, y1: from.y + radius(from.part) + under(from), x2: to.x, y2: to.y - radius(to.part), class: `edge${chain ? " chain" : ""}${rest ? " rest" : ""}`,
       "data-from": from.id, "data-to": to.id });
   }
 
-  #node(node, cell) {
+  #node(node) {
     const r = radius(node.part);
     const words = node.id === UNIFORM ? "all words alike" : context(node);
-    const group = draw("g", { class: `node${node.part < 0.005 ? " idle" : ""}`, "data-pattern": node.id, "data-part": node.part, role: "button",
+    const group = draw("g", { class: `node${node.part < 0.005 ? " idle" : ""}${node.classes ? " of-classes" : ""}`, "data-pattern": node.id, "data-part": node.part, role: "button",
       tabindex: "-1", "aria-label": `${words}: ${percent(node.part)} of the probability`,
       onmouseenter: () => this.#choose(node.id), onfocus: () => this.#choose(node.id), onclick: () => this.#choose(node.id, true),
       onkeydown: (event) => this.#walk(event, node) });
     group.append(
       draw("circle", { class: "ring", cx: node.x, cy: node.y, r: r + 4 }),
-      draw("circle", { class: "paper", cx: node.x, cy: node.y, r }),
-      draw("circle", { class: "disc", cx: node.x, cy: node.y, r, "fill-opacity": (0.08 + 0.92 * Math.sqrt(node.part)).toFixed(3) }),
+      shape(node, r, { class: "paper" }),
+      shape(node, r, { class: "disc", "fill-opacity": (0.08 + 0.92 * Math.sqrt(node.part)).toFixed(3) }),
       draw("rect", { class: "plate", rx: 3 }),
-      draw("text", { class: "kept", x: node.x, y: node.y + r + 15 }, label(node, cell)),
-      draw("text", { class: "part", x: node.x, y: node.y + r + 29 }, percent(node.part)));
+      draw("text", { class: "kept", x: node.x, y: node.y + r + 15 },
+        ...node.lines.map((line, i) => draw("tspan", { x: node.x, dy: i ? LINE : 0 }, i ? ` ${line}` : line))),
+      draw("text", { class: "part", x: node.x, y: node.y + r + under(node) - 4 }, percent(node.part)));
     return group;
   }
 
@@ -153,7 +169,7 @@ export class LatticeView {
     if (this.#details.dataset.told === node.id + heading + node.part + word) return;
     this.#details.dataset.told = node.id + heading + node.part + word;
     this.#details.replaceChildren(
-      make("h3", { dir: "auto" }, heading), make("p", { dir: "auto" }, told(node, word, order)),
+      make("h3", { dir: "auto" }, heading), make("p", { dir: "auto" }, told(node, word, order)), ...members(node, this.#explanation),
       make("dl", {}, ...figures(node, this.#explanation).map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)))));
   }
 

@@ -2,13 +2,15 @@
 
 import { said } from "./numbers.js";
 
-const CELL = 112; // the least width of a disc and its words
-const ROW = 100;
+const CELL = 140; // the least width of a disc and its words
+const ROW = 112;
+const CLASSES = 210; // the width of the column of classes, where there is room beside the words
 const TOP = 40;
 const MOST = 48; // discs drawn; of larger lattices the chain and what gives most
 
 export const RADIUS = { least: 4, most: 25 };
-export const LABEL = 33; // the height of the words under a disc; edges begin below them
+const LINE = 14;
+const LABEL = 33; // the height of the words under a disc; edges begin below them
 export const UNIFORM = "uniform";
 
 const mask = (p) => parseInt(p.pattern.replaceAll("2", "1"), 2) + (p.classes ? 0.5 : 0);
@@ -30,18 +32,26 @@ function rows(level, most) {
 
 export function layout(explanation, width) {
   const patterns = drawn(explanation.patterns);
-  const most = Math.max(2, Math.floor(width / CELL));
-  const sizes = [...new Set(patterns.map(size))].sort((a, b) => b - a);
-  const all = sizes.flatMap((n) => rows(patterns.filter((p) => size(p) === n).sort((a, b) => mask(a) - mask(b)), most));
-  const column = width / Math.min(most, Math.max(...all.map((row) => row.length), 1));
-  const cell = Math.min(column, 190);
-  const nodes = all.flatMap((row, y) =>
-    row.map((p, i) => ({ ...p, id: p.pattern, x: width / 2 + (i - (row.length - 1) / 2) * cell, y: TOP + y * ROW, row: y })));
-  nodes.push({
-    id: UNIFORM, pattern: UNIFORM, part: explanation.uniform_contribution / explanation.probability, below: [],
-    x: width / 2, y: TOP + all.length * ROW, row: all.length,
-  });
-  return { nodes, edges: edges(nodes), cell: all.some((row) => row.length > 1) ? cell : width, height: TOP + (all.length + 1) * ROW - 36 };
+  const ofWords = patterns.filter((p) => !p.classes);
+  const ofClasses = patterns.filter((p) => p.classes).sort((a, b) => size(b) - size(a));
+  const beside = ofClasses.length > 0 && width >= 3 * CLASSES;
+  const room = beside ? width - CLASSES : width;
+  const most = Math.max(2, Math.floor(room / CELL));
+  const sizes = [...new Set(ofWords.map(size))].sort((a, b) => b - a);
+  const all = sizes.flatMap((n) => rows(ofWords.filter((p) => size(p) === n).sort((a, b) => mask(a) - mask(b)), most));
+  const column = Math.min(room / Math.min(most, Math.max(...all.map((row) => row.length), 1)), 190);
+  const nodes = all.flatMap((row, y) => row.map((p, i) =>
+    ({ ...p, id: p.pattern, x: room / 2 + (i - (row.length - 1) / 2) * column, row: y, room: row.length > 1 ? column : room })));
+  const first = beside ? 0 : all.length;
+  nodes.push(...ofClasses.map((p, i) =>
+    ({ ...p, id: p.pattern, x: beside ? width - CLASSES / 2 : width / 2, row: first + i, room: beside ? CLASSES : width })));
+  const last = Math.max(...nodes.map((node) => node.row), -1) + 1;
+  nodes.push({ id: UNIFORM, pattern: UNIFORM, part: explanation.uniform_contribution / explanation.probability, below: [], x: room / 2, row: last, room });
+  for (const node of nodes) {
+    node.y = TOP + node.row * ROW;
+    node.lines = label(node, explanation.context);
+  }
+  return { nodes, edges: edges(nodes), height: TOP + (last + 1) * ROW - 36 };
 }
 
 function edges(nodes) {
@@ -55,17 +65,30 @@ function edges(nodes) {
 
 export const radius = (part) => RADIUS.least + (RADIUS.most - RADIUS.least) * Math.sqrt(part);
 
-// The kept words and gaps in so many pixels; the longest words are shortened first.
-export function label(node, pixels) {
-  if (node.id === UNIFORM) return "all words alike";
-  if (node.kept.length === 0) return node.classes ? "no context {•}" : "no context •";
-  const words = [...node.kept.map((word) => word ?? "_"), node.classes ? "{•}" : "•"].map(said);
-  const room = Math.floor(pixels / 6.9);
-  while (words.join(" ").length > room) {
-    const longest = words.reduce((best, word, i) => (word.length > words[best].length ? i : best), 0);
-    if (words[longest].length <= 3) break;
-    words[longest] = `${[...words[longest]].slice(0, -2).join("").replace(/…$/, "")}…`;
-    if (words[longest].length > 60) words[longest] = `${[...words[longest]].slice(0, 40).join("")}…`;
+// What stands under a disc, in one line or two of so many characters; only if these do not do are the longest words shortened.
+function label(node, before) {
+  if (node.id === UNIFORM) return ["all words alike"];
+  if (node.kept.length === 0) return [node.classes ? "class of the word alone" : "no context •"];
+  const words = node.classes ? ["classes of", ...before.slice(-node.kept.length)] : [...node.kept.map((word) => word ?? "_"), "•"];
+  const shown = words.map((word) => shortened(said(word), 40));
+  const room = Math.max(8, Math.floor(node.room / 6.9));
+  for (let lines = broken(shown, room); ; lines = broken(shown, room)) {
+    const longest = shown.reduce((best, word, i) => (word.length > shown[best].length ? i : best), 0);
+    if ((lines.length <= 2 && lines.every((line) => line.length <= room)) || shown[longest].length <= 2) return lines;
+    shown[longest] = shortened(shown[longest], shown[longest].length - 1);
   }
-  return words.join(" ");
 }
+
+const shortened = (word, most) => (word.length > most ? `${[...word].slice(0, Math.max(1, most - 1)).join("").replace(/…$/, "")}…` : word);
+
+function broken(words, room) {
+  const lines = [];
+  for (const word of words) {
+    if (lines.length && `${lines.at(-1)} ${word}`.length <= room) lines[lines.length - 1] += ` ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+export const under = (node) => LABEL + (node.lines.length - 1) * LINE;
+export { LINE };

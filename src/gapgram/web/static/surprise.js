@@ -1,7 +1,8 @@
 // Surprise: a text whose words are the darker the less a model saw them coming.
 
+import { keep } from "./address.js";
 import { Line, Mistake, onReturn } from "./api.js";
-import { Busy, byId, debounced, make, modelChoice, note } from "./dom.js";
+import { Busy, byId, debounced, make, modelChoice, note, save } from "./dom.js";
 import { bits, oneIn, whole } from "./numbers.js";
 import { Explainer } from "./why.js";
 import { sentences } from "./words.js";
@@ -27,7 +28,10 @@ export function startSurprise(shared) {
 
   const busy = new Busy(shaded);
 
+  const tell = () => { if (!byId("view-surprise").hidden) keep("surprise", { text: field.value }); };
+
   async function refresh() {
+    tell();
     const changes = busy.asked();
     const asked = field.value;
     const cut = sentences(asked, shared.apart);
@@ -86,6 +90,15 @@ export function startSurprise(shared) {
           ...cells("td", [answer.model, figure(answer.perplexity), figure(answer.perplexity_known), whole(answer.words), whole(answer.unknown_words)])))));
   }
 
+  // What each word costs each model, in bits, a row a word.
+  function download() {
+    const about = answers.map((answer) => `# ${answer.model}: ${answer.signature}`);
+    const heads = ["sentence", "position", "word", ...answers.flatMap((answer) => [`bits_${answer.model}`, `known_${answer.model}`])];
+    const rows = parts.flatMap((sentence, i) => answers[0].sentences[i].words.map((word, j) => [i + 1, j + 1, sentence[j]?.word ?? word,
+      ...answers.flatMap(({ sentences: of }) => [bits(of[i].log10_probs[j]).toFixed(6), Number(of[i].known[j])])]));
+    save("surprise.tsv", [...about, ...[heads, ...rows].map((row) => row.join("\t")), ""].join("\n"));
+  }
+
   function open(span) {
     const { i, j } = span.place;
     const words = parts[i].map((piece) => piece.word);
@@ -122,6 +135,8 @@ export function startSurprise(shared) {
     shade();
     if (chosen !== undefined) open(spans[chosen]);
   });
-  field.value = shared.examples.text;
+  byId("view-surprise").addEventListener("shown", tell);
+  byId("surprise-download").addEventListener("click", download);
+  field.value = shared.asked.surprise?.text ?? shared.examples.text;
   refresh();
 }

@@ -1,6 +1,7 @@
 // Type: guesses while one writes, a list for each model.
 
 import { Line, Mistake, onReturn, request } from "./api.js";
+import { keep } from "./address.js";
 import { Busy, byId, debounced, make, note } from "./dom.js";
 import { percent, whole } from "./numbers.js";
 import { beforeCaret, plain, written } from "./words.js";
@@ -44,7 +45,10 @@ export function startType(shared) {
     byId("type-forget").hidden = words === 0;
   }
 
+  const tell = () => { if (!byId("view-type").hidden) keep("type", { text: field.value }); };
+
   async function refresh() {
+    tell();
     const asked = busy.asked();
     const { words, start, prefix } = typed();
     const question = { context: words.join(" "), start, prefix: prefix.slice(0, shared.limits.word_characters), k, history: history() };
@@ -183,7 +187,7 @@ export function startType(shared) {
       : event.key === "ArrowUp" && active ? () => step(-1)
       : event.key === "ArrowRight" && active ? () => sideways(1)
       : event.key === "ArrowLeft" && active ? () => sideways(-1)
-      : event.key === "Tab" && !event.shiftKey ? () => take(chosen ?? lists.flat()[0])
+      : event.key === "ArrowRight" && atEnd ? () => take(lists.flat()[0])
       : event.key === "Enter" && chosen ? () => take(chosen)
       : event.key === "Escape" ? putAway
       : digit ? () => take(digit)
@@ -199,7 +203,8 @@ export function startType(shared) {
   field.addEventListener("input", changed);
   field.addEventListener("click", changed);
   onReturn(refresh);
-  field.value = `${shared.examples.beginning} `;
+  byId("view-type").addEventListener("shown", tell);
+  field.value = shared.asked.type?.text ?? `${shared.examples.beginning} `;
   field.setSelectionRange(field.value.length, field.value.length);
   refresh();
 }

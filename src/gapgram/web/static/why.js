@@ -1,5 +1,6 @@
 // Why: a word, the words before it, and the lattice behind its probability.
 
+import { keep } from "./address.js";
 import { Line, Mistake, onReturn } from "./api.js";
 import { Busy, byId, debounced, make, modelChoice, note } from "./dom.js";
 import { LatticeView } from "./lattice.js";
@@ -40,7 +41,8 @@ export function startWhy(shared, show) {
   const explainer = new Explainer(shared, byId("why-lattice"), byId("why-note"));
   const likely = new Line();
   const busy = new Busy(byId("why-lattice"));
-  let model = shared.favourite;
+  const shown = shared.asked.why ?? {};
+  let model = shared.models.find((m) => m.name === shown.model)?.name ?? shared.favourite;
   let start = true;
 
   function question() {
@@ -51,6 +53,7 @@ export function startWhy(shared, show) {
   async function refresh() {
     const changes = busy.asked();
     const asked = question();
+    if (!byId("view-why").hidden) keep("why", { after: before.value, word: word.value, model });
     const chosen = plain(word.value, false)[0];
     await Promise.all([
       chosen
@@ -76,8 +79,8 @@ export function startWhy(shared, show) {
   byId("view-why").addEventListener("shown", refresh);
   onReturn(refresh);
   modelChoice(byId("why-models"), shared.models, model, (name) => { model = name; refresh(); });
-  before.value = shared.examples.beginning;
-  word.value = shared.examples.next_word;
+  before.value = shown.after ?? shared.examples.beginning;
+  word.value = shown.word ?? shared.examples.next_word;
 
   return {
     open(wanted) {
