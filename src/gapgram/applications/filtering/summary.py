@@ -69,4 +69,9 @@ class FilterSummary:
 
 
 def _range(log10: float) -> str:
-    return f"{10**log10:,.0f} to {10 ** (log10 + BIN):,.0f}"
+    """The perplexities of a bin.
+
+    >>> _range(0.3), _range(2.0)
+    ('2.0 to 2.5', '100 to 126')
+    """
+    return " to ".join(f"{10**x:,.1f}" if x < 0.95 else f"{10**x:,.0f}" for x in (log10, log10 + BIN))
