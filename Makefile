@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve docs notebooks wheel sdist-test oldest test lint types contract pytest java spark-ready spark-test clean
+.PHONY: help demo serve docs notebooks wheel sdist-test oldest test lint types contract pytest java spark-ready spark-test gpu-test clean
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -103,6 +103,10 @@ fuzz: $(VENV)/.test  ## hostile files, requests, faults and kills for every read
 
 soak: $(VENV)/.test  ## a service asked for an hour, its memory watched
 	@$(BIN)/python -m fuzz.soak
+
+gpu-test: $(VENV)/.test  ## the tests of models on a graphics card; installs numba-cuda
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cuda]'
+	@$(BIN)/python -m pytest tests/cuda
 
 clean:  ## remove the virtual environment and what tools left
 	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .demo build

@@ -54,3 +54,7 @@ class PathWarning(UserWarning):
 
 class CacheWarning(UserWarning):
     """Compiled kernels cannot be kept on disk, or not where they were meant to be."""
+
+
+class DeviceError(GapgramError, RuntimeError):
+    """A card that was asked for is missing, or cannot do the work."""

@@ -15,6 +15,13 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Hide progress and messages.")
 threads_option = click.option("--threads", type=int, metavar="N", help="Number of threads.  [default: all cores]")
+device_option = click.option(
+    "--device",
+    type=click.Choice(["cpu", "cuda", "auto"]),
+    default="cpu",
+    show_default=True,
+    help="Score on the CPU, on a graphics card, or on a card if there is one.",
+)
 memory_option = click.option(
     "--memory",
     metavar="SIZE",
@@ -76,6 +83,19 @@ def open_reader(
     if history:
         session.read_files(list(history), rules=rules)
     return session
+
+
+def on_device(model: Any, device: str, quiet: bool) -> Any:
+    """The model on a device; with `auto` on the CPU, and a line that says why, where there is no card."""
+    from gapgram.errors import GapgramError
+
+    if device != "auto":
+        return model.on(device)
+    try:
+        return model.on("cuda")
+    except GapgramError as missing:
+        talk(f"{missing}; the CPU does the work", quiet)
+        return model
 
 
 def talk(message: str, quiet: bool = False) -> None:

@@ -6,8 +6,10 @@ import click
 
 from gapgram.cli.options import (
     announce_compilation,
+    device_option,
     json_option,
     model_argument,
+    on_device,
     open_reader,
     print_json,
     quiet_option,
@@ -23,11 +25,12 @@ from gapgram.cli.options import (
 @session_options()
 @text_options(training=False)
 @threads_option
+@device_option
 @json_option
 @quiet_option
 def command(
     model: str, texts: tuple[str, ...], learn: bool, history: tuple[str, ...], documents: bool, special: str,
-    invalid: str, threads: int | None, as_json: bool, quiet: bool,
+    invalid: str, threads: int | None, device: str, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Print the perplexity of text under a model, with and without unknown words.
 
@@ -39,7 +42,7 @@ def command(
     from gapgram.text.corpus import TextRules
 
     rules = TextRules(special=special, invalid=invalid)
-    opened = load(model, progress=not quiet)
+    opened = on_device(load(model, progress=not quiet), device, quiet)
     reader = open_reader(opened, learn=learn, history=history, documents=documents, rules=rules)
     if reader is not None:
         result = reader.perplexity(list(texts), learn=learn, documents=documents, rules=rules, progress=not quiet)

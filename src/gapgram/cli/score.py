@@ -10,8 +10,10 @@ import click
 
 from gapgram.cli.options import (
     announce_compilation,
+    device_option,
     json_option,
     model_argument,
+    on_device,
     open_reader,
     quiet_option,
     session_options,
@@ -34,11 +36,12 @@ if TYPE_CHECKING:
 @session_options()
 @text_options(training=False)
 @threads_option
+@device_option
 @json_option
 @quiet_option
 def command(
     model: str, text: str, words: bool, per_line: bool, learn: bool, history: tuple[str, ...], documents: bool,
-    special: str, invalid: str, threads: int | None, as_json: bool, quiet: bool,
+    special: str, invalid: str, threads: int | None, device: str, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Score each line of TEXT (standard input by default).
 
@@ -55,7 +58,7 @@ def command(
 
     if words and per_line:
         raise UsageError("score: --words or --per-line, one of the two")
-    opened = load(model, progress=not quiet)
+    opened = on_device(load(model, progress=not quiet), device, quiet)
     if sys.stdin is not None and sys.stdin.isatty() and text == "-" and not quiet:
         print("reading sentences from the terminal, one a line; end with Ctrl-D", file=sys.stderr)
     rules = TextRules(special=special, invalid=invalid)

@@ -124,6 +124,9 @@ class Mixture(ByIds):
         out[ids == START_ID] = 0.0
         return out
 
+    def _on_card(self) -> LanguageModel:
+        return Mixture([model.on("cuda") for model in self.models], self.weights.tolist(), self._path)
+
     def distribution(self, context: Sentence = ()) -> Floats:
         """P(· | context) as an array over the ids of the vocabulary; it sums to one."""
         out = np.zeros(len(self.vocabulary))

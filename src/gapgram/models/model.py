@@ -14,7 +14,7 @@ import numpy as np
 from gapgram.arguments import checked_path
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.counts.about import about_of
-from gapgram.counts.layouts import COMPACT, layout_of
+from gapgram.counts.layouts import COMPACT, FAST, layout_of
 from gapgram.errors import ModelFileError
 from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.estimation.parts import ModelParts
@@ -102,6 +102,11 @@ class Model(LanguageModel):
             return self if layout == self.layout else Model(self.parts.in_layout(layout))
         model_file.write(output, self.parts, layout)
         return self._reopened(output)
+
+    def _on_card(self) -> LanguageModel:
+        from gapgram.cuda.model import CardModel
+
+        return CardModel(self, self.with_layout(FAST)._arrays)
 
     def quantised(self, bits: int, *, output: str | Path | None = None) -> Model:
         """A compact model whose patterns have at most 2**bits different counts each; it is only nearly this one.

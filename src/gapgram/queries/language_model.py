@@ -44,6 +44,8 @@ _WHITE_SPACE = re.compile(r"[ \t\n\v\f\r]")
 class LanguageModel(ABC):
     """Scores, probabilities, predictions, states and perplexity of a model of any kind."""
 
+    piece_bytes = PIECE_BYTES  # of text that is scored at a time
+
     @property
     @abstractmethod
     def order(self) -> int:
@@ -173,6 +175,16 @@ class LanguageModel(ABC):
                 self._asked_ids[word] = word_id
         return word_id
 
+    def on(self, device: str) -> LanguageModel:
+        """The same model where texts are scored by a device: `cpu`, where it is, or `cuda`, a graphics card."""
+        if device not in ("cpu", "cuda"):
+            raise UsageError(f"device {device!r}: expected cpu or cuda")
+        return self if device == "cpu" else self._on_card()
+
+    def _on_card(self) -> LanguageModel:
+        """The same model on a card, for kinds that can be there."""
+        raise UsageError("device cuda: models of this kind are scored by the CPU; expected one of gapgram or a mixture")
+
     def score(self, sentence: Sentence, bos: bool = True, eos: bool = True) -> float:
         """log10 of the probability of a sentence.
 
@@ -202,10 +214,10 @@ class LanguageModel(ABC):
         eos: bool = True,
         *,
         threads: int | None = None,
-        block_bytes: int = PIECE_BYTES,
+        block_bytes: int | None = None,
     ) -> Floats:
         """The scores of many sentences, on all cores; a thread takes `block_bytes` of text at a time."""
-        blocks = text.blocks_of_sentences(sentences, block_bytes=block_bytes)
+        blocks = text.blocks_of_sentences(sentences, block_bytes=block_bytes or self.piece_bytes)
         sums = parallel_map(
             lambda block: self.score_block(block, bos=bos, eos=eos).sums, blocks, checked_threads(threads)
         )

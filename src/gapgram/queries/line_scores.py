@@ -132,12 +132,12 @@ def read_line_blocks(
 def score_pieces(
     model: LanguageModel, blocks: Iterable[Block], rules: TextRules, threads: int | None
 ) -> Iterator[tuple[Block, ScoredLines]]:
-    """The lines of a text in pieces of about `PIECE_BYTES`, each scored by one thread, in order.
+    """The lines of a text in pieces of as many bytes as suit the model, each scored by one thread, in order.
 
     A block is scored when it was read, and does not wait for the next: who writes into a pipe may wait for an answer.
     """
     for block in blocks:
-        pieces = block.cut(PIECE_BYTES)
+        pieces = block.cut(model.piece_bytes)
         scored = parallel_map(lambda piece: model.score_block(piece, rules), pieces, checked_threads(threads))
         yield from zip(pieces, scored, strict=True)
 

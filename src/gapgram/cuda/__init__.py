@@ -1,0 +1,14 @@
+"""Models on a graphics card: the arrays of a model lie in its memory, and a thread takes a position.
+
+    card            finding a card, and the kernels of `gapgram.kernels` compiled for it
+    buffer          how a model lies on a card
+    lookup          the grams of a word under every pattern
+    mixing          the patterns that a prediction starts from, mixed
+    scoring         the probability of every word of a text
+    encoding        bytes to word ids
+    stepping        one more word after many states, and the probabilities of all next words
+    model           a model on a card: `Model.on("cuda")`
+
+The small functions of `gapgram.kernels` are compiled for the card from the same source; what is written here is how the
+work is laid out: processors take many positions a step, cards take one position a thread.
+"""

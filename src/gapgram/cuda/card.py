@@ -1,0 +1,57 @@
+"""Finding a card, copying to it, and the kernels of `gapgram.kernels` compiled for it.
+
+The extra `cuda` brings numba-cuda, which compiles Python functions for the card.
+"""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import os
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from gapgram.errors import DeviceError
+from gapgram.kernels.jit import AS_PYTHON, Kernel
+
+THREADS = 16 if AS_PYTHON else 128  # of a block; few where Python plays the card
+_TO_INSTALL = "install it with: pip install 'gapgram[cuda]'"
+
+
+def find_card() -> Any:
+    """The module `numba.cuda`, where there is a card that it can use; a `DeviceError` says what is missing.
+
+    NUMBA_ENABLE_CUDASIM=1 lets Python play the card, slowly: for tests.
+    """
+    if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") in ("", "0") and find_spec("numba_cuda") is None:
+        raise DeviceError(f"device cuda: the package numba-cuda is missing; {_TO_INSTALL}")
+    try:
+        from numba import cuda
+
+        available = cuda.is_available()
+    except Exception as error:  # whatever a broken driver, or a NumPy that numba-cuda does not know, raises
+        raise DeviceError(f"device cuda: numba-cuda or the driver of the card does not work ({error})") from None
+    if not available:
+        raise DeviceError("device cuda: no card was found, or its driver is missing; leave it out to use the CPU")
+    return cuda
+
+
+@cache
+def for_card(kernel: Callable[..., Any]) -> Any:
+    """A kernel, and all that it calls, compiled for the card from the same source."""
+    cuda = find_card()
+    function = inspect.unwrap(kernel)
+    used = {each.argval for each in dis.get_instructions(function) if each.opname == "LOAD_GLOBAL"}
+    names = {name: value for name, value in function.__globals__.items() if name in used}
+    called = {name: for_card(value) for name, value in names.items() if isinstance(value, Kernel)}
+    copy = FunctionType(
+        function.__code__, {**function.__globals__, **called}, function.__name__, function.__defaults__
+    )
+    copy.__module__ = function.__module__
+    return cuda.jit(device=True)(np.errstate(over="ignore")(copy) if AS_PYTHON else copy)  # hashes overflow on purpose
+
