@@ -37,7 +37,7 @@ def heard(sentence: str, noise: float, draw: np.random.Generator) -> Any:
     """[frame, letter]: log probabilities of a sentence spoken with noise."""
     frames = [label for letter in f"{sentence} " for label in (*[LETTERS.index(letter)] * 2, BLANK)]
     scores = draw.normal(0, noise, (len(frames), BLANK + 1))
-    scores[np.arange(len(frames)), frames] += 4.0
+    scores[np.arange(len(frames)), frames] += 8.0
     scores -= np.log(np.exp(scores).sum(axis=1, keepdims=True))
     return scores.astype(np.float32)
 
@@ -80,7 +80,7 @@ def flashlight(words: list[str], binary: str, models: dict[str, str], beam: int)
     made: dict[str, Callable[[], Any]] = {PEER: partial(KenLM, binary, dictionary)}
     made |= {name: partial(CTCWordModel, path, words) for name, path in models.items()}
     options = fl.LexiconDecoderOptions(
-        beam_size=beam, beam_size_token=BLANK + 1, beam_threshold=25 if beam <= 50 else 100, lm_weight=1.5,
+        beam_size=beam, beam_size_token=BLANK + 1, beam_threshold=25 if beam <= 50 else 100, lm_weight=3.0,
         word_score=0.0, unk_score=-np.inf, sil_score=0.0, log_add=False, criterion_type=fl.CriterionType.CTC,
     )  # fmt: skip
     for name, make in made.items():
@@ -105,7 +105,7 @@ def pyctcdecode(words: list[str], binary: str, models: dict[str, str], beam: int
 
     from gapgram.adapters.pyctcdecode import PyctcdecodeModel
 
-    weights = {"alpha": 0.7, "beta": 1.0}
+    weights = {"alpha": 0.7, "beta": 1.5}
     made: dict[str, Callable[[], Any]] = {PEER: partial(LanguageModel, kenlm.Model(binary), words, **weights)}
     made |= {name: partial(PyctcdecodeModel, path, words, **weights) for name, path in models.items()}
     for name, make in made.items():
@@ -137,7 +137,8 @@ def main() -> None:
     arguments.add_argument("--lexicon", required=True, help="file of words, one a line")
     arguments.add_argument("--sentences", type=int, default=40)
     arguments.add_argument("--beam", type=int, default=50)
-    arguments.add_argument("--noise", type=float, default=1.2)
+    arguments.add_argument("--noise", type=float, default=2.8)
+    arguments.add_argument("--decoders", default="flashlight,pyctcdecode")
     arguments.add_argument("--json", action="store_true")
     given = arguments.parse_args()
     words = Path(given.lexicon).read_text(encoding="utf-8").split()
@@ -146,7 +147,7 @@ def main() -> None:
     sounds = [heard(" ".join(one), given.noise, draw) for one in said]
     n = sum(map(len, said))
     rows = []
-    for decoders in (flashlight, pyctcdecode):
+    for decoders in [one for one in (flashlight, pyctcdecode) if one.__name__ in given.decoders.split(",")]:
         expected: list[list[str]] = []
         speed = 1.0
         try:
