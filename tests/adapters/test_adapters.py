@@ -86,7 +86,8 @@ class TestPyctcdecode:
         score, state = ours.score(ours.get_start_state(), "w1")
         assert score == pytest.approx(0.4 * math.log(10) * made["mkn"].log10_prob("w1") + ours.beta)
         # Later versions ask states for what may go to another process.
-        assert pickle.loads(pickle.dumps(state.get_mp_safe_state())) == state.state == state
+        assert state.get_mp_safe_state() is None  # type: ignore[func-returns-value]
+        assert pickle.loads(pickle.dumps(state)) == state.state == state
 
     def test_a_model_behind_a_link_is_saved_under_its_own_name(self, made: dict[str, Model], tmp_path: Path) -> None:
         from pyctcdecode import LanguageModel

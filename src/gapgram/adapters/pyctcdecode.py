@@ -28,9 +28,8 @@ class DecoderState(kenlm.State):
         """The state itself."""
         return self
 
-    def get_mp_safe_state(self) -> DecoderState:
-        """The state for other processes: it can be pickled."""
-        return self
+    def get_mp_safe_state(self) -> None:
+        """Nothing, as with KenLM: beams that come from another process carry no state."""
 
 
 class PyctcdecodeModel(LanguageModel):  # type: ignore[misc]
