@@ -160,7 +160,8 @@ def _sweep(exchange: Exchange, k: int, sweeps: int, threads: int, progress: bool
     words = np.arange(len(SPECIAL), len(exchange.class_of), dtype=np.int32)
     pool = ThreadPoolExecutor(threads)
     try:
-        with progress_bar("finding classes", total=len(words) * sweeps - k, unit="word", progress=progress) as advance:
+        total = len(words) * sweeps - k
+        with progress_bar("finding classes", total=total, unit="word", progress=progress) as advance:
             for i in range(sweeps):
                 exchange.sweep(words[k:] if i == 0 else words, pool, threads, advance)
     finally:

@@ -3,7 +3,6 @@
     main        runs a command, turns errors into sentences
     commands    all commands by group, found by name and loaded when used
     options     what several commands share
-    streams     standard streams that are closed
 
     train       text to a model file                    prepare     dumps and documents to sentences
     score       the probability of each line            split       training, validation and test sets

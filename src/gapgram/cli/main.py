@@ -13,8 +13,18 @@ import click
 
 from gapgram.cli.commands import group
 from gapgram.cli.options import talk
-from gapgram.cli.streams import ClosedOutput, open_closed_streams
 from gapgram.errors import GapgramError, UsageError
+
+
+class _ClosedOutput(io.TextIOBase):
+    """In the place of a standard output that is closed: takes what is printed, and remembers that there was any."""
+
+    was_needed = False
+
+    def write(self, text: str) -> int:
+        """Take a text."""
+        self.was_needed = True
+        return len(text)
 
 
 class _Stopped(BaseException):
@@ -27,13 +37,13 @@ def main() -> None:
         if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
             signal.signal(number, _stop)
     warnings.showwarning = _show_warning
-    open_closed_streams()
+    _open_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # words that the terminal cannot show
     try:
         group(prog_name="gapgram", standalone_mode=False)
         sys.stdout.flush()
-        if isinstance(sys.stdout, ClosedOutput) and sys.stdout.was_needed:
+        if isinstance(sys.stdout, _ClosedOutput) and sys.stdout.was_needed:
             raise UsageError("standard output is closed: what was to be printed is lost")
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
@@ -49,6 +59,19 @@ def main() -> None:
             raise
         _say(mistake)
         sys.exit(2)
+
+
+def _open_closed_streams() -> None:
+    """Let no later file take the place of standard streams that whoever started the program has closed."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free, which is this one
+    if sys.stdout is None:
+        sys.stdout = _ClosedOutput()
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the program ends
 
 
 def _signal_behind(error: BaseException | None) -> int:

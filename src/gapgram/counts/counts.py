@@ -187,10 +187,10 @@ class Counts:
 
     def contents(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
         """What goes into a file: all arrays by name, and what they do not say, as plain values."""
-        tables, compact = self.tables._asdict(), is_compact(self.tables)
-        if not compact:
+        tables = self.tables._asdict()
+        if tables["packed"] is None:
             del tables["packed"], tables["packed_places"]
-        sections = {**self.word_arrays(self.vocabulary, packed=compact), **tables}
+        sections = {**self.word_arrays(self.vocabulary, packed="packed" in tables), **tables}
         metadata = {"order": self.lattice.order, "lattice": str(self.lattice), "text": asdict(self.text)}
         metadata["pruned"] = self.pruned
         metadata |= {"classes": list(self.class_names)} if self.class_names else {}

@@ -97,4 +97,4 @@ class TrainingLimits:
 
 def grams_per_position(lattice: Lattice) -> float:
     """Different grams of all patterns, for each position of a text, at most."""
-    return sum(_SHARES.get(len(p) + 1, 1.0) for p in lattice.stored)
+    return sum(_SHARES.get(p.mask.bit_count() + 1, 1.0) for p in lattice.stored)
