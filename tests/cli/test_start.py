@@ -43,7 +43,7 @@ _COUNTING = {
 _LEARNING = {
     "fitting.adam_step", "fitting.features_of", "fitting.gradient", "fitting.leave_out", "fitting.log_prior_of",
     "fitting.mean_weights", "fitting.sentence_hashes", "fitting.statistics_of", "fitting.unique_from",
-    "gate.n_gate_rows", "lookup.availability", "build_tables.count_marked",
+    "lookup.availability", "build_tables.count_marked",
 }  # fmt: skip
 _KERNELS = {
     "--help": set(),

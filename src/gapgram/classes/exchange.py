@@ -25,7 +25,7 @@ from gapgram.errors import UsageError
 from gapgram.kernels import exchange as kernels
 from gapgram.kernels.special_words import SPECIAL
 from gapgram.system.parallel import checked_threads
-from gapgram.system.progress import progress_bar
+from gapgram.system.progress import NO_BAR, progress_bar
 
 NOTHING = np.empty(0, np.int32)
 DISTANCES: tuple[int, ...] = (1, 2)
@@ -161,7 +161,8 @@ def _sweep(exchange: Exchange, k: int, sweeps: int, threads: int, progress: bool
     pool = ThreadPoolExecutor(threads)
     try:
         total = len(words) * sweeps - k
-        with progress_bar("finding classes", total=total, unit="word", progress=progress) as advance:
+        bar = progress_bar("finding classes", total=total, unit="word", progress=True) if progress else NO_BAR
+        with bar as advance:
             for i in range(sweeps):
                 exchange.sweep(words[k:] if i == 0 else words, pool, threads, advance)
     finally:

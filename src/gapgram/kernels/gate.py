@@ -61,12 +61,6 @@ def word_bucket(word):
 
 
 @kernel
-def n_gate_rows(n_patterns, order):
-    """How many rows a gate table has."""
-    return n_patterns * BUCKETS + order + (order - 1) * WORD_BUCKETS
-
-
-@kernel
 def word_row(n_patterns, order, offset, bucket):
     """The row of the word at an offset."""
     return n_patterns * BUCKETS + order + (offset - 1) * WORD_BUCKETS + bucket

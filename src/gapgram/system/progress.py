@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+NO_BAR: contextlib.AbstractContextManager[Callable[[float], Any]] = contextlib.nullcontext(lambda n: None)
+
 
 @contextlib.contextmanager
 def progress_bar(

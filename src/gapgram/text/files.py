@@ -7,7 +7,6 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
@@ -15,7 +14,7 @@ from typing import IO, cast
 from gapgram.arguments import checked_path, wrong_type
 from gapgram.errors import TextError, TextFileError, TextNotFoundError, UsageError
 from gapgram.system.parallel import read_ahead
-from gapgram.system.progress import progress_bar
+from gapgram.system.progress import NO_BAR, progress_bar
 from gapgram.text.compressed import DECODE_ERRORS, KINDS, WindowError
 
 Paths = str | Path | Sequence[str | Path]
@@ -70,7 +69,7 @@ def blocks_of_files(
     """The lines of all files, one after the other; `progress` shows a bar by bytes on disk."""
     paths = as_paths(texts)
     n_bytes = sum(os.path.getsize(path) for path in paths if os.path.isfile(path)) or None
-    bar = progress_bar(title, total=n_bytes, unit="B", progress=True) if progress else nullcontext(lambda n: None)
+    bar = progress_bar(title, total=n_bytes, unit="B", progress=True) if progress else NO_BAR
     with bar as advance:
         for path in paths:
             blocks = read_blocks(path, advance, block_bytes=block_bytes)

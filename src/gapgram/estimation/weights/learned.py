@@ -24,7 +24,7 @@ from gapgram.estimation.weights.by_counts import falling_back, pattern_of_row
 from gapgram.estimation.weights.fallback_graph import Weights, mixture
 from gapgram.estimation.weights.sample import FittingSample
 from gapgram.kernels import fitting
-from gapgram.kernels.gate import BUCKETS, n_gate_rows
+from gapgram.kernels.gate import BUCKETS, WORD_BUCKETS
 from gapgram.system.progress import progress_bar
 
 LEARNING_RATE = 0.02
@@ -110,7 +110,8 @@ class Problem:
             lambda s: fitting.log_prior_of(s, discounts.values, logits, BY_G, BY_LOG),
             threads=threads,
         )
-        self.n_gate_rows = n_gate_rows(len(counts.lattice.stored), counts.lattice.order)
+        order = counts.lattice.order
+        self.n_gate_rows = len(counts.lattice.stored) * BUCKETS + order + (order - 1) * WORD_BUCKETS  # `kernels.gate`
         self.uniform = 1.0 / (len(counts.vocabulary) - 1)
         self.graph = mixture(counts.lattice)
         # Where each pattern falls back; 0 where it falls back on none.
