@@ -69,8 +69,9 @@ def _hide_all_but(kept: set[str], module: Any) -> None:
 
 
 def _optimise(codegen: Any, module: Any, **options: Any) -> None:
-    passes, builder = codegen._module_pass_manager(**options)
-    passes.run(module, builder)
+    made = codegen._module_pass_manager(**options)
+    passes, *builder = made if isinstance(made, tuple) else (made,)  # versions of Numba before 0.61 have no builder
+    passes.run(module, *builder)
 
 
 def _needed(library: Library) -> list[Library]:

@@ -1,0 +1,137 @@
+"""gapgram warmup: compiles all kernels for this machine.
+
+Kernels are compiled where something uses them: so small models of every kind are used in every way, by a process on
+each core. The models themselves are made by kernels that run as plain Python, which takes a second.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+
+from gapgram.cli.options import json_option, print_json, quiet_option, talk, threads_option
+
+# What is done with TEXT and the models in a folder: a process does all lines of a group, most work first.
+# `ask` stands for what is done with a model in Python alone.
+MODELS = (
+    "train TEXT -o GLM -n 3 --classes 3", "convert GLM -o SMALL --layout compact", "train TEXT -o MKN -n 3 --model mkn",
+    "arpa MKN -o ARPA", "train TEXT -o LATTICE -n 3 --weights uniform",
+)  # fmt: skip
+USES = (
+    ("train TEXT -o NEW -n 3 --classes 3 --documents", "train TEXT -o NEW -n 3 --memory 30000B",
+     "classes TEXT -o NEW -k 3"),
+    ("predict GLM w1", "predict GLM w1 --prefix w", "explain GLM w1 w2", "verify GLM", "generate GLM -n 1", "info GLM",
+     "ask GLM"),
+    ("score GLM TEXT", "score LATTICE TEXT", "perplexity GLM TEXT", "score GLM TEXT --learn",
+     "predict GLM w1 --history TEXT"),
+    ("score SMALL TEXT", "predict SMALL w1", "predict SMALL w1 --prefix w", "explain SMALL w1 w2", "verify SMALL",
+     "ask SMALL"),
+    ("train TEXT -o NEW -n 3 --classes 3 --layout compact", "convert SMALL -o NEW --layout fast",
+     "convert GLM -o NEW --layout compact --quantise 4"),
+    ("prune GLM -o NEW --counts 0,1", "prune MKN -o NEW --keep 0.7", "mix MKN GLM --tune TEXT -o NEW"),
+    ("score ARPA TEXT", "predict ARPA w1", "ask ARPA", "arpa MKN -o NEW"),
+)  # fmt: skip
+
+
+@click.command()
+@threads_option
+@json_option
+@quiet_option
+def command(threads: int | None, as_json: bool, quiet: bool) -> None:
+    """Compile all kernels for this machine now, so that no command has to.
+
+    For container images and machines that many use. Says how long it took and where kernels are kept.
+    """
+    from gapgram.errors import UsageError
+    from gapgram.kernels import jit
+    from gapgram.native import store
+    from gapgram.system.parallel import checked_threads
+    from gapgram.system.progress import progress_bar
+
+    if jit.AS_PYTHON:
+        raise UsageError("warmup: NUMBA_DISABLE_JIT is set, and kernels run as plain Python; unset it to compile them")
+    began, compiled, loaded = time.monotonic(), 0, set[str]()
+    folder = store.folder_to_write()
+    with TemporaryDirectory() as place:
+        make_models(Path(place))
+        with progress_bar("compiling kernels", total=len(USES), progress=not quiet) as advance:
+            for names, n_compiled in each_use(Path(place), checked_threads(threads)):
+                loaded |= names
+                compiled += n_compiled
+                advance(1)
+    seconds = time.monotonic() - began
+    if as_json:
+        about = {"kernels": len(loaded), "compiled": compiled, "seconds": seconds}
+        print_json({**about, "folder": str(folder) if folder else None})
+        return
+    what = f"{compiled} kernels compiled" if compiled else f"all {len(loaded)} kernels are there"
+    talk(f"{what} in {seconds:.0f} s; they are kept in {folder or 'no folder'}", quiet)
+
+
+def files_in(folder: Path) -> dict[str, str]:
+    """What the words of the tables above stand for."""
+    return {name: str(folder / name.lower()) for name in ("TEXT", "GLM", "SMALL", "MKN", "ARPA", "LATTICE")}
+
+
+def make_models(folder: Path) -> None:
+    """A text of a few frequent words, and models of it."""
+    chance, files = random.Random(1), files_in(folder)
+    lines = ("".join(f"w{min(int(chance.random() ** -1.2), 40)} " for _ in range(8)) for _ in range(60))
+    Path(files["TEXT"]).write_text("\n".join([*lines, "", "w1 w2", ""]))
+    program = "import sys; from gapgram.cli.warmup import do; do(sys.stdin.read().splitlines(), sys.argv[1])"
+    subprocess.run(
+        [sys.executable, "-c", program, str(folder)], input="\n".join(MODELS), text=True, check=True,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+    )  # fmt: skip
+
+
+def each_use(folder: Path, processes: int) -> Iterator[tuple[set[str], int]]:
+    """Do all uses, several at a time; of each which kernels it called, and how many it compiled."""
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+        waiting = [pool.submit(do, lines, str(folder)) for lines in USES]
+        for done in as_completed(waiting):
+            yield done.result()
+
+
+def do(lines: Sequence[str], folder: str) -> tuple[set[str], int]:
+    """Run commands without a word; which kernels they called, and how many they compiled."""
+    from gapgram.cli.commands import group
+    from gapgram.kernels import jit
+
+    files = {**files_in(Path(folder)), "NEW": str(Path(folder) / f"new{os.getpid()}")}
+    warnings.simplefilter("ignore")
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+        for line in lines:
+            arguments = [files.get(word, word) for word in line.split()]
+            if arguments[0] == "ask":
+                _ask(arguments[1])
+            else:
+                group(arguments, standalone_mode=False)
+    compiled = len(jit.compiled)
+    jit.compiled.clear()  # the process may be given other commands
+    return set(jit.loaded), compiled
+
+
+def _ask(path: str) -> None:
+    """Ask a model what commands do not ask."""
+    from gapgram import load
+
+    model = load(path)
+    model.score("w1 w2")
+    model.score_many(["w1 w2", "w3"], threads=1)
+    _, state = model.extend(model.begin_sentence(), "w1")
+    model.extend_many([state, state], ["w2", "w3"], threads=1)
+    model.distribution(["w1"])

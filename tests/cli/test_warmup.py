@@ -1,0 +1,58 @@
+"""All kernels compiled beforehand: everything that is done for it works, and what is said of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.running import HANGING_SECONDS, Cli
+
+from gapgram.cli import warmup
+from gapgram.kernels import jit
+from gapgram.native import store
+
+_AS_PYTHON = """
+import sys
+from pathlib import Path
+from gapgram.cli.warmup import USES, do, make_models
+make_models(Path(sys.argv[1]))
+for lines in USES:
+    do(lines, sys.argv[1])
+"""
+
+
+def test_all_uses_work(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _AS_PYTHON, str(tmp_path)], capture_output=True, text=True, timeout=HANGING_SECONDS,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(jit.AS_PYTHON, reason="kernels run as plain Python")
+@pytest.mark.parametrize(("compiled", "said"), [(7, "7 kernels compiled in "), (0, "all 2 kernels are there in ")])
+def test_what_is_said(cli: Cli, monkeypatch: pytest.MonkeyPatch, compiled: int, said: str) -> None:
+    def uses(folder: Path, processes: int) -> Iterator[tuple[set[str], int]]:
+        assert (folder / "text").exists() and processes == 3
+        yield from [({"a"}, 0), ({"a", "b"}, compiled)]
+
+    monkeypatch.setattr(warmup, "each_use", uses)
+    monkeypatch.setattr(warmup, "make_models", lambda folder: (folder / "text").touch())
+    done = cli("warmup", "--threads", 3)
+    assert done.err.startswith(said) and done.err.endswith(f" s; they are kept in {store.folder_to_write()}\n")
+    about = json.loads(cli("warmup", "--threads", 3, "--json").out)
+    assert about["kernels"] == 2 and about["folder"] == str(store.folder_to_write())
+
+
+def test_nothing_is_compiled_for_plain_python() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "gapgram.warmup"], capture_output=True, text=True, timeout=HANGING_SECONDS,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+    )  # fmt: skip
+    message = "warmup: NUMBA_DISABLE_JIT is set, and kernels run as plain Python; unset it to compile them"
+    assert (done.returncode, done.stderr) == (2, f"gapgram: {message}\n")
