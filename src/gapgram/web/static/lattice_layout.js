@@ -69,7 +69,7 @@ export const radius = (part) => RADIUS.least + (RADIUS.most - RADIUS.least) * Ma
 function label(node, before) {
   if (node.id === UNIFORM) return ["all words alike"];
   if (node.kept.length === 0) return [node.classes ? "class of the word alone" : "no context •"];
-  const words = node.classes ? ["classes of", ...before.slice(-node.kept.length)] : [...node.kept.map((word) => word ?? "_"), "•"];
+  const words = node.classes ? ["classes of", ...quoted(before.slice(-node.kept.length))] : [...node.kept.map((word) => word ?? "_"), "•"];
   const shown = words.map((word) => shortened(said(word), 40));
   const room = Math.max(8, Math.floor(node.room / 6.9));
   for (let lines = broken(shown, room); ; lines = broken(shown, room)) {
@@ -79,6 +79,7 @@ function label(node, before) {
   }
 }
 
+const quoted = (words) => words.map((word, i) => `${i ? "" : "“"}${word}${i === words.length - 1 ? "”" : ""}`);
 const shortened = (word, most) => (word.length > most ? `${[...word].slice(0, Math.max(1, most - 1)).join("").replace(/…$/, "")}…` : word);
 
 function broken(words, room) {
