@@ -21,7 +21,7 @@ def test_defaults_and_paths_beside_the_file(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(CORPUS)
     study = read_config(tmp_path / "study.toml")
     assert study.orders == (3, 4, 5)
-    assert study.models == ("mkn", "glm uniform", "glm counts", "glm learned")
+    assert study.models == ("mkn", "glm uniform", "glm counts", "glm learned", "glm classes")
     assert study.output == tmp_path / "report"
     assert study.corpora[0].train == (tmp_path / "a.txt",)
     assert study.corpora[0].train_share is None

@@ -38,7 +38,7 @@ text = "test.txt"
 corpus = "made"
 lines = [400, 200]
 """
-MODELS = 4 * 3  # of each text: four models, orders 1 to 3
+MODELS = 5 * 3  # of each text: five models, orders 1 to 3
 TEXTS = 3  # made with 200 and with 400 lines, split
 
 
@@ -93,7 +93,7 @@ def test_the_report_has_every_table_and_figure(folder: Path) -> None:
 def test_every_figure_has_its_signature_and_tables_agree_with_results(folder: Path) -> None:
     results = run_study(read_config(folder / "study.toml"), plots=False)
     found = results["measurements"]
-    assert len(found) == TEXTS * 4 * 2 * 4  # texts, models, orders; three parts of sequences and running
+    assert len(found) == TEXTS * 5 * 2 * 4  # texts, models, orders; three parts of sequences and running
     for m in found:
         assert f"order:{m['order']}|model:{m['model'].split()[0]}|" in m["signature"]
         assert f"|protocol:{m['protocol']}," in m["signature"]

@@ -4,7 +4,7 @@
     output = "report"                     # beside the TOML file, as all paths are
     seed = 1
     orders = [3, 4, 5]
-    models = ["mkn", "glm uniform", "glm counts", "glm learned"]
+    models = ["mkn", "glm uniform", "glm counts", "glm learned", "glm classes"]
     protocols = ["sequences", "running"]
 
     [sequences]                           # of the protocol of that name
@@ -41,7 +41,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-MODELS = ("mkn", "glm uniform", "glm counts", "glm learned")
+CLASSES = "glm classes"  # learned weights and classes found in the text: what `gapgram train` makes by default
+MODELS = ("mkn", "glm uniform", "glm counts", "glm learned", CLASSES)
 PROTOCOLS = ("sequences", "running")
 
 

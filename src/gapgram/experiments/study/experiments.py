@@ -14,7 +14,7 @@ from functools import cached_property
 from gapgram.arrays import Ids, Mask
 from gapgram.errors import DiscountWarning
 from gapgram.experiments.study.cache import Cache, Values, program_digest
-from gapgram.experiments.study.config import CorpusConfig, StudyConfig
+from gapgram.experiments.study.config import CLASSES, CorpusConfig, StudyConfig
 from gapgram.experiments.study.findings import Findings, Measurement, TextKey
 from gapgram.experiments.study.protocols import PARTS, Sequences, Tally, draw_sequences, observed, place_tallies
 from gapgram.experiments.study.statistics import once_by_pattern, word_statistics
@@ -165,12 +165,15 @@ class _OnDemand:
     @cached_property
     def model(self) -> Model:
         name, _, weights = self._name.partition(" ")
+        classes = "none"
+        if self._name == CLASSES:
+            weights, classes = "learned", "auto"
         began = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DiscountWarning)
             model = train(
                 sentences=self._text.training.lines, order=self._order, model=name, weights=weights or None,
-                classes="none", seed=self._text.config.seed, threads=self._text.threads,
+                classes=classes, seed=self._text.config.seed, threads=self._text.threads,
             )  # fmt: skip
         self.seconds = time.perf_counter() - began
         return model

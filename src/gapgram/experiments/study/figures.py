@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # Colours that stay apart in grey and for the colour-blind (Okabe and Ito), with marks of their own.
 LOOKS = {
     "mkn": ("#000000", "s"), "glm uniform": ("#D55E00", "^"), "glm counts": ("#009E73", "D"),
-    "glm learned": ("#0072B2", "o"),
+    "glm learned": ("#0072B2", "o"), "glm classes": ("#CC79A7", "v"),
 }  # fmt: skip
 DASHES = ("-", "--", ":", "-.")  # of the highest order, the next …; more than four orders share
 STYLE: dict[str, Any] = {
