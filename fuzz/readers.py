@@ -110,6 +110,12 @@ def _plain(path: Path) -> None:
     prepare_text([path], path.with_suffix(".out"), "en", Options(processes=1, malformed="skip"))
 
 
+def _records(path: Path) -> None:
+    from gapgram.applications.filtering.run import filter_records
+
+    filter_records(gapgram.Model.load(path.parent / "mkn.model"), path, path.with_suffix(".out"), threads=1)
+
+
 _HEADERS = ("content-length", "transfer-encoding", "content-type", "host", "expect", "origin", "upgrade")
 _HEADER_VALUES = ("0", "5", "-1", "1e9", "9" * 30, "chunked", "text/xml", "100-continue", "")
 
@@ -192,6 +198,7 @@ READERS = {
         Reader("wiki", ("wiki",), mutated_lines, _wiki),
         Reader("acquis", ("acquis",), mutated_lines, _acquis),
         Reader("plain", ("wiki",), mutated_lines, _plain),
+        Reader("records", ("records",), mutated_lines, _records),
         Reader("http", ("requests",), _requests, _request),
     )
 }

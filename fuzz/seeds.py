@@ -92,6 +92,9 @@ def _other_files(folder: Path) -> dict[str, Path]:
     made["wiki"], made["acquis"] = folder / "wiki.xml", folder / "acquis.xml"
     made["wiki"].write_text(_WIKI, "utf-8")
     made["acquis"].write_text(_ACQUIS, "utf-8")
+    made["records"] = folder / "records.jsonl"
+    lines = [json.dumps({"text": line, "id": i, "more": [i]}) for i, line in enumerate(made_lines(12))]
+    made["records"].write_text("\n".join([*lines, ""]), "utf-8")
     made["requests"] = folder / "requests.json"
     made["requests"].write_text(json.dumps(_REQUESTS), "utf-8")
     return made
