@@ -149,7 +149,7 @@ def command(
     spark = SparkOptions(master=master, settings=settings, shards=shards) if engine == "spark" else None
     held_out = list(held_out_texts) or None
     model = train(list(texts), held_out_texts=held_out, rules=rules, spark=spark, progress=not quiet,
-                  about=parse_about(about), **options)  # fmt: skip
+                  about=parse_about(about) if about else {}, **options)  # fmt: skip
     if quiet and not as_json:
         return
     summary = train_summary(model.parts, os.path.getsize(options["output"]))

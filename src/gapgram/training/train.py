@@ -86,7 +86,7 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
         texts=texts, sentences=sentences, held_out_texts=held_out_texts, rules=rules or TextRules(), model=model,
         lattice=patterns, weights=estimator, classes=class_source, seed=seed, layout=layout, prune=prune, size=size,
         documents=documents, threads=checked_threads(threads), progress=progress,
-        about=about_of(about),
+        about=about_of(about) if about else (),
     )  # fmt: skip
     if output is None:
         if spark is not None:
