@@ -16,9 +16,10 @@ import numpy as np
 from gapgram.arrays import Integers
 from gapgram.counts.counts import Counts
 from gapgram.kernels import tables as columns
-from gapgram.kernels.read_tables import unpack_contexts, unpack_grams
+from gapgram.kernels.compact_read import BLOCK
+from gapgram.kernels.read_tables import context_at, unpack_contexts, unpack_grams
 from gapgram.kernels.special_words import SPECIAL, START_ID
-from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS, ROW_MASK, Tables
+from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS, ROW_MASK, Tables, is_compact
 from gapgram.pattern import Pattern
 
 SMALL_GRAMS = 1 << 16  # of a model whose tables are checked whenever it is opened
@@ -96,12 +97,20 @@ def _in_chunks(counts: Counts, p: int) -> Iterator[_Some]:
         begins, rows = records >> ROW_BITS, records[:-1] & ROW_MASK
         if begins[0] != done or (np.diff(begins) < 0).any() or (last == n_contexts and begins[-1] != n_grams):
             _refuse(pattern, "contexts whose grams overlap, or are not there")
+        if is_compact(tables) and not _ends_are_begins(tables, p, first, begins):
+            _refuse(pattern, "contexts that end elsewhere than the next begins")
         if rows.size and rows.max() >= at[columns.N_ROWS]:
             _refuse(pattern, "contexts without statistics")
         done = int(begins[-1])
         yield _Some(first, begins, rows, *_grams(tables, p, int(begins[0]), done))
         if counts.pages is not None:
             counts.pages.release()
+
+
+def _ends_are_begins(tables: Tables, p: int, first: int, begins: Integers) -> bool:
+    """Whether the last context of each block, in the compact layout, ends where the next block has the next begin."""
+    lasts = [c for c in range(first, first + begins.size - 1) if (c + 1) % BLOCK == 0 or c == first + begins.size - 2]
+    return all(context_at(tables, p, c)[1] == begins[c + 1 - first] for c in lasts)
 
 
 def _records(tables: Tables, p: int, first: int, last: int) -> Integers:
