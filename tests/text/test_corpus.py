@@ -141,7 +141,7 @@ def test_empty_lines_are_sentences_where_they_count() -> None:
     assert corpus.facts.digest != read_corpus(blocks_of_sentences(lines)).facts.digest
     with pytest.raises(GapgramError, match="empty lines: 'keep'; expected skip or count"):
         TextRules(empty_lines="keep")
-    with pytest.raises(GapgramError, match="an empty line begins one, and cannot be counted as a sentence"):
+    with pytest.raises(GapgramError, match="empty lines end documents, and cannot count as sentences too"):
         train(sentences=lines, order=2, documents=True, rules=rules)
 
 

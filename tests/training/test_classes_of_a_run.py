@@ -18,6 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning"
 
 def task_of(lattice: Lattice, classes: ClassSource | None) -> TrainingTask:
     others: dict[str, Any] = {"prune": None, "size": None, "threads": 1, "progress": False, "layout": "fast", "seed": 1}
+    others["documents"] = False
     return TrainingTask(
         texts=None, sentences=[], held_out_texts=None, rules=TextRules(), model="glm", lattice=lattice,
         weights="learned", classes=classes, **others,

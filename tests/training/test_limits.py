@@ -196,7 +196,7 @@ def test_too_little_room_on_the_disk(text: Path, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(Reader, "read", None)
     else:
         monkeypatch.setattr("gapgram.training.run.guessed_positions", lambda _: 0)
-    with pytest.raises(GapgramError, match=r"about .* of disk are needed in .*, 98K are free: make room"):
+    with pytest.raises(GapgramError, match=r"about .* of disk are needed in .*, 98KiB are free: make room"):
         train(text)
     assert names(text.parent) == {"text"}
 

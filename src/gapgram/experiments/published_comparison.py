@@ -21,7 +21,7 @@ from gapgram.experiments.published import (
     place_sums,
     published_perplexity,
 )
-from gapgram.experiments.study.config import MODELS
+from gapgram.experiments.study.config import CLASSES, MODELS
 from gapgram.experiments.study.protocols import Sequences, Tally, observed, place_tallies
 from gapgram.experiments.study.texts import read_lines
 from gapgram.reporting.tables import table
@@ -82,7 +82,7 @@ def compare_published(
     rows = published_rows(lines, sequences, contexts, texts, say)
     ids = sequences.ids(corpus.vocabulary)
     seen = observed(corpus.ids, ids)
-    for name in MODELS:
+    for name in (model for model in MODELS if model != CLASSES):  # the paper has models of words alone
         say(f"{name}: orders 1 to {LONGEST}")
         rows.append(_model_row(name, lines, ids, seen, contexts, f"test:{sequences.digest}", threads))
     return {
