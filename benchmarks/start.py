@@ -30,7 +30,7 @@ LIGHT = ("--help", "--version")
 FIRST = (
     "score MODEL LINES", "perplexity MODEL LINES", "predict MODEL the", "explain MODEL the end",
     "generate MODEL -n 1", "info MODEL", "verify MODEL", "train SMALL -o NEW", "train SMALL -o NEW --model mkn",
-    "convert MODEL -o NEW --layout compact", "arpa MKN -o NEW", "demo -o NEW",
+    "convert MODEL -o NEW --layout compact", "arpa MKN -o NEW", "demo -o FOLDER",
 )  # fmt: skip
 AFTER = ("score MODEL LINES", "perplexity MODEL LINES", "predict MODEL the", "explain MODEL the end", "info MODEL",
          "verify MODEL")  # fmt: skip
@@ -94,7 +94,7 @@ def measure(options: argparse.Namespace, room: Path) -> None:
     files = {
         "LINES": lines_of(options.text, 5, room / "lines"), "SMALL": lines_of(options.text, 5_000, room / "small"),
         "TEXT": lines_of(options.text, options.lines, room / "text"), "MODEL": room / "model", "MKN": room / "mkn",
-        "NEW": room / "new",
+        "NEW": room / "new", "FOLDER": room / "folder",
     }  # fmt: skip
 
     def command(words: str) -> list[str]:
