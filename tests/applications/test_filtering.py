@@ -327,6 +327,7 @@ def test_broken_parquet(cli: Cli, made: dict[str, Model], tmp_path: Path, monkey
     (["--max-difference", "0"], "a limit of the difference needs another model: --against BAD"),
     (["-o", "none/out"], "none does not exist; make it first"),
     (["-o", "in.jsonl"], "in.jsonl: is read and would be replaced"),
+    (["-o", "empty", "--calibrate", "empty", "--keep-below", "0.5"], "empty: is read and would be replaced"),
     (["-o", "out.parquet"], "out.parquet: input and output must both be Parquet files, or both lines"),
     (["-o", "-", "--buckets"], "standard output: buckets and Parquet need files; name an output (-o FILE)"),
     (["-o", "-", "--resume"], "--resume: standard output cannot be gone on with"),
@@ -341,6 +342,19 @@ def test_mistakes(
     Path("empty").touch()
     assert_refused(cli("filter", made["mkn"].path, "in.jsonl", "-o", "out", *options), expected)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "in.jsonl"]
+
+
+@pytest.mark.parametrize("options", [["MODEL", "in.jsonl"], ["OTHER", "in.jsonl", "--against", "MODEL"]])
+def test_a_model_is_never_replaced_by_records(
+    cli: Cli, made: dict[str, Model], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_records(Path("in.jsonl"), DOCUMENTS[:5])
+    made["mkn"].save("model")
+    before, names = Path("model").read_bytes(), {"MODEL": "model", "OTHER": made["learned"].path}
+    ran = cli("filter", *(names.get(option, option) for option in options), "-o", "model")
+    assert_refused(ran, "model: is read and would be replaced")
+    assert Path("model").read_bytes() == before
 
 
 def test_other_mistakes(cli: Cli, made: dict[str, Model], tmp_path: Path) -> None:

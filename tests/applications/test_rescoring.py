@@ -163,6 +163,8 @@ def test_the_command(cli: Cli, made: dict[str, Model], tmp_path: Path) -> None:
     (b"u1\t1\ta\n", ["--weights", "two"], "two: no weights: expected a file that gapgram rescore --save-weights has"),
     (b"u1\t1\ta\n", ["--weights", "w"], "2 weights for 3 scores: expected those of the 1 scores of a hypothesis"),
     (b"u1\t1\t<s>\n", [], "the word <s> is the model's own"),
+    (b"u1\t1\ta\n", ["--save-weights", "lists"], "lists: is read and would be replaced"),
+    (b"u1\t1\ta\n", ["--save-weights", "x", "-o", "x"], "x: named for the lists and for the weights"),
 ])  # fmt: skip
 def test_mistakes(
     cli: Cli, made: dict[str, Model], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes, options: list[str],

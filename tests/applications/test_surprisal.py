@@ -218,6 +218,17 @@ def test_mistakes(
     assert [path.name for path in tmp_path.iterdir()] == ["text"]
 
 
+def test_a_history_is_never_replaced_by_a_table(
+    cli: Cli, made: dict[str, Model], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("text", "read"):
+        Path(name).write_text("w1 w2\n")
+    ran = cli("surprisal", made["mkn"].path, "text", "--history", "read", "-o", "read")
+    assert_refused(ran, "read: is read and would be replaced")
+    assert Path("read").read_text() == "w1 w2\n"
+
+
 def test_mistakes_in_python(made: dict[str, Model], tmp_path: Path) -> None:
     model = made["mkn"]
     with pytest.raises(gapgram.UsageError, match="give a text file or sentences, one of the two"):

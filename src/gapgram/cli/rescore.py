@@ -21,6 +21,8 @@ from gapgram.cli.options import (
 if TYPE_CHECKING:
     from gapgram.applications.rescoring.rescorer import Rescored
 
+_FILES = ("tune", "tune_references", "weights", "references")  # options that name files to read
+
 
 @click.command()
 @model_argument
@@ -59,8 +61,12 @@ def command(
     tuning, answers = options["tune"], options["tune_references"]
     if (tuning is None) != (answers is None):
         raise UsageError("rescore: tuning needs lists and their references: --tune NBEST --tune-references FILE")
-    if output is not None:
-        check_place(output, [path for path in (model, nbest, *options.values()) if isinstance(path, str)])
+    read = [model, nbest, *(options[name] for name in _FILES if options[name] is not None)]
+    for place in (output, options["save_weights"]):
+        if place is not None:
+            check_place(place, read)
+    if output is not None and output == options["save_weights"]:
+        raise UsageError(f"{output}: named for the lists and for the weights; name two files")
     weights = load_weights(options["weights"]) if options["weights"] else None
     rescorer = Rescorer(load(model, progress=not quiet), weights)
     if options["graph"]:

@@ -65,7 +65,7 @@ def command(
     from gapgram.system.atomic_file import check_place, written_aside
 
     if output is not None:
-        check_place(output, [model, text])
+        check_place(output, [model, text, *history])
     columns, measures = _columns(options), _measures(options)
     opened = load(model, progress=not quiet)
     session = open_reader(opened, learn=learn, history=history, documents=documents)

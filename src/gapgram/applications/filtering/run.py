@@ -80,7 +80,8 @@ def filter_records(
     several = [models] if isinstance(models, LanguageModel) else list(models)
     begun = time.perf_counter()
     records = records_of(source, options, suffix=Path(output).suffix)
-    _check_output(source, output, choice, records)
+    paths = [model.path for model in [*several, *([against] if against else [])]]
+    _check_output([source, options.calibrate, *paths], output, choice, records)
     work = _work(several, against, checked(choice, against=against is not None), options, records)
     with _work_folder(source, output, options.resume, _identity(several, against, source, choice, options)) as folder:
         at = folder.done(_AT) if options.resume and folder is not None else None
@@ -103,13 +104,15 @@ def records_of(source: str | Path, options: FilterOptions, *, suffix: str = "") 
     return (JsonLines if as_json else PlainLines)(source, suffix)
 
 
-def _check_output(source: str | Path, output: str | Path, choice: Choice, records: Records) -> None:
+def _check_output(
+    inputs: Sequence[str | Path | None], output: str | Path, choice: Choice, records: Records
+) -> None:
     if str(output) == "-":
         if choice.buckets is not None or isinstance(records, ParquetRows):
             raise UsageError("standard output: buckets and Parquet need files; name an output (-o FILE)")
         return
     for name in choice.names:
-        check_place(place_of(Path(output), name, split=choice.buckets is not None), [source])
+        check_place(place_of(Path(output), name, split=choice.buckets is not None), filter(None, inputs))
     if (Path(output).suffix == ".parquet") != isinstance(records, ParquetRows):
         raise UsageError(f"{output}: input and output must both be Parquet files, or both lines")
 
