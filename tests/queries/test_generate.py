@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -105,6 +107,19 @@ def test_sentences_begin_as_told_and_are_cut_off(made: dict[str, Model]) -> None
 def test_mistakes(made: dict[str, Model], options: dict[str, float], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         list(generate(made["mkn"], **options))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("arguments", "options", "message"), [
+    ((-3,), {}, "-3 sentences of at most 100 words"), ((1,), {"max_words": 0}, "1 sentences of at most 0 words"),
+    ((1,), {"max_words": 1.5}, "max_words: expected a whole number, found the number 1.5"),
+    ((1, "w1 w2"), {}, "expected a list of words, found one string"),
+    ((1, ["<s>"]), {}, "begins with '<s>': <s> and </s> are not words of it"),
+])  # fmt: skip
+def test_mistakes_with_ids(
+    made: dict[str, Model], arguments: tuple[Any, ...], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises((UsageError, TypeError), match=re.escape(message)):
+        list(made["mkn"].draw_ids(*arguments, **options))
 
 
 def test_the_command(made: dict[str, Model]) -> None:

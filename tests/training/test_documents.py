@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.support.limited import interrupt_at, names
+from tests.support.running import Ran
 
 import gapgram
 from gapgram import GapgramError, Model, TextRules
@@ -121,6 +123,14 @@ def test_empty_lines_are_one_thing() -> None:
 def test_a_text_too_small_to_hold_anything_out_keeps_the_shipped_weights() -> None:
     model = gapgram.train(sentences=["a b c", "", "a c"] * 9, order=2, model="mkn", documents=True)
     assert "|history:shipped|" in model.session().signature
+
+
+def test_the_command_says_that_a_text_is_too_small(cli: Callable[..., Ran], tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("a b c\n\na c\n" * 9)
+    command = ["train", tmp_path / "text", "-o", tmp_path / "model", "-n", "2", "--model", "mkn"]
+    said = "too little text to fit how sessions learn; they keep the weights that are shipped"
+    assert said in cli(*command, "--documents").err
+    assert said not in cli(*command).err
 
 
 # Where documents begin, and which are drawn.

@@ -150,6 +150,8 @@ def command(
     held_out = list(held_out_texts) or None
     model = train(list(texts), held_out_texts=held_out, rules=rules, spark=spark, progress=not quiet,
                   about=parse_about(about) if about else {}, **options)  # fmt: skip
+    if options["documents"] and model.parts.history is None:
+        talk("--documents: too little text to fit how sessions learn; they keep the weights that are shipped", quiet)
     if quiet and not as_json:
         return
     summary = train_summary(model.parts, os.path.getsize(options["output"]))

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gapgram.arguments import checked_path
+from gapgram.arguments import checked_path, checked_whole
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.counts.about import about_of
 from gapgram.counts.layouts import COMPACT, FAST, layout_of
-from gapgram.errors import ModelFileError
+from gapgram.errors import ModelFileError, UsageError
 from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.estimation.parts import ModelParts
 from gapgram.kernels.jit import bound_kernel
@@ -24,7 +24,7 @@ from gapgram.kernels.model_arrays import ModelArrays
 from gapgram.kernels.score_line import score_line
 from gapgram.kernels.score_text import score_lines
 from gapgram.kernels.scoring import score_last, score_positions
-from gapgram.kernels.special_words import SPECIAL
+from gapgram.kernels.special_words import END, END_ID, SPECIAL, START, START_ID
 from gapgram.kernels.successors import distribution
 from gapgram.kernels.tables import N_GRAMS
 from gapgram.kernels.words import ALLOW_UNKNOWN, DONE, SPECIAL_FOUND
@@ -221,7 +221,12 @@ class Model(LanguageModel):
 
         `gapgram.generate` gives their words, and has more options.
         """
+        n, max_words = checked_whole("n", n), checked_whole("max_words", max_words)
+        if n < 0 or max_words < 1:
+            raise UsageError(f"{n} sentences of at most {max_words} words: expected 0 or more, of 1 word or more")
         ids = self.vocabulary.ids(begin).astype(np.int32)
+        if ((ids == START_ID) | (ids == END_ID)).any():
+            raise UsageError(f"a sentence that begins with {' '.join(begin)!r}: {START} and {END} are not words of it")
         return self._drawer.draw(n, ids, max_words=max_words, seed=seed, threads=threads)
 
     @cached_property
