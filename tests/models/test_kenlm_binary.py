@@ -7,61 +7,22 @@ import pickle
 import shutil
 import struct
 import subprocess
-import sys
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 from tests.models.kenlm.make import with_blanks
 from tests.support.corpora import toy_text
+from tests.support.kenlm_files import FOLDER, HAVE_WORDS, NAMES, expected, opened, words_of
 
 from gapgram import kenlm
 from gapgram.errors import ModelFileError, TextError, UsageError
 from gapgram.kernels.kenlm_words import hash_word
 from gapgram.models.arpa.writing import arpa_text, write_arpa
-from gapgram.models.kenlm_binary import MAGIC, KenlmModel, read_kenlm_binary
-from gapgram.models.kenlm_binary.conversion import MOST_PAIRS, as_backoff, parts_to_try
+from gapgram.models.kenlm_binary import read_kenlm_binary
+from gapgram.models.kenlm_binary.conversion import as_backoff
 from gapgram.queries.states import State
 from gapgram.text.corpus import block_of_sentence
-
-FOLDER = Path(__file__).parent / "kenlm"
-NAMES = sorted(path.stem for path in FOLDER.glob("*.bin"))
-HAVE_WORDS = [name for name in NAMES if "no-words" not in name]
-
-
-class Expected(NamedTuple):
-    word: str
-    log10_prob: float
-    length: int
-    unknown: bool
-    state_words: int
-
-
-def opened(name: str) -> KenlmModel:
-    return read_kenlm_binary(FOLDER / f"{name}.bin")
-
-
-def expected(name: str) -> list[list[Expected]]:
-    """What KenLM says of each sentence."""
-    sentences: dict[str, list[Expected]] = {}
-    for line in (FOLDER / f"{name}.tsv").read_text().splitlines():
-        number, word, score, length, unknown, kept = line.split("\t")
-        row = Expected(word, float(score), int(length), unknown == "1", int(kept))
-        sentences.setdefault(number, []).append(row)
-    return list(sentences.values())
-
-
-def words_of(sentence: list[Expected]) -> list[str]:
-    return [row.word for row in sentence[:-1]]
-
-
-def changed(tmp_path: Path, name: str, at: int, data: bytes) -> Path:
-    """A copy of a file with other bytes somewhere."""
-    path, whole = tmp_path / f"{name}.bin", bytearray((FOLDER / f"{name}.bin").read_bytes())
-    whole[at : at + len(data)] = data
-    path.write_bytes(whole)
-    return path
 
 
 def test_there_is_a_file_of_each_kind() -> None:
@@ -221,116 +182,6 @@ def test_states_of_other_models_are_refused() -> None:
             model.extend_many([State(key)], ["w1"])
 
 
-HEADER_FAULTS = {
-    "unfinished": (0, MAGIC + b" incomplete\n", "unfinished: KenLM's build_binary was stopped"),
-    "older": (len(MAGIC) + 16, b"4", "version 4; version 5 is read, as by KenLM itself"),
-    "other machine": (60, b"\xff", "test values are not as on this machine"),
-    "another file": (0, b"x", "not a binary file of KenLM"),
-    "order": (88, b"\x01", "damaged: its order is 1"),
-    "multiplier": (92, struct.pack("<f", float("nan")), "damaged: its hash tables are nan times"),
-    "kind": (96, b"\x06", "of the kind 6; 0 to 5 are known"),
-    "kind version": (104, b"\x02", "kind 0 in version 2; version 0 is read"),
-    "grams": (116, b"\xff" * 8, "18,446,744,073,709,551,615 grams of length 2 are not in"),
-    "more grams": (116, b"\xff\xff\x00", "truncated: .* bytes, at least .* are expected"),
-    "words": (148, struct.pack("<I", 10**6), "it has 1,000,000 words, 1 to 64 are expected"),
-    "words version": (144, b"\x01", "damaged: its table of words has version 1"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("fault", HEADER_FAULTS)
-def test_a_wrong_header_is_said(fault: str, tmp_path: Path) -> None:
-    at, data, message = HEADER_FAULTS[fault]
-    with pytest.raises(ModelFileError, match=message):
-        read_kenlm_binary(changed(tmp_path, "probing", at, data))
-
-
-def test_wrong_parts_of_a_trie_are_said(tmp_path: Path) -> None:
-    words = 144 + 8 + 8 * 63  # where the header, its hashes and their number end
-    for name, at, data, message in (
-        ("trie", 144, b"\xff\xff", "it has 65,536 words, 1 to 63 are expected"),
-        ("trie-q4", words, b"\x03", "its quantised figures have version 3"),
-        ("trie-q4", words + 1, b"\x1a", "its figures are quantised to 26 and 3 bits"),
-        ("trie-a22", words + 16 * 65, b"\x01", "its compressed pointers have version 1"),
-    ):
-        with pytest.raises(ModelFileError, match=message):
-            read_kenlm_binary(changed(tmp_path, name, at, data))
-
-
-def test_wrong_places_are_said_when_they_are_met(tmp_path: Path) -> None:
-    first_word = 144 + 8 + 8 * 63
-    for data, at in ((b"\xff" * 8, first_word + 8), (struct.pack("<f", float("nan")), first_word)):
-        model = read_kenlm_binary(changed(tmp_path, "trie", at, data))  # of <unk>
-        state = model.begin_sentence()
-        for ask, arguments in (
-            (model.score, ("nothing",)),
-            (model.extend, (state, "nothing")),
-            (model.extend_many, ([state], ["nothing"])),
-            (model.distribution, ("<s>",)),
-        ):
-            with pytest.raises(ModelFileError, match="a gram points outside its table or has a figure"):
-                ask(*arguments)
-
-
-def test_a_wrong_table_of_words_is_said(tmp_path: Path) -> None:
-    hashes, entries = 136, 4  # where they begin, and how many there are
-    with pytest.raises(ModelFileError, match="no end, or one place for two words"):
-        read_kenlm_binary(changed(tmp_path, "probing-no-start", hashes, b"\xff" * 12 * entries))
-    data = bytearray((FOLDER / "probing-no-start.bin").read_bytes())
-    for entry in range(entries):
-        data[hashes + 12 * entry + 11] = 1  # the uppermost byte of an id
-    (tmp_path / "ids.bin").write_bytes(data)
-    model = read_kenlm_binary(tmp_path / "ids.bin")
-    for ask in (model.score, model.vocabulary.id):
-        with pytest.raises(ModelFileError, match="a word without a place"):
-            ask("a")
-    data = bytearray((FOLDER / "probing.bin").read_bytes())
-    hashes = 152
-    for entry in range(75):
-        data[hashes + 12 * entry + 8] = 1 + (entry == 3)  # nearly all words have the place of <s>
-    (tmp_path / "same.bin").write_bytes(data)
-    with pytest.raises(ModelFileError, match="damaged: its table of words has"):
-        read_kenlm_binary(tmp_path / "same.bin").score("w1 w2 w3 w4")
-
-
-def test_wrong_words_are_said(tmp_path: Path) -> None:
-    size = (FOLDER / "trie.bin").stat().st_size
-    with pytest.raises(ModelFileError, match="its list of words does not fit its table of hashes"):
-        list(read_kenlm_binary(changed(tmp_path, "trie", size - 3, b"?")).vocabulary)
-    with pytest.raises(ModelFileError, match="its list of words does not begin with <unk>"):
-        read_kenlm_binary(changed(tmp_path, "trie", (FOLDER / "trie.bin").read_bytes().index(b"<unk>"), b"!"))
-
-
-def test_files_that_are_none_are_said(tmp_path: Path) -> None:
-    empty = tmp_path / "empty"
-    empty.touch()
-    for path, message in ((empty, "an empty file"), (tmp_path, "a folder"), (tmp_path / "gone", "no such file")):
-        with pytest.raises(ModelFileError, match=message):
-            read_kenlm_binary(path)
-    short = tmp_path / "short"
-    for size in (60, 100, 120):
-        short.write_bytes((FOLDER / "trie.bin").read_bytes()[:size])
-        with pytest.raises(ModelFileError, match=f"truncated: {size} bytes, at least"):
-            read_kenlm_binary(short)
-
-
-INTERPRETED = [
-    "probing-no-start", "probing-order-2", "trie-no-start", "trie-order-2", "trie-q3-a22", "trie-blanks-a22"
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("interpreted", "mutants", "names"), [(False, 120, NAMES), (True, 20, INTERPRETED)])
-def test_damaged_files_give_numbers_or_errors(interpreted: bool, mutants: int, names: list[str]) -> None:
-    """In a process of its own, since what is looked for may end it; as plain Python places outside are errors."""
-    run = subprocess.run(
-        [sys.executable, FOLDER / "fuzz.py", str(mutants), "1", *(str(FOLDER / f"{name}.bin") for name in names)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "NUMBA_DISABLE_JIT": str(int(interpreted))},
-        capture_output=True,
-        text=True,
-    )
-    assert run.returncode == 0, run.stderr[-2000:]
-    assert len(run.stdout.splitlines()) == len(names)
-
-
 @pytest.fixture(scope="module")
 def fresh_arpa(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file of another text than the stored ones, with blanks."""
@@ -396,33 +247,3 @@ def test_grams_read_back_from_hash_tables_are_those_of_the_trie() -> None:
 def _lines_of(name: str) -> list[str]:
     model = as_backoff(opened(name), threads=1)
     return sorted("".join(arpa_text(model.grams, list(model.vocabulary))).splitlines())
-
-
-def test_what_cannot_be_read_back_is_said(tmp_path: Path) -> None:
-    with pytest.raises(ModelFileError, match="nor be converted"):
-        as_backoff(opened("trie-no-words"))
-    first_word = 144 + 8 + 8 * 63
-    wrong = [
-        ("trie", first_word, struct.pack("<f", 1.0), "a gram points outside its table or has a figure"),
-        ("trie", first_word + 8, struct.pack("<Q", 9), "a gram points outside its table or has a figure"),
-        ("trie", first_word + 16 * 65, b"\xff", "a gram of 2 words has a context that is not there"),
-        ("probing", 144 + 8 + 12 * 75, struct.pack("<f", float("nan")), "a gram points outside its table or has a fig"),
-    ]
-    for name, at, data, message in wrong:
-        with pytest.raises(ModelFileError, match=message):
-            as_backoff(read_kenlm_binary(changed(tmp_path, name, at, data)))
-    model = opened("probing")
-    assert parts_to_try(model, np.array([MOST_PAIRS])) == [(0, 1)]
-    with pytest.raises(ModelFileError, match=r"can only be tried, and 8.8e\+12 pairs are too many"):
-        parts_to_try(model, np.array([MOST_PAIRS, 1]))
-
-
-def test_a_word_that_is_there_twice_is_said(tmp_path: Path) -> None:
-    data = bytearray((FOLDER / "probing-no-start.bin").read_bytes())
-    at = data.index(b"<unk>\0a\0b\0c\0")
-    data[at + 8 : at + 9] = b"a"  # b is gone, and a is there twice
-    (tmp_path / "twice.bin").write_bytes(data)
-    model = read_kenlm_binary(tmp_path / "twice.bin")
-    assert list(model.vocabulary)[3:] == ["a", "a", "c"]
-    with pytest.raises(ModelFileError, match="the word 'a' is in it twice"):
-        as_backoff(model)

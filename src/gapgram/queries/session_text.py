@@ -10,9 +10,8 @@ import numpy as np
 
 from gapgram.arrays import Floats, Mask
 from gapgram.queries.history import ReadSentences
+from gapgram.queries.line_scores import PIECE_BYTES
 from gapgram.text.files import Block
-
-PIECE_BYTES = 1 << 17  # of text, scored at a time
 
 
 class SessionLines(NamedTuple):
