@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from fuzz.sealed import SealedFile, SectionBytes
+from fuzz.sealed import ALIGN, SealedFile, SectionBytes
+
+MIXTURE = 5  # the kind of file
 
 _WHOLE = (0, 1, 2, 3, 7, 63, 64, 127, 255, 256, 1 << 15, (1 << 16) - 1, 1 << 31, (1 << 32) - 1, (1 << 63) - 1, 1 << 63)
 _FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 1e-300, 1e300, -1e300, math.inf, -math.inf, math.nan, 5e-324)
@@ -43,6 +45,23 @@ def mutated_file(data: bytes, draw: random.Random) -> bytes:
             file.table = _odd_table(file, draw)
         if not file.sections:
             break
+    return file.sealed()
+
+
+def mutated_mixture(data: bytes, draw: random.Random) -> bytes:
+    """A mixture's file with something changed in it, or in the file of one of its models, sealed again."""
+    if draw.random() < 0.4:
+        return mutated_file(data, draw)
+    file = SealedFile.parse(data)
+    parts, sizes = file.section("parts"), _entries(file.section("part_sizes"))
+    places = [0, *np.cumsum(sizes + -sizes % ALIGN).tolist()]
+    models = [bytes(parts.data[at : at + size]) for at, size in zip(places, sizes.tolist(), strict=False)]
+    chosen = draw.randrange(len(models))
+    is_mixture = models[chosen][12] == MIXTURE
+    models[chosen] = (mutated_mixture if is_mixture else mutated_file)(models[chosen], draw)
+    parts.data = bytearray(b"".join(model + bytes(-len(model) % ALIGN) for model in models))
+    parts.shape = [len(parts.data)]
+    file.section("part_sizes").data = bytearray(np.array([len(model) for model in models], np.int64).tobytes())
     return file.sealed()
 
 

@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import gapgram
-from fuzz.mutations import mutated_bytes, mutated_file, mutated_lines, mutated_text, mutated_value
+from fuzz.mutations import (
+    mutated_bytes,
+    mutated_file,
+    mutated_lines,
+    mutated_mixture,
+    mutated_text,
+    mutated_value,
+)
 from fuzz.questions import ask, expect
 from gapgram.classes.classes import read_classes
 from gapgram.reporting.model_info import model_info
@@ -191,6 +198,8 @@ READERS = {
         Reader("backoff-tables", ("backoff",), mutated_file, partial(_other_model, verify=False)),
         Reader("session", ("session",), mutated_file, _session),
         Reader("mixture", ("mixture",), _mutated_json, _other_model),
+        Reader("whole-mixture", ("whole-mixture",), mutated_mixture, _other_model),
+        Reader("whole-mixture-tables", ("whole-mixture",), mutated_mixture, partial(_other_model, verify=False)),
         Reader("arpa", ("arpa",), mutated_lines, _other_model),
         Reader("class-list", ("class-list",), mutated_lines, _class_list),
         Reader("text", _TEXTS, mutated_bytes, _text),

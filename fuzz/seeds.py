@@ -70,7 +70,7 @@ def _model_files(folder: Path) -> dict[str, Path]:
 def _other_files(folder: Path) -> dict[str, Path]:
     """All that is no model of gapgram's own."""
     models = {name: gapgram.Model.load(folder / f"{name}.model") for name in ("mkn", "learned")}
-    names = ("counts-file", "session", "arpa", "backoff", "mixture", "class-list", "toml")
+    names = ("counts-file", "session", "arpa", "backoff", "mixture", "whole-mixture", "class-list", "toml")
     made = {name: folder / name for name in names}
     models["mkn"].counts.save(made["counts-file"])
     session = models["mkn"].session()
@@ -82,6 +82,8 @@ def _other_files(folder: Path) -> dict[str, Path]:
     write_arpa(backoff, made["arpa"])
     write_backoff(gapgram.load(made["arpa"]), made["backoff"])  # type: ignore[arg-type]
     Mixture(list(models.values()), [0.25, 0.75]).save(made["mixture"])
+    inner = Mixture([gapgram.load(made["backoff"]), gapgram.load(folder / "classes-compact.model")], [0.5, 0.5])
+    Mixture([models["learned"], inner], [0.25, 0.75]).save(made["whole-mixture"], whole=True)
     made["class-list"].write_text("".join(f"w{i}\tgroup{i % 3}\n" for i in range(1, WORDS)), "utf-8")
     text = "\n".join(made_lines(40)).encode() + b"\n"
     for suffix, pack in (("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress),

@@ -7,7 +7,7 @@ is checked by `counts.check_structure` and `models.check_numbers`; what large ta
 Sizes that are named: words (of the vocabulary) and letters (the bytes of all words), patterns (whose tables are
 stored), span (the words before the one predicted), rows (of statistics), classed (words that have a class), classes,
 edges, starts, large_counts (those that do not fit into a gram), features (rows of a gate), history_rows (rows of that
-of sessions), sources (what it weighs).
+of sessions), sources (what it weighs), models (of a mixture) and part_bytes (of their files).
 """
 
 from __future__ import annotations
@@ -80,4 +80,11 @@ SESSION: Rules = {
     "ids": Rule("i4", "ids", low=0),
     "logits": Rule("f8", "rows sources", low=-MOST_LOGIT, high=MOST_LOGIT),
     "squares": Rule("f8", "rows sources", low=0.0, high=MOST_WEIGHT),
+}
+
+# The parts are whole files of models, each at a multiple of 64 bytes.
+MIXTURE: Rules = {
+    "parts": Rule("u1", "part_bytes", large=True),
+    "part_sizes": Rule("i8", "models", low=1),
+    "weights": Rule("f8", "models", low=0.0, high=1.000001),
 }

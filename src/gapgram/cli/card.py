@@ -19,11 +19,17 @@ def command(model: str, output: str | None) -> None:
     \b
         gapgram card MODEL > README.md
     """
-    from gapgram.models.open import load_own
+    from gapgram.errors import UsageError
+    from gapgram.models.mixture import Mixture
+    from gapgram.models.model import Model
+    from gapgram.models.open import load
     from gapgram.reporting.model_card import model_card
     from gapgram.system.atomic_file import check_place, written_aside
 
-    card = model_card(load_own(model, wanted_by="card"))
+    opened = load(model)
+    if not isinstance(opened, Model | Mixture):
+        raise UsageError(f"{model}: card needs a model that gapgram train or mix has written")
+    card = model_card(opened)
     if output is None:
         print(card, end="")
         return

@@ -18,7 +18,7 @@ from gapgram.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from gapgram import Model
+    from gapgram import Mixture, Model
     from gapgram.models.open import AnyModel
 
 _ARPA_NAMES = (".arpa", ".arpa.gz")
@@ -30,7 +30,8 @@ _ARPA_NAMES = (".arpa", ".arpa.gz")
 @click.option(
     "--layout",
     type=click.Choice(["compact", "fast"]),
-    help="Layout to write: compact, a third of the size, or fast to score with.  [default: compact]",
+    help="Layout to write: compact, a third of the size, or fast to score with.  [default: compact; of a mixture's "
+    "models, that which they have]",
 )
 @click.option(
     "--quantise",
@@ -50,11 +51,13 @@ def command(
     Models that gapgram train has written: both layouts give the same probabilities, bit for bit, and each can be made
     from the other. A quantised model cannot be made exact again, and says in its signature that it is quantised.
 
+    A mixture becomes one file, with its models in it. Those stay as they are, unless --layout says otherwise.
+
     ARPA files and binary files of KenLM become a model file that opens at once; any of them, and modified Kneser-Ney
     models, become an ARPA file where the name to write ends in .arpa or .arpa.gz.
     """
     announce_compilation(quiet)
-    from gapgram import Model, load
+    from gapgram import Mixture, Model, load
     from gapgram.errors import UsageError
     from gapgram.system.atomic_file import check_place
     from gapgram.system.memory import default_memory
@@ -65,9 +68,13 @@ def command(
     if isinstance(opened, Model) and not output.endswith(_ARPA_NAMES):
         sizes = _convert_own(opened, output, layout or "compact", bits)
         words = _told(model, output, layout or "compact", **sizes)
+    elif isinstance(opened, Mixture) and not bits and not output.endswith(_ARPA_NAMES):
+        sizes = _convert_mixture(opened, output, layout)
+        words = f"{output} written: {sizes['after']['bytes']:,} bytes, {len(opened.models)} models in it"
     elif layout or bits:
         raise UsageError(
-            f"{model} to {output}: --layout and --quantise are for models that gapgram train has written, not for ARPA"
+            f"{model} to {output}: --layout and --quantise are for models that gapgram train has written, not for "
+            "ARPA; --layout also for mixtures"
         )
     else:
         sizes = _convert_backoff(opened, output, quiet)
@@ -93,6 +100,15 @@ def _told(model: str, output: str, layout: str, *, before: dict[str, Any], after
         f"{output} written, {layout}: {after['bytes']:,} bytes, {after['bytes_per_gram']:.2f} a gram; "
         f"{model}, {before['layout']}: {before['bytes']:,} bytes, {before['bytes_per_gram']:.2f} a gram"
     )
+
+
+def _convert_mixture(opened: Mixture, output: str, layout: str | None) -> dict[str, Any]:
+    """Write a mixture with its models as one file; returns the figures of both files."""
+    before = opened.path
+    opened.save(output, whole=True, layout=layout)
+    sizes = [os.path.getsize(path) for path in (before or output, output)]
+    signature = str(opened.signature)
+    return {"before": {"bytes": sizes[0], "signature": signature}, "after": {"bytes": sizes[1], "signature": signature}}
 
 
 def _convert_backoff(opened: AnyModel, output: str, quiet: bool) -> dict[str, Any]:

@@ -20,18 +20,19 @@ from gapgram.cli.options import (
 @click.option("--tune", "tuning", metavar="TEXT", help="Find the weights that suit this text best.")
 @click.option("--weights", metavar="A,B,…", help="Weights to use, a sum of 1.")
 @click.option("-o", "--output", metavar="FILE", help="File to write the mixture to; it names the models' files.")
+@click.option("--whole", is_flag=True, help="Put the models themselves into FILE, so that it needs no other file.")
 @text_options(training=False)
 @threads_option
 @json_option
 @quiet_option
 def command(
-    models: tuple[str, ...], tuning: str | None, weights: str | None, output: str | None, special: str, invalid: str,
-    threads: int | None, as_json: bool, quiet: bool,
+    models: tuple[str, ...], tuning: str | None, weights: str | None, output: str | None, whole: bool, special: str,
+    invalid: str, threads: int | None, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Mix models linearly, with weights given or found on held-out text by expectation maximisation.
 
     \b
-        gapgram mix NEWS_MODEL MAIL_MODEL --tune VALIDATION_TEXT -o BOTH
+        gapgram mix NEWS_MODEL MAIL_MODEL --tune VALIDATION_TEXT -o BOTH --whole
         gapgram perplexity BOTH TEXT
     """
     announce_compilation(quiet)
@@ -42,6 +43,8 @@ def command(
 
     if (tuning is None) == (weights is None):
         raise UsageError("mix: give --tune TEXT or --weights, one of the two")
+    if whole and output is None:
+        raise UsageError("mix: --whole says how FILE is written: name it (-o FILE)")
     if output is not None:
         check_place(output, [*models, *([tuning] if tuning else [])])
     opened = [load(path, progress=not quiet) for path in models]
@@ -50,7 +53,7 @@ def command(
     else:
         mixed = Mixture(opened, _parsed(weights or ""))
     if output is not None:
-        mixed.save(output)
+        mixed.save(output, whole=whole)
     if as_json:
         entries = [{"model": path, "weight": w} for path, w in zip(models, mixed.weights.tolist(), strict=True)]
         print_json({"models": entries, "signature": mixed.signature})

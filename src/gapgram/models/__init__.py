@@ -12,6 +12,7 @@
     kenlm_binary    binary files of KenLM, read
     to_backoff      any of these as a backoff model
     mixture         several models mixed
+    mixture_file    its models and weights as one file
     mixture_states  its states
     open            a model of any kind from its file
     verify          whether a file of any kind is whole

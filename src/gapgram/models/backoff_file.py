@@ -18,6 +18,7 @@ from gapgram.counts.file import vocabulary_of
 from gapgram.models.backoff import BackoffModel
 from gapgram.models.grams import Grams
 from gapgram.system import array_file
+from gapgram.system.array_file import FilePart
 from gapgram.system.array_reading import reading
 from gapgram.system.plain_values import text_of
 
@@ -26,27 +27,29 @@ FIRST_BYTES = array_file.first_bytes(array_file.BACKOFF)
 
 def write_backoff(model: BackoffModel, path: str | Path) -> None:
     """Write a backoff model to one file, aside and renamed."""
+    arrays, metadata = backoff_contents(model)
+    array_file.write(path, array_file.BACKOFF, metadata, arrays)
+
+
+def backoff_contents(model: BackoffModel) -> tuple[array_file.Arrays, dict[str, str]]:
+    """(arrays, metadata) of its file."""
     grams, words = model.grams, model.vocabulary
     contexts = int(grams.base[-2])
     n = int(grams.base[-1])
-    array_file.write(
-        path,
-        array_file.BACKOFF,
-        {"signature": str(model.signature)},
-        {
-            "words": words.pool,
-            "word_offsets": words.offsets,
-            "word_slots": words.slots,
-            "base": grams.base,
-            "grams": grams.words.astype(np.int32),
-            "children": grams.children[: contexts + 1].astype(np.int32 if n < 1 << 31 else np.int64),
-            "log10_probs": grams.log10_probs,
-            "log10_backoffs": grams.log10_backoffs[:contexts],
-        },
-    )
+    arrays: array_file.Arrays = {
+        "words": words.pool,
+        "word_offsets": words.offsets,
+        "word_slots": words.slots,
+        "base": grams.base,
+        "grams": grams.words.astype(np.int32),
+        "children": grams.children[: contexts + 1].astype(np.int32 if n < 1 << 31 else np.int64),
+        "log10_probs": grams.log10_probs,
+        "log10_backoffs": grams.log10_backoffs[:contexts],
+    }
+    return arrays, {"signature": str(model.signature)}
 
 
-def read_backoff(path: str | Path, *, verify: bool | None = None) -> BackoffModel:
+def read_backoff(path: str | Path | FilePart, *, verify: bool | None = None) -> BackoffModel:
     """Map the file of a backoff model; large ones are checked in full only if `verify`."""
     with reading(path, array_file.BACKOFF, sections.BACKOFF, verify=verify) as file:
         arrays = file.arrays
@@ -56,7 +59,8 @@ def read_backoff(path: str | Path, *, verify: bool | None = None) -> BackoffMode
         _check(grams, len(vocabulary))
         if verify or (verify is None and grams.words.size <= SMALL_GRAMS):
             _check_tree(grams)
-        return BackoffModel(vocabulary, grams, text_of(file.metadata["signature"]), Path(path).absolute())
+        own = None if isinstance(path, FilePart) else Path(path).absolute()
+        return BackoffModel(vocabulary, grams, text_of(file.metadata["signature"]), own)
 
 
 def _check_tree(grams: Grams) -> None:

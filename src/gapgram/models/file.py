@@ -24,7 +24,7 @@ from gapgram.kernels.tables import N_GRAMS
 from gapgram.models.check_numbers import check_graph, check_numbers, check_small
 from gapgram.pattern import Pattern
 from gapgram.system import array_file as container
-from gapgram.system.array_file import Unfinished
+from gapgram.system.array_file import FilePart, Unfinished
 from gapgram.system.array_reading import reading
 from gapgram.system.array_store import UNPACKED_ENTRIES, ArrayStore, InSections
 from gapgram.system.mapped_pages import PageBudget
@@ -76,7 +76,7 @@ def write_made(
         raise
 
 
-def read(path: str | Path, *, verify: bool | None = None, most_resident: int | None = None) -> ModelParts:
+def read(path: str | Path | FilePart, *, verify: bool | None = None, most_resident: int | None = None) -> ModelParts:
     """Map a model file; see `gapgram.Model.load`. What it says is checked, in full if `verify` or where it is small."""
     with reading(path, container.MODEL, sections.MODEL, verify=verify) as file:
         pages = PageBudget(most_resident, file.mapped.map) if most_resident is not None else None

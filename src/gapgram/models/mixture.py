@@ -2,18 +2,20 @@
 
 The models may know different words. The vocabulary is that of all of them; what a model gives to `<unk>` it
 spreads evenly over the words that only others know and over `<unk>` itself, so that the mixture sums to one.
-A mixture is saved as a small JSON file that names the files of its models.
+A mixture is saved as a small JSON file that names the files of its models, or with them as one file
+(`models.mixture_file`).
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -62,10 +64,17 @@ class Mixture(ByIds):
     (3, 1.0)
     """
 
-    def __init__(self, models: Sequence[LanguageModel], weights: Sequence[float], path: Path | None = None) -> None:
+    def __init__(
+        self,
+        models: Sequence[LanguageModel],
+        weights: Sequence[float],
+        path: Path | None = None,
+        names: Sequence[str] | None = None,
+    ) -> None:
         if not isinstance(models, Sequence):
             raise wrong_type("models of a mixture", models, "a list of models")
         self.models, self.weights, self._path = tuple(models), _checked(models, weights), path
+        self._names = names
         known = dict.fromkeys(word for model in models for word in model.vocabulary)
         words = [*SPECIAL, *(word for word in known if word not in SPECIAL)]
         self._vocabulary = Vocabulary.of(words[len(SPECIAL) :])
@@ -85,6 +94,16 @@ class Mixture(ByIds):
     def path(self) -> Path | None:
         """The file of the mixture, once it has one."""
         return self._path
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What its models are called: by their files, or by those that they had before they became parts of one."""
+        return tuple(self._names or (str(m.path or f"model {i}") for i, m in enumerate(self.models, 1)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._path is not None:
+            return import_module("gapgram.models.open").load, (str(self._path),)  # which knows this kind and others
+        return type(self), (self.models, self.weights.tolist())
 
     @cached_property
     def _stepper(self) -> MixtureStepper:
@@ -134,18 +153,43 @@ class Mixture(ByIds):
             out += weight * model.distribution(context)[t.ids] * 10.0**t.log10_shares
         return out
 
-    def save(self, path: str | Path) -> None:
-        """Write a file that names the models' files, relative to its own folder, and their weights."""
-        check_place(path, [model.path for model in self.models if model.path is not None])
+    def save(self, path: str | Path, *, whole: bool = False, layout: str | None = None) -> None:
+        """Write a file that names the models' files, relative to its own folder, and their weights.
+
+        whole: write the models themselves into the file, which then needs no other.
+        layout: with `whole`, `fast` or `compact` for the models in it; by default each as it is.
+        """
+        check_place(path, _files_of(self))
+        if layout is not None and not whole:
+            raise UsageError("a layout is for a mixture that is written whole, with its models")
+        if whole:
+            from gapgram.models.mixture_file import write_mixture
+
+            write_mixture(path, self, layout=layout)
+        else:
+            self._save_names(path)
+        self._path = Path(path).resolve()
+
+    def _save_names(self, path: str | Path) -> None:
         entries = []
         for model, weight in zip(self.models, self.weights.tolist(), strict=True):
             if model.path is None:
-                raise ModelFileError("a mixture names the files of its models: save them first")
+                raise ModelFileError(
+                    "a mixture names the files of its models: save them first, or write it whole (whole=True)"
+                )
             relative = os.path.relpath(model.path, Path(path).resolve().parent)
             entries.append({"path": relative, "weight": weight, "signature": str(model.signature)})
         with written_aside(Path(path)) as file:
             file.write(json.dumps({"format": FORMAT, "models": entries}, indent=2).encode() + b"\n")
-        self._path = Path(path).resolve()
+
+
+def _files_of(mixture: Mixture) -> Iterator[Path]:
+    """The files that a mixture is read from."""
+    for model in mixture.models:
+        if isinstance(model, Mixture):
+            yield from _files_of(model)
+        if model.path is not None:
+            yield model.path
 
 
 class MixtureEntry(NamedTuple):
@@ -180,7 +224,7 @@ def _checked(models: Sequence[LanguageModel], weights: Sequence[float]) -> Float
         raise UsageError(f"{len(models)} models and {len(out)} weights: expected two models or more, a weight for each")
     if not (out >= 0).all() or abs(out.sum() - 1) > 1e-6:
         raise UsageError(f"weights {', '.join(map(str, weights))}: expected none below 0, and a sum of 1")
-    normed: Floats = out / out.sum()
+    normed: Floats = out if abs(out.sum() - 1) < 1e-12 else out / out.sum()  # those of a file stay as they are
     return normed
 
 

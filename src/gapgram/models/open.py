@@ -15,7 +15,8 @@ from gapgram.models import file as model_file
 from gapgram.models.kenlm_binary.header import MAGIC as KENLM
 from gapgram.models.model import Model
 from gapgram.signature import is_same_model
-from gapgram.system.array_file import BACKOFF, first_bytes
+from gapgram.system.array_file import BACKOFF, MIXTURE, FilePart, first_bytes
+from gapgram.system.array_reading import odd_files_refused
 from gapgram.system.memory import MemoryLimit
 from gapgram.text.files import read_head
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:  # a kind of model is loaded when a file is of that kind
 
 _FIRST_BYTES = 64
 _MOST_MIXED = 100  # models of a mixture and of the mixtures in it
+_MOST_NESTED = 16  # mixtures inside of each other
 _INTRODUCTION_BYTES = 1 << 20  # in which the data of an ARPA file begin, after what its toolkit says about itself
 _DATA_LINE = re.compile(rb"^[ \t]*\\data\\[ \t\r]*$", re.IGNORECASE | re.MULTILINE)
 
@@ -41,8 +43,20 @@ class _Options(NamedTuple):
     verify: bool | None
     most_resident: int | None
     progress: bool
-    mixed: list[Path]
+    mixed: list[Path | FilePart]
     inside: tuple[Path, ...] = ()
+
+    def within(self, mixture: Path) -> _Options:
+        """As this, for the models of a mixture."""
+        if len(self.inside) >= _MOST_NESTED:
+            raise ModelFileError(f"{mixture}: mixtures inside of each other, more than {_MOST_NESTED} deep; mix fewer")
+        return self._replace(progress=False, inside=(*self.inside, mixture))
+
+    def count_mixed(self, mixture: Path | FilePart) -> None:
+        """Refuse a model more than mixtures may have."""
+        self.mixed.append(mixture)
+        if len(self.mixed) > _MOST_MIXED:
+            raise ModelFileError(f"{mixture}: a mixture of more than {_MOST_MIXED} models; mix fewer")
 
 
 def load(
@@ -78,12 +92,12 @@ def _open(path: Path, options: _Options) -> AnyModel:
     return _kind_of(path).open(path, options)
 
 
-def _open_own(path: Path, options: _Options) -> Model:
+def _open_own(path: Path | FilePart, options: _Options) -> Model:
     parts = model_file.read(path, verify=options.verify, most_resident=options.most_resident)
-    return Model(parts, path.resolve())
+    return Model(parts, None if isinstance(path, FilePart) else path.resolve())
 
 
-def _open_backoff(path: Path, options: _Options) -> BackoffModel:
+def _open_backoff(path: Path | FilePart, options: _Options) -> BackoffModel:
     from gapgram.models.backoff_file import read_backoff
 
     return read_backoff(path, verify=options.verify)
@@ -106,7 +120,7 @@ def _open_mixture(path: Path, options: _Options) -> Mixture:
 
     if path.resolve() in options.inside:
         raise ModelFileError(f"{path}: a mixture that is a part of itself; make it again with gapgram mix")
-    inner = options._replace(progress=False, inside=(*options.inside, path.resolve()))
+    inner = options.within(path.resolve())
     entries = read_entries(path)
     models = [_open_mixed(path, entry.path, entry.signature, inner) for entry in entries]
     return Mixture(models, [entry.weight for entry in entries], path.resolve())
@@ -114,13 +128,32 @@ def _open_mixture(path: Path, options: _Options) -> Mixture:
 
 def _open_mixed(mixture: Path, name: str, signature: str, options: _Options) -> AnyModel:
     """A model of a mixture; it must be the one that was mixed."""
-    options.mixed.append(mixture)
-    if len(options.mixed) > _MOST_MIXED:
-        raise ModelFileError(f"{mixture}: a mixture of more than {_MOST_MIXED} models; mix fewer")
+    options.count_mixed(mixture)
     model = _open(mixture.parent / name, options)
     if not is_same_model(str(model.signature), signature):
         raise ModelFileError(f"{mixture}: {name} is another model than when the mixture was made; mix again")
     return model
+
+
+def _open_whole_mixture(path: Path | FilePart, options: _Options) -> Mixture:
+    """A mixture with its models in one file."""
+    from gapgram.models.mixture import Mixture
+    from gapgram.models.mixture_file import read_mixture
+
+    stored = read_mixture(path, verify=options.verify)
+    inner = options.within(path.path if isinstance(path, FilePart) else path.resolve())
+    models = [_open_part(part, head, inner) for part, head in zip(stored.parts, stored.first_bytes, strict=True)]
+    with odd_files_refused(path):
+        return Mixture(models, stored.weights, None if isinstance(path, FilePart) else path.resolve(), stored.names)
+
+
+def _open_part(part: FilePart, head: bytes, options: _Options) -> AnyModel:
+    """A model inside the file of a mixture: of gapgram's own, a backoff model, or another mixture."""
+    options.count_mixed(part)
+    for kind in _PART_KINDS:
+        if head.startswith(kind.first_bytes):
+            return kind.open(part, options)
+    return _open_own(part, options)  # which says what is wrong with it
 
 
 class _Kind(NamedTuple):
@@ -131,10 +164,22 @@ class _Kind(NamedTuple):
     open: Callable[[Path, _Options], AnyModel]
 
 
+class _PartKind(NamedTuple):
+    """A kind of model whose file may also be inside another."""
+
+    name: str
+    first_bytes: bytes
+    open: Callable[[Path | FilePart, _Options], AnyModel]
+
+
+_PART_KINDS = (
+    _PartKind("a backoff model of gapgram", first_bytes(BACKOFF), _open_backoff),
+    _PartKind("a mixture", first_bytes(MIXTURE), _open_whole_mixture),
+)
 _OWN = _Kind("a model of gapgram", b"gapgram", _open_own)
 _ARPA = _Kind("an ARPA file", b"\\data\\", _open_arpa)
 _KINDS = (
-    _Kind("a backoff model of gapgram", first_bytes(BACKOFF), _open_backoff),
+    *(_Kind(*kind) for kind in _PART_KINDS),
     _OWN,
     _Kind("a mixture", b"{", _open_mixture),
     _Kind("a binary file of KenLM", KENLM, _open_kenlm_binary),

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from gapgram.models.model import Model
+from gapgram.queries.language_model import LanguageModel
 from gapgram.reporting.model_info import train_summary
+
+if TYPE_CHECKING:  # of a model of gapgram's own no other kind is needed
+    from gapgram.models.mixture import Mixture
 
 _BLOCK_BYTES = 1 << 20
 _HUB_NAMES = {"language": "language", "licence": "license", "license": "license"}  # as the sites read them
@@ -33,11 +38,14 @@ def sha256_of(path: Path) -> str:
     return digest.hexdigest()
 
 
-def model_card(model: Model) -> str:
-    """The card of a model that has a file."""
+def model_card(model: Model | Mixture) -> str:
+    """The card of a model, or of a mixture, that has a file."""
     path = model.path or Path("model")
-    about, figures = model.about, train_summary(model.parts, path.stat().st_size if model.path else 0)
-    figures |= {"layout": model.layout, "discounts": str(model.parts.discounts), "pruned": model.counts.pruned or "no"}
+    n_bytes = path.stat().st_size if model.path else 0
+    if isinstance(model, Model):
+        about, figures = model.about, _figures(model, n_bytes)
+    else:
+        about, figures = _common_about(model), _figures_of_mixture(model, n_bytes)
     if model.path is not None:
         figures["sha256"] = sha256_of(path)
     return "\n".join([
@@ -53,6 +61,36 @@ def model_card(model: Model) -> str:
         + (f": {_cell(about['tokenisation'])}.\n" if "tokenisation" in about else ".\n"),
         f"Signature, on which every figure depends: `{model.signature}`\n",
     ])  # fmt: skip
+
+
+def _figures(model: Model, n_bytes: int) -> dict[str, Any]:
+    """What a model is and was trained on."""
+    return {
+        **train_summary(model.parts, n_bytes), "layout": model.layout, "discounts": str(model.parts.discounts),
+        "pruned": model.counts.pruned or "no",
+    }  # fmt: skip
+
+
+def _figures_of_mixture(mixture: Mixture, n_bytes: int) -> dict[str, Any]:
+    """What a mixture is, and what it mixes."""
+    mixed = zip(mixture.names, mixture.weights.tolist(), mixture.models, strict=True)
+    return {
+        "order": mixture.order, "model": "mixture", "vocabulary": len(mixture.vocabulary), "bytes": n_bytes,
+        **{
+            f"model {i}": f"{weight:.4f} of {Path(name).name}: {_told(model)}"
+            for i, (name, weight, model) in enumerate(mixed, 1)
+        },
+    }  # fmt: skip
+
+
+def _told(model: LanguageModel) -> str:
+    return ", ".join(f"{name} {value}" for name, value in model.facts().items() if name != "file")
+
+
+def _common_about(mixture: Mixture) -> dict[str, str]:
+    """What all models of a mixture say of themselves alike."""
+    abouts = [model.about if isinstance(model, Model) else {} for model in mixture.models]
+    return {name: text for name, text in abouts[0].items() if all(about.get(name) == text for about in abouts)}
 
 
 def _front_matter(about: dict[str, str]) -> str:

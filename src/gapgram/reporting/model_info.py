@@ -22,8 +22,8 @@ def foreign_info(model: BackoffModel | KenlmModel | Mixture) -> dict[str, Any]:
 
     kind: dict[str, Any]
     if isinstance(model, Mixture):
-        mixed = zip(model.models, model.weights.tolist(), strict=True)
-        kind = {"model": "mixture", "models": [{"path": str(m.path), "weight": weight} for m, weight in mixed]}
+        mixed = zip(model.names, model.weights.tolist(), strict=True)
+        kind = {"model": "mixture", "models": [{"path": name, "weight": weight} for name, weight in mixed]}
     elif isinstance(model, KenlmModel):
         kind = {"model": "kenlm", "kind": model.kind, "grams": list(model.counts)}
     else:

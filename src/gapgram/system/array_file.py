@@ -30,8 +30,10 @@ from gapgram.system.atomic_file import Aside, cannot_write, written_aside
 from gapgram.system.mapped_pages import PageBudget
 
 VERSION = 2
-COUNTS, MODEL, BACKOFF, SESSION = 1, 2, 3, 4
-KINDS = {COUNTS: "counts", MODEL: "a model", BACKOFF: "a backoff model", SESSION: "a session"}
+COUNTS, MODEL, BACKOFF, SESSION, MIXTURE = 1, 2, 3, 4, 5
+KINDS = {
+    COUNTS: "counts", MODEL: "a model", BACKOFF: "a backoff model", SESSION: "a session", MIXTURE: "a mixture",
+}  # fmt: skip
 
 MAGIC, UNFINISHED = b"gapgram\n", b"gapgram?"
 HEADER = struct.Struct("<8sIIQQQQQ8x")  # magic, version, kind, table at, table bytes, table sum, file bytes, own sum
@@ -54,6 +56,22 @@ class Section:
     checksum: int
 
 
+@dataclass(frozen=True)
+class FilePart:
+    """A file of arrays inside another: where it begins, at a multiple of 64 bytes, and how many bytes it has.
+
+    what: said of it after the path, such as "model 2".
+    """
+
+    path: Path
+    begin: int
+    size: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.what}"
+
+
 def first_bytes(kind: int) -> bytes:
     """What files of a kind begin with."""
     return MAGIC + struct.pack("<II", VERSION, kind)
@@ -72,21 +90,56 @@ def write(
     between: called whenever a few megabytes are written.
     """
     with written_aside(Path(path)) as file:
+        writing = Writing(file, kind)
+        for name, array in arrays.items():
+            writing.add(name, array, between=between)
+        writing.finish(metadata)
+
+
+class Writing:
+    """A file of arrays being written into one that is open, at a multiple of 64 bytes: alone, or inside another."""
+
+    def __init__(self, file: BinaryIO, kind: int) -> None:
+        self._file, self._kind, self._begin = file, kind, file.tell()
+        self._sections: list[Section] = []
         file.write(HEADER.pack(UNFINISHED, VERSION, kind, 0, 0, 0, 0, 0))
-        sections = [_write_section(file, name, _bytes_of(array, between)) for name, array in arrays.items()]
-        _finish(file, kind, metadata, sections)
+
+    def add(self, name: str, array: npt.NDArray[Any], *, between: Callable[[], object] = bool) -> None:
+        """Append an array; `between` is called whenever a few megabytes are written."""
+        self._sections.append(_write_section(self._file, name, _bytes_of(array, between), self._begin))
+
+    def add_files(self, name: str, writers: Iterable[Callable[[BinaryIO], object]]) -> list[int]:
+        """Append a section of whole files, each at a multiple of 64 bytes; returns their sizes."""
+        file, begin, sizes = self._file, self._file.tell(), []
+        for write_one in writers:
+            at = file.tell()
+            write_one(file)
+            sizes.append(file.tell() - at)
+            file.write(bytes(-sizes[-1] % ALIGN))
+        size = file.tell() - begin
+        section = _checked(file, Section(name, "|u1", (size,), begin, size, _NOT_KNOWN))
+        file.seek(0, os.SEEK_END)
+        self._sections.append(replace(section, offset=begin - self._begin))
+        return sizes
+
+    def finish(self, metadata: Mapping[str, Any]) -> None:
+        """Write the table of contents and the header; what is written next comes after this file."""
+        _finish(self._file, self._kind, metadata, self._sections, self._begin)
+        self._file.seek(0, os.SEEK_END)
 
 
-def _finish(file: BinaryIO, kind: int, metadata: Mapping[str, Any], sections: Sequence[Section]) -> None:
+def _finish(
+    file: BinaryIO, kind: int, metadata: Mapping[str, Any], sections: Sequence[Section], begin: int = 0
+) -> None:
     """Write the table of contents, sync, and turn the header into that of a finished file."""
     table = json.dumps(
         {"metadata": metadata, "sections": [vars(s) for s in sections]}, sort_keys=True, ensure_ascii=False
     ).encode()
-    at = file.tell()
+    at = file.tell() - begin
     file.write(table)
-    size = file.tell()
+    size = file.tell() - begin
     os.fsync(file.fileno())
-    file.seek(0)
+    file.seek(begin)
     file.write(_header(kind, at, table, size))
 
 
@@ -122,8 +175,9 @@ def _bytes_of(array: npt.NDArray[Any], between: Callable[[], object] = bool) -> 
     return Stream("", array.dtype, array.shape, chunks())
 
 
-def _write_section(file: BinaryIO, name: str, stream: Stream) -> Section:
-    offset, dtype, written = file.tell(), np.dtype(stream.dtype), 0
+def _write_section(file: BinaryIO, name: str, stream: Stream, begin: int = 0) -> Section:
+    """Append a section to a file of arrays that begins at some byte of the one that is written to."""
+    offset, dtype, written = file.tell() - begin, np.dtype(stream.dtype), 0
     checksum = xxhash.xxh3_64()
     for chunk in stream.chunks:
         data = chunk.reshape(-1).view(np.uint8).data
@@ -267,10 +321,13 @@ def _checked(file: BinaryIO, section: Section) -> Section:
 class Mapped:
     """Arrays of a file, mapped; what was read of them counts as memory in use until its pages are given back."""
 
-    def __init__(self, path: Path, sections: Sequence[Section] = ()) -> None:
-        with path.open("rb") as file:
+    def __init__(self, path: Path | FilePart, sections: Sequence[Section] = ()) -> None:
+        whole = path.path if isinstance(path, FilePart) else path
+        with whole.open("rb") as file:
             self.map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self.memory: Bytes = np.frombuffer(self.map, np.uint8)
+        if isinstance(path, FilePart):
+            self.memory = self.memory[path.begin : path.begin + path.size]
         self.arrays: Arrays = self.arrays_of(sections)
 
     def arrays_of(self, sections: Sequence[Section]) -> Arrays:

@@ -29,6 +29,7 @@ from gapgram.system.array_file import (
     UNFINISHED,
     VERSION,
     Arrays,
+    FilePart,
     Mapped,
     Section,
     header_checksum,
@@ -61,14 +62,14 @@ class Contents:
 
 
 @contextlib.contextmanager
-def reading(path: str | Path, kind: int, rules: Rules, *, verify: bool | None = None) -> Iterator[Contents]:
+def reading(path: str | Path | FilePart, kind: int, rules: Rules, *, verify: bool | None = None) -> Iterator[Contents]:
     """The contents of a file; an entry that is missing or odd, now or inside the block, is an error about the file."""
     with odd_files_refused(path):
         yield read(path, kind, rules, verify=verify)
 
 
 @contextlib.contextmanager
-def odd_files_refused(path: str | Path) -> Iterator[None]:
+def odd_files_refused(path: str | Path | FilePart) -> Iterator[None]:
     """Turn what goes wrong with the contents of a file into an error about the file."""
     try:
         yield
@@ -81,13 +82,13 @@ def odd_files_refused(path: str | Path) -> Iterator[None]:
         raise odd_file(path, what[:500]) from None
 
 
-def odd_file(path: str | Path, what: str) -> ModelFileError:
+def odd_file(path: str | Path | FilePart, what: str) -> ModelFileError:
     """An error about a file that gapgram did not write."""
     return ModelFileError(f"{path}: not as gapgram writes it: {what}; make it again")
 
 
 def read(
-    path: str | Path,
+    path: str | Path | FilePart,
     kind: int,
     rules: Rules,
     *,
@@ -99,7 +100,7 @@ def read(
 
     All of it is compared with its checksums if `verify`; unless False, small files and small sections always are.
     """
-    path = Path(path)
+    path = path if isinstance(path, FilePart) else Path(path)
     at, length, checksum, size = _read_header(path, kind)
     with odd_files_refused(path):
         mapped = Mapped(path)
@@ -195,9 +196,13 @@ def _checked_shapes(sections: tuple[Section, ...], rules: Rules) -> Sizes:
     return sizes
 
 
-def _first_bytes(path: Path) -> tuple[bytes, int]:
+def _first_bytes(path: Path | FilePart) -> tuple[bytes, int]:
     """As many bytes of a file as a header has, and how many it has in all."""
     try:
+        if isinstance(path, FilePart):
+            with path.path.open("rb") as file:
+                file.seek(path.begin)
+                return file.read(min(HEADER.size, path.size)), path.size
         with path.open("rb") as file:
             return file.read(HEADER.size), os.fstat(file.fileno()).st_size
     except FileNotFoundError:
@@ -208,7 +213,7 @@ def _first_bytes(path: Path) -> tuple[bytes, int]:
         raise ModelFileError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def _read_header(path: Path, kind: int) -> tuple[int, int, int, int]:
+def _read_header(path: Path | FilePart, kind: int) -> tuple[int, int, int, int]:
     """(table at, table bytes, table checksum, file bytes) of a file that is whole and of this kind."""
     head, size = _first_bytes(path)
     _check_magic(path, kind, head, size)
@@ -234,7 +239,7 @@ def _read_header(path: Path, kind: int) -> tuple[int, int, int, int]:
     return at, length, checksum, size
 
 
-def _check_magic(path: Path, kind: int, head: bytes, size: int) -> None:
+def _check_magic(path: Path | FilePart, kind: int, head: bytes, size: int) -> None:
     """Refuse a file that does not begin as a finished one does."""
     if not head:
         raise ModelFileError(f"{path}: an empty file, not {KINDS[kind]} of gapgram")
@@ -246,5 +251,5 @@ def _check_magic(path: Path, kind: int, head: bytes, size: int) -> None:
         raise ModelFileError(f"{path}: truncated: {size} bytes are less than a header; copy it again")
 
 
-def _damaged(path: Path, what: str) -> ModelFileError:
+def _damaged(path: Path | FilePart, what: str) -> ModelFileError:
     return ModelFileError(f"{path}: damaged: {what} does not match its checksum; copy or make it again")

@@ -102,7 +102,7 @@ def written_aside(path: str | Path) -> Iterator[BinaryIO]:
     aside = None
     try:
         aside = Aside(path)
-        with aside.path.open("wb") as file:
+        with aside.path.open("w+b") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
