@@ -21,6 +21,7 @@ from fuzz.mutations import (
     mutated_value,
 )
 from fuzz.questions import ask, expect
+from fuzz.seeds import PARQUET
 from gapgram.classes.classes import read_classes
 from gapgram.reporting.model_info import model_info
 from gapgram.text.corpus import read_corpus
@@ -117,10 +118,10 @@ def _plain(path: Path) -> None:
     prepare_text([path], path.with_suffix(".out"), "en", Options(processes=1, malformed="skip"))
 
 
-def _records(path: Path) -> None:
+def _records(path: Path, ending: str = ".out") -> None:
     from gapgram.applications.filtering.run import filter_records
 
-    filter_records(gapgram.Model.load(path.parent / "mkn.model"), path, path.with_suffix(".out"), threads=1)
+    filter_records(gapgram.Model.load(path.parent / "mkn.model"), path, path.with_suffix(ending), threads=1)
 
 
 _HEADERS = ("content-length", "transfer-encoding", "content-type", "host", "expect", "origin", "upgrade")
@@ -208,6 +209,7 @@ READERS = {
         Reader("acquis", ("acquis",), mutated_lines, _acquis),
         Reader("plain", ("wiki",), mutated_lines, _plain),
         Reader("records", ("records",), mutated_lines, _records),
+        Reader("parquet", PARQUET, mutated_bytes, partial(_records, ending=".out.parquet")),
         Reader("http", ("requests",), _requests, _request),
     )
 }

@@ -62,6 +62,9 @@ def main(names: tuple[str, ...], inputs: int, first: int, seed: int, keep: Path 
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
         files = made_files(Path(folder))
         for name in names or READERS:
+            if not files.keys() >= set(READERS[name].seeds):
+                print(f"{name}: not tried, what makes its files is not installed", flush=True)
+                continue
             begun = time.time()
             outcome = campaign(READERS[name], files, range(first, first + inputs), seed, keep)
             failed = failed or bool(outcome.failures)

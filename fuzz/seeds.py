@@ -20,6 +20,7 @@ from gapgram.models.backoff_file import write_backoff
 from gapgram.models.mixture import Mixture
 
 WORDS = 14
+PARQUET = ("parquet-plain", "parquet-zstd", "parquet-snappy")
 
 
 def made_lines(n: int, *, seed: int = 7, words: int = WORDS) -> list[str]:
@@ -97,8 +98,24 @@ def _other_files(folder: Path) -> dict[str, Path]:
     made["records"] = folder / "records.jsonl"
     lines = [json.dumps({"text": line, "id": i, "more": [i]}) for i, line in enumerate(made_lines(12))]
     made["records"].write_text("\n".join([*lines, ""]), "utf-8")
+    made |= _parquet_files(folder)
     made["requests"] = folder / "requests.json"
     made["requests"].write_text(json.dumps(_REQUESTS), "utf-8")
+    return made
+
+
+def _parquet_files(folder: Path) -> dict[str, Path]:
+    """Records in Parquet files, plain and packed, where pyarrow is installed."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        return {}
+    lines = made_lines(12)
+    table = pyarrow.table({"text": lines, "id": list(range(12)), "more": [[i, None] for i in range(12)]})
+    made = {name: folder / f"{name}.parquet" for name in PARQUET}
+    for packing, path in zip(("none", "zstd", "snappy"), made.values(), strict=True):
+        pyarrow.parquet.write_table(table, path, compression=packing, row_group_size=5, use_dictionary=packing != "none")
     return made
 
 

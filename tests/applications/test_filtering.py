@@ -314,6 +314,9 @@ def test_broken_parquet(cli: Cli, made: dict[str, Model], tmp_path: Path, monkey
     assert_refused(cli(*again), "there is a column 'perplexity' already; name figures otherwise (--prefix)")
     assert cli(*again, "--prefix", "mkn_", "-q").code == 0
     assert "mkn_words" in parquet.read_table("b.parquet").column_names
+    plain = Path("in.parquet").read_bytes()
+    Path("in.parquet").write_bytes(plain.replace(b"text", b"te\xfft"))
+    assert_refused(cli(*command), "in.parquet: no whole Parquet file: 'utf-8' codec can't decode")
     parquet.write_table(pyarrow.table({"text": ["w1", "x" * (LONGEST_LINE_BYTES + 1)]}), "in.parquet")
     assert_refused(cli(*command), "in.parquet: row 2: a record of more than 16 MiB")
     Path("in.parquet").write_bytes(Path("in.parquet").read_bytes()[:-9])

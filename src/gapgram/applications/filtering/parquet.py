@@ -44,11 +44,11 @@ class ParquetRows(Records):
         self.path, self.name = path, str(path)
         try:
             self._file = self._parquet.ParquetFile(path)
+            schema = self._file.schema_arrow
         except FileNotFoundError:
             raise TextNotFoundError(f"{path}: no such file") from None
-        except (self._pa.ArrowException, OSError) as error:
+        except (self._pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last: names of columns
             raise TextFileError(f"{path}: no whole Parquet file: {_said(error)}") from None
-        schema = self._file.schema_arrow
         if work_field not in schema.names:
             names = ", ".join(schema.names)
             raise TextError(f"{path}: the column {work_field!r} is missing; there are {names}"[:400])
