@@ -43,6 +43,14 @@ def hash_word(text, begin, end):
 
 
 @kernel
+def keyed(h, key):
+    """The hash that a table with a key uses; with key 0 the hash itself."""
+    if key == np.uint64(0):
+        return h
+    return _finished((h ^ key) * _HASH_FACTOR)
+
+
+@kernel
 def first_slot(h, slots):
     """The slot where a word with this hash is looked for first."""
     return np.int64(h & np.uint64(0x7FFFFFFF)) & (slots.size - 1)
@@ -89,12 +97,12 @@ def word_in(slot, offsets):
 
 
 @kernel
-def fill_slots(slots, pool, offsets, n):
-    """Enter the first n words of the pool into empty slots."""
+def fill_slots(slots, pool, offsets, n, key):
+    """Enter the first n words of the pool into empty slots; the key is 0 where the table is part of a file."""
     slots[:] = -1
     for word in range(n):
         begin, end = offsets[word], offsets[word + 1]
-        h = hash_word(pool, begin, end)
+        h = keyed(hash_word(pool, begin, end), key)
         at = find_slot(pool, begin, end, h, slots, pool, offsets)
         slots[at] = np.int64(h >> np.uint64(33)) << 32 | word
 
@@ -177,11 +185,12 @@ def encode_lines(text, special, keep_empty, slots, pool, offsets, out):
 
 
 @kernel
-def learn_lines(text, line_begin, special, keep_empty, slots, pool, offsets, counts, n, out):
+def learn_lines(text, line_begin, special, keep_empty, slots, pool, offsets, counts, n, key, out):
     """Encode the lines from `line_begin` on, adding new words to a table of n words and counting all.
 
     As `encode_lines`; returns (why it stopped, where, words in the table, ids written, lines, empty
     lines, sum of the hashes of the sentences). A line that does not fit into the table is not counted.
+    The table's key decides where its words lie, and nothing else: neither ids nor hashes of sentences.
     """
     used = 0
     lines = 0
@@ -195,7 +204,8 @@ def learn_lines(text, line_begin, special, keep_empty, slots, pool, offsets, cou
         status = DONE
         begin, end, h = next_word(text, line_begin)
         while begin < end and status == DONE:
-            at = find_slot(text, begin, end, h, slots, pool, offsets)
+            slot_hash = keyed(h, key)
+            at = find_slot(text, begin, end, slot_hash, slots, pool, offsets)
             word = slots[at] & 0xFFFFFFFF if slots[at] >= 0 else np.int64(-1)
             if refused(word, special) and special != SKIP_SPECIAL:
                 status = SPECIAL_FOUND
@@ -206,7 +216,7 @@ def learn_lines(text, line_begin, special, keep_empty, slots, pool, offsets, cou
             elif not (special == SKIP_SPECIAL and 0 <= word <= END_ID):
                 if word < 0:
                     word = np.int64(n)
-                    slots[at] = np.int64(h >> np.uint64(33)) << 32 | word
+                    slots[at] = np.int64(slot_hash >> np.uint64(33)) << 32 | word
                     pool[offsets[n] : offsets[n] + end - begin] = text[begin:end]
                     offsets[n + 1] = offsets[n] + end - begin
                     counts[n] = 0

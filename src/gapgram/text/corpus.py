@@ -267,8 +267,9 @@ class Reader:
         while begin < text.size:
             out = np.empty(2 * (text.size - begin) + 2, np.int32)
             status, stopped, table.n, used, lines, empty, digest = kernels.learn_lines(
-                text, begin, special, keep_empty, table.slots, table.pool, table.offsets, table.counts, table.n, out
-            )
+                text, begin, special, keep_empty,
+                table.slots, table.pool, table.offsets, table.counts, table.n, table.key, out,
+            )  # fmt: skip
             if status == kernels.SPECIAL_FOUND:
                 raise special_word(block, text, stopped, self.rules)
             ids = out[:used].copy()

@@ -57,7 +57,7 @@ class Vocabulary:
     def slots(self) -> Integers:
         """The hash table of the words, made when it is first needed where it does not come from a file."""
         slots = np.empty(slots_for(len(self)), np.int64)
-        kernels.fill_slots(slots, self.pool, self.offsets, len(self))
+        kernels.fill_slots(slots, self.pool, self.offsets, len(self), np.uint64(0))
         slots.flags.writeable = False
         return slots
 

@@ -5,6 +5,8 @@ No word is ever an object of its own: sorting takes about 40 bytes a word.
 
 from __future__ import annotations
 
+import secrets
+
 import numpy as np
 
 from gapgram.arrays import Ids, Integers
@@ -15,9 +17,13 @@ from gapgram.text.vocabulary import Vocabulary
 
 
 class WordTable:
-    """A word table (`kernels.words`) that grows."""
+    """A word table (`kernels.words`) that grows.
 
-    def __init__(self) -> None:
+    Its key is drawn anew each time, so that nobody can make words that all fall on one place.
+    """
+
+    def __init__(self, key: int | None = None) -> None:
+        self.key = np.uint64(secrets.randbits(64) | 1 if key is None else key)
         self.n, special = len(SPECIAL), "".join(SPECIAL).encode()
         self.slots = np.full(1 << 16, -1, np.int64)
         self.pool = np.zeros(1 << 18, np.uint8)
@@ -25,7 +31,7 @@ class WordTable:
         self.offsets = np.zeros((1 << 15) + 1, np.int64)
         self.offsets[1 : self.n + 1] = np.cumsum([len(word) for word in SPECIAL])
         self.counts = np.zeros(1 << 15, np.int64)
-        kernels.fill_slots(self.slots, self.pool, self.offsets, self.n)
+        kernels.fill_slots(self.slots, self.pool, self.offsets, self.n, self.key)
 
     def grow(self, line_bytes: int) -> None:
         """Make room for at least one more line of so many bytes."""
@@ -39,7 +45,7 @@ class WordTable:
             self.counts = np.concatenate([self.counts, np.zeros(capacity - self.counts.size, np.int64)])
             self.offsets = np.concatenate([self.offsets, np.zeros(capacity + 1 - self.offsets.size, np.int64)])
             self.slots = np.empty(n_slots, np.int64)
-            kernels.fill_slots(self.slots, self.pool, self.offsets, self.n)
+            kernels.fill_slots(self.slots, self.pool, self.offsets, self.n, self.key)
 
     def vocabulary(self, min_count: int, limit: int | None) -> tuple[Vocabulary, Integers, Ids]:
         """The vocabulary by falling count, then bytes; how often each of its words is met; the final id of each id.

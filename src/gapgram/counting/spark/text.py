@@ -137,5 +137,5 @@ def _vocabulary(words: pa.ChunkedArray) -> Vocabulary:
     pool, all_offsets = np.concatenate(pools), np.concatenate(offsets)
     pool.flags.writeable = False
     slots = np.empty(slots_for(all_offsets.size - 1), np.int64)
-    kernels.fill_slots(slots, pool, all_offsets, all_offsets.size - 1)
+    kernels.fill_slots(slots, pool, all_offsets, all_offsets.size - 1, np.uint64(0))
     return Vocabulary(pool, all_offsets, slots)
