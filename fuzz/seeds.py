@@ -115,7 +115,8 @@ def _parquet_files(folder: Path) -> dict[str, Path]:
     table = pyarrow.table({"text": lines, "id": list(range(12)), "more": [[i, None] for i in range(12)]})
     made = {name: folder / f"{name}.parquet" for name in PARQUET}
     for packing, path in zip(("none", "zstd", "snappy"), made.values(), strict=True):
-        pyarrow.parquet.write_table(table, path, compression=packing, row_group_size=5, use_dictionary=packing != "none")
+        packed = packing != "none"
+        pyarrow.parquet.write_table(table, path, compression=packing, row_group_size=5, use_dictionary=packed)
     return made
 
 
