@@ -42,6 +42,7 @@ def test_scores_and_lengths_are_those_of_kenlm(name: str) -> None:
         assert scores[1:].tolist() == [row.log10_prob for row in sentence]
         assert lengths[1:].tolist() == [row.length for row in sentence]
         assert model.scores(words_of(sentence)).tolist() == scores[1:].tolist()
+        assert model.line_score(" ".join(words_of(sentence)).encode() + b"\n") == scored.sums[0]
         assert (ids[1:-1] == 0).tolist() == [row.unknown for row in sentence[:-1]]
 
 

@@ -32,11 +32,13 @@
     exchange        words into classes of like neighbours
     pruning         tables with fewer grams
     backoff         probabilities of models read from ARPA files
+    backoff_text    the same for texts
     kenlm_arrays    a binary file of KenLM as kernels read it
     kenlm_memory    numbers at any byte of it
     kenlm_words     its words by their hashes
     kenlm_lookup    its grams, one word longer at a time
     kenlm_scoring   its scores, with KenLM's own arithmetic
+    kenlm_text      the same for a line of text
     kenlm_grams     all of its grams, read back
     history         what a session has read, mixed with what its model says
     history_gate    how far it is to be trusted

@@ -98,22 +98,6 @@ def step(word, context, n, order, words, children, log10_probs, log10_backoffs, 
     return total, length, kept
 
 
-@kernel
-def score_positions(ids, begins, order, words, children, log10_probs, log10_backoffs, out, lengths):
-    """log10 of the probability of every word of sequences; `lengths` of the grams found.
-
-    `<s>` at the beginning of a sequence scores 0, elsewhere as any word; a sentence begins anew after it.
-    """
-    context, after = np.empty(order, np.int64), np.empty(order, np.int64)
-    for s in range(begins.size - 1):
-        n = 0
-        for t in range(begins[s], begins[s + 1]):
-            word = np.int64(ids[t])
-            score, lengths[t], n = step(word, context, n, order, words, children, log10_probs, log10_backoffs, after)
-            context, after = after, context
-            out[t] = 0.0 if word == START_ID and t == begins[s] else possible_log10(score)
-
-
 @bound_first(6)
 def extend_one(order, words, children, log10_probs, log10_backoffs, none, key, word):
     """Score a word after the context that a key holds.

@@ -10,11 +10,12 @@ from gapgram.kernels.words import ALLOW_UNKNOWN, encode_lines
 
 
 @bound_first(4)
-def score_line(model, slots, pool, offsets, text, bos, eos):
-    """(why `encode_lines` stopped, log10 of the probability of a line); the line ends in its only newline.
+def score_line(model, slots, pool, offsets, line, bos, eos):
+    """(why `encode_lines` stopped, log10 of the probability of a line); the line, bytes, ends in its only newline.
 
     The sum has the bits that `kernels.score_text.score_lines` has for it.
     """
+    text = np.frombuffer(line, np.uint8)
     ids = np.empty(text.size // 2 + 4, np.int32)  # a word and what follows it are two bytes or more
     status, _, used, _, _ = encode_lines(text, ALLOW_UNKNOWN, True, slots, pool, offsets, ids)
     words = ids[0 if bos else 1 : used if eos else used - 1]

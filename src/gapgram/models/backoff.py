@@ -8,6 +8,7 @@ A context that is not there has the backoff 1. A word that is not there is `<unk
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -17,7 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gapgram.arrays import Begins, Floats, Ids, Integers
-from gapgram.kernels import backoff as kernels
+from gapgram.kernels.backoff import distribution
+from gapgram.kernels.backoff_text import score_line, score_positions
+from gapgram.kernels.words import DONE
 from gapgram.models.backoff_states import BackoffStepper
 from gapgram.models.grams import Grams
 from gapgram.queries.by_ids import ByIds
@@ -80,15 +83,26 @@ class BackoffModel(ByIds):
         """(log10 of the probability, length of the gram that it comes from) of each position."""
         stream, bounds, g = np.asarray(ids, np.int32), np.asarray(begins, np.int64), self.grams
         out, lengths = np.empty(stream.size), np.empty(stream.size, np.int64)
-        kernels.score_positions(
+        score_positions(
             stream, bounds, self.order, g.words, g.children, g.log10_probs, g.log10_backoffs, out, lengths
         )
         return out, lengths
 
+    def line_score(self, line: bytes, bos: bool = True, eos: bool = True) -> float | None:
+        """log10 of the probability of one line, without the rest that `score_block` gives."""
+        status, total = self._score_line(line, bool(bos), bool(eos))
+        return total if status == DONE else None
+
+    @cached_property
+    def _score_line(self) -> Callable[..., tuple[int, float]]:
+        words, g = self._vocabulary, self.grams
+        figures = g.words, g.children, g.log10_probs, g.log10_backoffs
+        return score_line.bind((g.order, *figures, words.slots, words.pool, words.offsets), b"\n", True, True)
+
     def distribution(self, context: Sentence = ()) -> Floats:
         """P(· | context) as an array over the ids of the vocabulary."""
         g = self.grams
-        out: Floats = kernels.distribution(
+        out: Floats = distribution(
             self._context_ids(context), self.order, g.base, g.words, g.children, g.log10_probs, g.log10_backoffs
         )
         return out

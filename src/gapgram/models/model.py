@@ -307,13 +307,13 @@ class Model(LanguageModel):
 
     def line_score(self, line: bytes, bos: bool = True, eos: bool = True) -> float | None:
         """log10 of the probability of one line, without the rest that `score_block` gives."""
-        status, total = self._score_line(np.frombuffer(line, np.uint8), bool(bos), bool(eos))
+        status, total = self._score_line(line, bool(bos), bool(eos))
         return total if status == DONE else None
 
     @cached_property
     def _score_line(self) -> Callable[..., tuple[int, float]]:
-        words, text = self.vocabulary, np.frombuffer(b"\n", np.uint8)
-        return score_line.bind((self._arrays, words.slots, words.pool, words.offsets), text, True, True)
+        words = self.vocabulary
+        return score_line.bind((self._arrays, words.slots, words.pool, words.offsets), b"\n", True, True)
 
     def score_block(
         self, block: Block, rules: TextRules = QUERY_RULES, *, bos: bool = True, eos: bool = True

@@ -191,9 +191,9 @@ class LanguageModel(ABC):
         bos: the sentence starts after `<s>`; otherwise nothing is known before its first word.
         eos: the end of the sentence, `</s>`, is predicted too.
         """
-        block = text.block_of_sentence(sentence)
-        score = self.line_score(block.data, bos, eos)
-        return float(self.score_block(block, bos=bos, eos=eos).sums[0]) if score is None else score
+        line = text.line_of_sentence(sentence)
+        score = self.line_score(line, bos, eos)
+        return float(self.score_block(text.block_of_line(line), bos=bos, eos=eos).sums[0]) if score is None else score
 
     def line_score(self, line: bytes, bos: bool = True, eos: bool = True) -> float | None:
         """log10 of the probability of one line, which ends in its only newline.

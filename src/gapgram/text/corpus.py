@@ -183,9 +183,20 @@ def blocks_of_sentences(
 
 def block_of_sentence(sentence: str | Sequence[str]) -> Block:
     """One sentence as `blocks_of_sentences` gives it; the name of a file in its place is warned of."""
-    if isinstance(sentence, str) and _FILE_NAME.fullmatch(sentence) and isfile(sentence):
-        warnings.warn(f"{sentence!r} is scored as a sentence of one word; {FILES_ARE_FOR}", PathWarning, stacklevel=3)
-    return Block("sentences", 1, _line_of(sentence, 1) + b"\n")
+    return block_of_line(line_of_sentence(sentence, stacklevel=4))
+
+
+def block_of_line(line: bytes) -> Block:
+    """A line that `line_of_sentence` made, as `blocks_of_sentences` gives it."""
+    return Block("sentences", 1, line)
+
+
+def line_of_sentence(sentence: str | Sequence[str], *, stacklevel: int = 3) -> bytes:
+    """One sentence as a line, which ends in its only newline; the name of a file in its place is warned of."""
+    if isinstance(sentence, str) and " " not in sentence and _FILE_NAME.fullmatch(sentence) and isfile(sentence):
+        said = f"{sentence!r} is scored as a sentence of one word; {FILES_ARE_FOR}"
+        warnings.warn(said, PathWarning, stacklevel=stacklevel)
+    return _line_of(sentence, 1) + b"\n"
 
 
 def _line_of(sentence: str | Sequence[str], number: int) -> bytes:
