@@ -116,4 +116,4 @@ def _objects() -> tuple[int, ...]:
     core = sys.modules.get("numpy._core._multiarray_umath") or sys.modules["numpy.core._multiarray_umath"]
     pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
     functions = pointer(("PyCapsule_GetPointer", ctypes.pythonapi))(core._ARRAY_API, None)
-    return (id(np.ndarray), id(np.uint64), functions, id(None), id(True), id(False), id(RuntimeError), id(Mismatch))
+    return (id(np.ndarray), id(np.uint64), functions, id(None), id(True), id(False), id(MemoryError), id(Mismatch))
