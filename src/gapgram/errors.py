@@ -48,6 +48,10 @@ class DiscountWarning(UserWarning):
     """Discounts of a pattern could not be estimated; fallbacks are used."""
 
 
+class DocumentWarning(UserWarning):
+    """A text that was to have documents has no empty line; all of it is one."""
+
+
 class PathWarning(UserWarning):
     """The name of a file was scored as if it were a sentence."""
 
@@ -58,3 +62,20 @@ class CacheWarning(UserWarning):
 
 class DeviceError(GapgramError, RuntimeError):
     """A card that was asked for is missing, or cannot do the work."""
+
+
+def to_install(extra: str) -> str:
+    """How to install the packages of an extra: true however gapgram itself was installed.
+
+    >>> to_install("web")
+    "pip install 'fastapi>=0.115' 'uvicorn>=0.30'"
+    """
+    import re  # only where something is missing
+    from importlib.metadata import PackageNotFoundError, requires
+
+    try:
+        wanted = [line for line in requires("gapgram") or () if re.search(rf"extra == ['\"]{extra}['\"]", line)]
+    except PackageNotFoundError:  # run from its source, without having been installed
+        wanted = []
+    packages = [line.split(";")[0].strip() for line in wanted] or [f"gapgram[{extra}]"]
+    return " ".join(["pip install", *(f"'{package}'" for package in packages)])

@@ -30,7 +30,7 @@ def test_without_the_package_a_sentence_says_what_to_install(
     models: dict[str, gapgram.Model], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gapgram.cuda.card.find_spec", lambda name: None)
-    with pytest.raises(DeviceError, match=r"numba-cuda is missing; install it with: pip install 'gapgram\[cuda\]'"):
+    with pytest.raises(DeviceError, match=r"numba-cuda is missing: pip install '\S*cuda\S*'"):
         models["mkn"].on("cuda")
 
 

@@ -193,7 +193,7 @@ def test_an_output_that_cannot_be_a_folder(folder: Path) -> None:
 
 def test_plots_without_matplotlib_name_the_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(UsageError, match=r"pip install 'gapgram\[plot\]', or leave them out \(--no-plots\)"):
+    with pytest.raises(UsageError, match=r"pip install 'matplotlib>=3.8', or leave them out \(--no-plots\)"):
         run_study(read_config(folder / "study.toml"))
 
 

@@ -133,6 +133,17 @@ def test_the_command_says_that_a_text_is_too_small(cli: Callable[..., Ran], tmp_
     assert said not in cli(*command).err
 
 
+@pytest.mark.filterwarnings("always::gapgram.errors.DocumentWarning")
+def test_a_text_of_one_document_is_noticed(cli: Callable[..., Ran], tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("a b c\na c\n" * 9)
+    command = ["train", tmp_path / "text", "-o", tmp_path / "model", "-n", "2", "--model", "mkn", "--quiet"]
+    said = "gapgram: warning: documents: no empty line in the text, so that all of it is one document; put one between"
+    assert said in cli(*command, "--documents").err
+    assert said not in cli(*command).err
+    (tmp_path / "text").write_text("a b c\n\na c\n" * 9)
+    assert said not in cli(*command, "--documents").err
+
+
 # Where documents begin, and which are drawn.
 
 

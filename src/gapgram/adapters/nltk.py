@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any, NoReturn
 
-from gapgram.errors import UsageError
+from gapgram.errors import UsageError, to_install
 from gapgram.kernels.special_words import END, START, UNKNOWN
 from gapgram.models.open import load
 from gapgram.queries.generate import pick
@@ -17,7 +17,7 @@ try:
     from nltk.lm import Vocabulary
     from nltk.lm.api import LanguageModel
 except ImportError as error:
-    raise ImportError("this adapter needs NLTK: pip install 'gapgram[nltk]'") from error
+    raise ImportError(f"this adapter needs NLTK: {to_install('nltk')}") from error
 
 
 class NltkModel(LanguageModel):  # type: ignore[misc]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gapgram.adapters import kenlm
+from gapgram.errors import to_install
 from gapgram.kernels.special_words import SPECIAL
 from gapgram.queries.language_model import LanguageModel as AnyLanguageModel
 
@@ -15,7 +16,7 @@ try:
     from pyctcdecode import Alphabet, BeamSearchDecoderCTC, LanguageModel
     from pyctcdecode.constants import LOG_BASE_CHANGE_FACTOR
 except ImportError as error:
-    raise ImportError("this adapter needs pyctcdecode: pip install 'gapgram[pyctcdecode]'") from error
+    raise ImportError(f"this adapter needs pyctcdecode: {to_install('pyctcdecode')}") from error
 
 
 class DecoderState(kenlm.State):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from gapgram.errors import UsageError
+from gapgram.errors import UsageError, to_install
 from gapgram.kernels.special_words import END_ID, UNKNOWN_ID
 from gapgram.models.open import load
 from gapgram.queries.language_model import LanguageModel
@@ -18,7 +18,7 @@ from gapgram.queries.language_model import LanguageModel
 try:
     from flashlight.lib.text.decoder import LM, LMState  # what torchaudio's CTCDecoderLM and its state are
 except ImportError as error:
-    raise ImportError("this adapter needs flashlight-text: pip install 'gapgram[flashlight]'") from error
+    raise ImportError(f"this adapter needs flashlight-text: {to_install('flashlight')}") from error
 
 
 MOST_STATES = 1 << 19  # that are kept of texts decoded before; some hundred megabytes

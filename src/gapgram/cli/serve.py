@@ -34,13 +34,13 @@ def command(models: tuple[str, ...], port: int, host: str, quiet: bool) -> None:
         gapgram serve old=2024/glm.model new=glm.model --port 8080
     """
     announce_compilation(quiet)
-    from gapgram.errors import UsageError
+    from gapgram.errors import UsageError, to_install
 
     try:
         import fastapi  # noqa: F401 - only to say clearly what is missing
         import uvicorn  # noqa: F401
     except ImportError as missing:
-        raise UsageError(f"{missing.name} is not installed: pip install 'gapgram[web]'") from None
+        raise UsageError(f"{missing.name} is not installed: {to_install('web')}") from None
     from gapgram.web.server import application, is_loopback, listen, open_models, run
 
     with listen(host, port) as listener:

@@ -16,11 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from gapgram.errors import DeviceError
+from gapgram.errors import DeviceError, to_install
 from gapgram.kernels.jit import AS_PYTHON, Kernel
 
 THREADS = 16 if AS_PYTHON else 128  # of a block; few where Python plays the card
-_TO_INSTALL = "install it with: pip install 'gapgram[cuda]'"
 
 
 def find_card() -> Any:
@@ -29,7 +28,7 @@ def find_card() -> Any:
     NUMBA_ENABLE_CUDASIM=1 lets Python play the card, slowly: for tests.
     """
     if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") in ("", "0") and find_spec("numba_cuda") is None:
-        raise DeviceError(f"device cuda: the package numba-cuda is missing; {_TO_INSTALL}")
+        raise DeviceError(f"device cuda: the package numba-cuda is missing: {to_install('cuda')}")
     try:
         from numba import cuda
 

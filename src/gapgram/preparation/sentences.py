@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-from gapgram.errors import UsageError
+from gapgram.errors import UsageError, to_install
 from gapgram.preparation.languages import Language
 from gapgram.preparation.tokens import tokens
 
@@ -33,7 +33,7 @@ def need_sentencex() -> None:
     try:
         import sentencex  # noqa: F401
     except ImportError:
-        raise UsageError("sentencex is not installed: pip install 'gapgram[prepare]'") from None
+        raise UsageError(f"sentencex is not installed: {to_install('prepare')}") from None
 
 
 def lines_of(paragraphs: Iterable[str], language: Language) -> list[str]:

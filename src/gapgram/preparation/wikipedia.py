@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from gapgram.errors import TextError, UsageError
+from gapgram.errors import TextError, UsageError, to_install
 from gapgram.preparation.conversion import NOT_AN_ARTICLE, Options, Outcome, Prepared, converted, prepare
 from gapgram.preparation.dump import Article, Page, Site, article_of, site_of
 from gapgram.preparation.languages import Language, language_of
@@ -70,4 +70,4 @@ def _need_mwparserfromhell() -> None:
     try:
         import mwparserfromhell  # noqa: F401
     except ImportError:
-        raise UsageError("mwparserfromhell is not installed: pip install 'gapgram[prepare]'") from None
+        raise UsageError(f"mwparserfromhell is not installed: {to_install('prepare')}") from None

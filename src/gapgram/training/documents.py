@@ -7,6 +7,7 @@ with the classes, discounts and weights of the whole text, and that model predic
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -20,6 +21,7 @@ from gapgram.counting.in_memory import TextInMemory, counts_in_memory
 from gapgram.counting.on_disk.count import TextInFiles
 from gapgram.counting.on_disk.stored_text import StoredText
 from gapgram.counts.counts import Counts
+from gapgram.errors import DocumentWarning
 from gapgram.estimation.discounts import Discounts
 from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.estimation.parts import ModelParts
@@ -94,6 +96,12 @@ def fit_documents(
 
     parts: name, counts, discounts and weights of the model of the whole text.
     """
+    if text.documents is not None and len(text.documents) == 2:
+        warnings.warn(
+            "documents: no empty line in the text, so that all of it is one document; put one between documents",
+            DocumentWarning,
+            stacklevel=2,
+        )
     name, counts, discounts, weights = parts
     place = folder.inside("documents") if folder is not None else None
     drawn = draw_documents(text, classes, seed=seed, threads=threads, folder=place)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import gapgram
-from gapgram.errors import DiscountWarning
+from gapgram.errors import DiscountWarning, to_install
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,7 +24,7 @@ def _lacking() -> str | None:
         import pyarrow  # noqa: F401
         import pyspark  # noqa: F401
     except ImportError as missing:
-        return f"{missing.name} is not installed: pip install 'gapgram[spark]'"
+        return f"{missing.name} is not installed: {to_install('spark')}"
     if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
         return "no java on this machine: apt-get install openjdk-17-jre-headless"
     return None

@@ -15,6 +15,7 @@ from tests.support.corpora import toy_text
 
 import gapgram
 from gapgram import GapgramError, SparkOptions
+from gapgram.errors import to_install
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -161,7 +162,7 @@ def test_the_extra_is_named_where_it_is_missing(
     (tmp_path / "text").write_text("a b c\n")
     ran = cli("train", tmp_path / "text", "-o", tmp_path / "m", "--engine", "spark")
     assert ran.code == 2
-    assert ran.err == "gapgram: counting with Spark needs PySpark and PyArrow: pip install 'gapgram[spark]'\n"
+    assert ran.err == f"gapgram: counting with Spark needs PySpark and PyArrow: {to_install('spark')}\n"
 
 
 def test_java_is_asked_for_where_it_is_missing_or_old(

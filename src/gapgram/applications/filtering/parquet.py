@@ -9,7 +9,7 @@ from typing import Any
 from gapgram.applications.filtering.documents import is_text
 from gapgram.applications.filtering.pieces import LINE, Done, RecordPiece, Records, Work
 from gapgram.applications.filtering.tally import FilterTally
-from gapgram.errors import TextError, TextFileError, TextNotFoundError, UsageError
+from gapgram.errors import TextError, TextFileError, TextNotFoundError, UsageError, to_install
 from gapgram.system.atomic_file import check_place, written_aside
 from gapgram.text.files import LONGEST_LINE_BYTES
 
@@ -32,7 +32,7 @@ def arrow() -> tuple[Any, Any]:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise UsageError("Parquet files need pyarrow: pip install 'gapgram[parquet]'") from None
+        raise UsageError(f"Parquet files need pyarrow: {to_install('parquet')}") from None
     return pyarrow, pyarrow.parquet
 
 

@@ -15,7 +15,7 @@ from gapgram.applications.surprisal.frequency import word_frequencies
 from gapgram.applications.surprisal.measures import BITS, Measured, Measurer, Measures
 from gapgram.applications.surprisal.punctuation import AS_IS, check_way
 from gapgram.applications.surprisal.stimuli import Region, Stimulus, StimulusColumns, StimulusReader
-from gapgram.errors import UsageError
+from gapgram.errors import UsageError, to_install
 from gapgram.kernels.special_words import END, START
 from gapgram.models.model import Model
 from gapgram.queries.language_model import LanguageModel, Sentence
@@ -41,7 +41,7 @@ class SurprisalTable:
         try:
             import pandas
         except ImportError:
-            raise ImportError("a frame needs pandas: pip install 'gapgram[pandas]'") from None
+            raise ImportError(f"a frame needs pandas: {to_install('pandas')}") from None
         frame = pandas.DataFrame(self.rows, columns=list(self.columns))
         frame.attrs.update(self.about)
         return frame

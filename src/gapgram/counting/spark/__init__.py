@@ -19,11 +19,13 @@ came, so the model is the same, bit for bit, as that of the local engine.
 
 from __future__ import annotations
 
+from gapgram.errors import to_install
+
 try:
     import pyarrow  # noqa: F401
     import pyspark  # noqa: F401
 except ImportError as error:
-    raise ImportError("counting with Spark needs PySpark and PyArrow: pip install 'gapgram[spark]'") from error
+    raise ImportError(f"counting with Spark needs PySpark and PyArrow: {to_install('spark')}") from error
 
 from gapgram.counting.spark.engine import TextOnSpark, open_text
 from gapgram.counting.spark.session import is_local, session_for

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
-from gapgram.errors import UsageError
+from gapgram.errors import UsageError, to_install
 from gapgram.experiments.study.findings import Findings
 from gapgram.experiments.study.tables import TITLES, WHO, perplexity
 
@@ -36,7 +36,7 @@ def require_matplotlib() -> None:
         import matplotlib  # noqa: F401
     except ImportError:
         raise UsageError(
-            "plots need matplotlib: pip install 'gapgram[plot]', or leave them out (--no-plots)"
+            f"plots need matplotlib: {to_install('plot')}, or leave them out (--no-plots)"
         ) from None
 
 
