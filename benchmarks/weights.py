@@ -13,6 +13,7 @@ import itertools
 import time
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -35,11 +36,15 @@ class PartlyFixed(Problem):
     """A problem some of whose parameters stay where they start."""
 
     hold: Callable[[Parameters], None]
+    batches_at_once = 1
 
-    def add_gradient(self, values: Parameters, gradients: Parameters, begin: int, end: int) -> float:
-        loss = super().add_gradient(values, gradients, begin, end)
-        self.hold(gradients)
-        return loss
+    def take_steps(self, values: Parameters, *about: Any) -> None:
+        """A step, of which what is held is taken back."""
+        before, change = values.flat.copy(), self.zeros()
+        super().take_steps(values, *about)
+        change.flat[:] = values.flat - before
+        self.hold(change)
+        values.flat[:] = before + change.flat
 
 
 def hold_nothing(gradients: Parameters) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from concurrent.futures import ThreadPoolExecutor
 from math import lgamma
 from pathlib import Path
 
@@ -23,9 +22,11 @@ from gapgram.classes.exchange import (
     PRIOR,
     Exchange,
     automatic_k,
+    count_pairs,
     find_classes,
 )
 from gapgram.kernels import exchange as kernels
+from gapgram.system.parallel import Team
 
 
 def pairs_of(ids: list[int], distance: int) -> list[tuple[int, int]]:
@@ -54,7 +55,8 @@ def brute_force(ids: list[int], class_of: Ids, k: int) -> float:
 
 
 def exchange_of(corpus: Corpus, class_of: list[int] | Ids, k: int) -> Exchange:
-    return Exchange(corpus.ids, np.array(class_of, np.int32), k)
+    classes = np.array(class_of, np.int32)
+    return Exchange(count_pairs([corpus.ids], classes.size)[0], classes, k)
 
 
 def hidden_classes(seed: int = 3) -> tuple[list[str], dict[str, str]]:
@@ -92,9 +94,9 @@ def test_the_objective_is_its_definition_and_so_is_the_rise_of_every_sweep(
     words = np.arange(3, n + 3, dtype=np.int32)
     before = brute_force(corpus.ids.tolist(), exchange.class_of, k)
     assert exchange.objective == pytest.approx(before, abs=1e-6)
-    with ThreadPoolExecutor(1) as pool:
+    with Team(1) as team:
         for _ in range(3):
-            rise = exchange.sweep(words, pool, 1)
+            rise = exchange.sweep(words, team)
             after = brute_force(corpus.ids.tolist(), exchange.class_of, k)
             assert rise >= 0
             assert after - before == pytest.approx(rise, abs=1e-6)

@@ -41,9 +41,9 @@ _COUNTING = {
     "word_order.sort_ties", "words.fill_slots", "words.learn_lines",
 }  # fmt: skip
 _LEARNING = {
-    "fitting.adam_step", "fitting.features_of", "fitting.gradient", "fitting.leave_out", "fitting.log_prior_of",
-    "fitting.mean_weights", "fitting.sentence_hashes", "fitting.statistics_of", "fitting.unique_from",
-    "lookup.availability", "build_tables.count_marked",
+    "fitting.features_of", "fitting.leave_out", "fitting.log_prior_of", "fitting.sentence_hashes",
+    "fitting.statistics_of", "fitting.unique_from", "gradient.fit_batches", "gradient.follow", "gradient.mean_weights",
+    "gradient.slopes_of", "lookup.availability", "build_tables.count_marked",
 }  # fmt: skip
 _KERNELS = {
     "--help": set(),

@@ -12,9 +12,9 @@ docs/ideas/mathematics.md, never falls.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from gapgram.classes.classes import Classes
 from gapgram.errors import UsageError
 from gapgram.kernels import exchange as kernels
 from gapgram.kernels.special_words import SPECIAL
-from gapgram.system.parallel import checked_threads
+from gapgram.system.parallel import Team, checked_threads, parallel_map
 from gapgram.system.progress import NO_BAR, progress_bar
 
 NOTHING = np.empty(0, np.int32)
@@ -32,17 +32,54 @@ DISTANCES: tuple[int, ...] = (1, 2)
 PRIOR, CLASS_PRIOR = 0.2, 100.0  # pairs that a cell, and at most a whole class, is believed to hold before any is seen
 SWEEPS = 4
 BATCH = 40_000  # neighbours, about, of the words that are judged against the same counts
+_BATCHES_AT_ONCE = 16  # that threads work through before Python hears of it
+
+
+class Pairs(NamedTuple):
+    """The neighbours of every word on every side, as the kernels take them."""
+
+    starts: Integers
+    others: Ids
+    times: Ids
+    itself: Ids
+
+
+def count_pairs(
+    texts: Sequence[Ids], n_words: int, *, distances: tuple[int, ...] = DISTANCES, threads: int = 1
+) -> list[Pairs]:
+    """Count the pairs of some texts at some distances; two sides each."""
+    wanted = [(ids, n_words, distance) for ids in texts for distance in distances]
+    counted = list(parallel_map(_pairs_at, wanted, threads))
+    n = len(distances)
+    return [_side_by_side(counted[first : first + n]) for first in range(0, len(wanted), n)]
+
+
+_Side = tuple[Integers, Ids, Ids]
+
+
+def _pairs_at(wanted: tuple[Ids, int, int]) -> tuple[_Side, _Side, Ids]:
+    """The pairs of a text at one distance by the first word, by the second, and how often each word is its own."""
+    starts, others, times = kernels.pairs_at(*wanted)
+    itself = kernels.take_out_itself(starts, others, times)
+    forward = starts, others[: starts[-1]], times[: starts[-1]]
+    return forward, kernels.turned(*forward), itself
+
+
+def _side_by_side(counted: list[tuple[_Side, _Side, Ids]]) -> Pairs:
+    """The sides of all distances of one text, in one array each."""
+    sides = [side for forward, backward, _ in counted for side in (forward, backward)]
+    base = np.cumsum([0] + [len(others) for _, others, _ in sides])
+    starts = np.array([starts + at for (starts, _, _), at in zip(sides, base[:-1], strict=True)])
+    others, times = (np.concatenate([side[i] for side in sides]) for i in (1, 2))
+    return Pairs(starts, others, times, np.repeat(np.array([itself for _, _, itself in counted]), 2, axis=0))
 
 
 class Exchange:
-    """Classes on their way: `class_of` and the counts that belong to it.
+    """Classes on their way: `class_of` and the counts that belong to it."""
 
-    starts, others, times, itself: the neighbours of every word on every side, as the kernels take them.
-    """
-
-    def __init__(self, ids: Ids, class_of: Ids, k: int, distances: tuple[int, ...] = DISTANCES) -> None:
+    def __init__(self, pairs: Pairs, class_of: Ids, k: int, *, threads: int = 1) -> None:
         self.class_of, self.best = class_of, class_of.copy()
-        self._count_pairs(ids, distances)
+        self.starts, self.others, self.times, self.itself = pairs
         # What it costs to judge each word: its neighbours, and a little for itself.
         self.costs: Integers = np.diff(self.starts, axis=1).sum(axis=0) + len(self.starts)
         prior = min(PRIOR, CLASS_PRIOR / k)
@@ -52,51 +89,36 @@ class Exchange:
         self.cells = np.zeros((sides, width, width), np.int32)
         self.gain = np.zeros((sides, width, width), np.float32)
         self.sums = np.zeros((sides, width), np.int32)
-        for s in range(sides):
+
+        def fill(s: int) -> None:
             kernels.fill_cells(
                 class_of, self.starts[s], self.others, self.times, self.itself[s], self.cells[s], self.sums[s]
             )
             kernels.fill_gain(self.cells[s], self.gain[s], prior)
 
-    def _count_pairs(self, ids: Ids, distances: tuple[int, ...]) -> None:
-        """Count the pairs of a text at some distances; two sides each."""
-        sides, itself = [], []
-        for distance in distances:
-            starts, others, times = kernels.pairs_at(ids, self.class_of.size, distance)
-            itself += [kernels.take_out_itself(starts, others, times)] * 2
-            forward = starts, others[: starts[-1]], times[: starts[-1]]
-            sides += [forward, kernels.turned(*forward)]
-        base = np.cumsum([0] + [len(others) for _, others, _ in sides])
-        self.starts = np.array([starts + at for (starts, _, _), at in zip(sides, base[:-1], strict=True)])
-        self.others = np.concatenate([others for _, others, _ in sides])
-        self.times = np.concatenate([times for _, _, times in sides])
-        self.itself = np.array(itself)
+        list(parallel_map(fill, range(sides), threads))
 
     @property
     def objective(self) -> float:
         """What the exchanges raise: equation (26) of docs/ideas/mathematics.md."""
         return float(kernels.objective(self.cells, self.sums, self.tables, self.priors))
 
-    def sweep(
-        self, words: Ids, pool: ThreadPoolExecutor, threads: int, advance: Callable[[int], object] = lambda n: None
-    ) -> float:
+    def sweep(self, words: Ids, team: Team, advance: Callable[[int], object] = lambda n: None) -> float:
         """Let each of some words move to where it fits best; returns by how much the objective rose."""
-        rise = 0.0
-        for begin, end in pairwise(_cuts(self.costs[words], BATCH)):
-            rise += self._batch(words[begin:end], pool, threads)
-            advance(end - begin)
-        return rise
-
-    def _batch(self, words: Ids, pool: ThreadPoolExecutor, threads: int) -> float:
         state = (
             self.best, self.class_of, self.starts, self.others, self.times, self.itself,
             self.cells, self.gain, self.sums, self.tables, self.priors,
         )  # fmt: skip
-        costs = self.costs[words]
-        shares = pairwise(_cuts(costs, -(-int(costs.sum()) // threads)))
-        for future in [pool.submit(kernels.propose, words[begin:end], *state) for begin, end in shares]:
-            future.result()
-        return float(kernels.exchange(words, *state))
+        rise, cuts = 0.0, np.array(_cuts(self.costs[words], BATCH))
+        for first in range(0, cuts.size - 1, _BATCHES_AT_ONCE):
+            some = cuts[first : first + _BATCHES_AT_ONCE + 1]
+            rise += team.run(partial(_sweep_some, team.meeting, words, some, state))[0]
+            advance(int(some[-1] - some[0]))
+        return rise
+
+
+def _sweep_some(meeting: Integers, words: Ids, cuts: Integers, state: tuple[Any, ...], me: int, threads: int) -> float:
+    return float(kernels.sweep(me, threads, meeting, words, cuts, *state))
 
 
 def _cuts(sizes: Integers, most: int) -> list[int]:
@@ -146,24 +168,20 @@ def find_classes(
     if k < 2:
         return Classes.numbered(np.zeros(n_ordinary, np.int64), counts[len(SPECIAL) :])
     class_of = np.minimum(np.arange(n_words), k + len(SPECIAL) - 1).astype(np.int32)
-    exchange = Exchange(ids, class_of, k)
-    _sweep(exchange, k, sweeps, threads, progress)
+    pairs, *pairs_later = count_pairs([ids, later] if later.size else [ids], n_words, threads=threads)
+    _sweep(Exchange(pairs, class_of, k, threads=threads), k, sweeps, threads, progress)
     if later.size:
         new = np.flatnonzero((before == 0) & (counts > 0))
-        exchange = Exchange(later, class_of, k)
-        with ThreadPoolExecutor(threads) as pool:
-            exchange.sweep(new[new >= len(SPECIAL)].astype(np.int32), pool, threads)
+        exchange = Exchange(pairs_later[0], class_of, k, threads=threads)
+        with Team(threads) as team:
+            exchange.sweep(new[new >= len(SPECIAL)].astype(np.int32), team)
     return Classes.numbered(class_of[len(SPECIAL) :], counts[len(SPECIAL) :])
 
 
 def _sweep(exchange: Exchange, k: int, sweeps: int, threads: int, progress: bool) -> None:
     words = np.arange(len(SPECIAL), len(exchange.class_of), dtype=np.int32)
-    pool = ThreadPoolExecutor(threads)
-    try:
-        total = len(words) * sweeps - k
-        bar = progress_bar("finding classes", total=total, unit="word", progress=True) if progress else NO_BAR
-        with bar as advance:
-            for i in range(sweeps):
-                exchange.sweep(words[k:] if i == 0 else words, pool, threads, advance)
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    total = len(words) * sweeps - k
+    bar = progress_bar("finding classes", total=total, unit="word", progress=True) if progress else NO_BAR
+    with bar as advance, Team(threads) as team:
+        for i in range(sweeps):
+            exchange.sweep(words[k:] if i == 0 else words, team, advance)

@@ -28,7 +28,9 @@
     topk            the most probable next words
     completions     the next words that start with a prefix
     rank            the rank of a word among all
-    fitting         weights from text
+    fitting         what weights are fitted to
+    gradient        weights from that, by threads that work together
+    meeting         threads that wait for each other
     exchange        words into classes of like neighbours
     pruning         tables with fewer grams
     backoff         probabilities of models read from ARPA files

@@ -13,7 +13,7 @@ The objective: with f_p(x) = ln Gamma(x + p) - ln Gamma(p), the sum over the cel
 minus the sum over all sides and classes of f_ka(sum). With x ln x in place of f it would be the log likelihood of class
 bigrams, but for what no exchange changes; large numbers make little difference. `a`, the prior, is what a cell is
 believed to hold before any pair was seen: a class must be worth its k unknown cells, and two words that share one rare
-neighbour are no reason to make one. `priors` holds a and k a, `tables` f of both for small numbers.
+neighbour are no reason to make one. `priors` holds a and k a, `tables` f of both for small numbers, and ln(x + a).
 These are equations (26) and (27) of docs/ideas/mathematics.md.
 
 `gain[s, g, c]` is f(x + 1) - f(x) = ln(x + a) of the cell, so that a neighbour met once costs one addition a class.
@@ -26,13 +26,14 @@ import math
 import numpy as np
 
 from gapgram.kernels.jit import kernel
+from gapgram.kernels.meeting import meet, next_piece, share_out_again
 from gapgram.kernels.special_words import END_ID
 
 SPECIAL = 3  # classes of <unk>, <s>, </s>, which never move
 TABLE = 1 << 14
 SOFT = 0.4  # f_p(x + n) - f_p(x) is about n ln(x + p + SOFT (n - 1)): 1/e would be right for small x, 1/2 for large
 LEAST = 1e-6  # that a move must bring
-CELL, SUM = 0, 1
+CELL, SUM, LOG = 0, 1, 2  # rows of the tables
 
 
 @kernel
@@ -134,12 +135,15 @@ def take_out_itself(starts, others, times):
 
 @kernel
 def f_tables(priors):
-    """f of small whole numbers, for the prior of a cell and of a sum."""
-    out = np.empty((2, TABLE))
+    """f of small whole numbers for the prior of a cell and of a sum, ln Gamma of the prior last; ln(x + a) of cells."""
+    out = np.zeros((3, TABLE + 1))
     for p in range(2):
         least = math.lgamma(priors[p])
         for x in range(TABLE):
             out[p, x] = math.lgamma(x + priors[p]) - least
+        out[p, TABLE] = least
+    for x in range(TABLE):
+        out[LOG, x] = math.log(x + priors[CELL])
     return out
 
 
@@ -147,7 +151,7 @@ def f_tables(priors):
 def _f(x, p, tables, priors):
     if x < TABLE:
         return tables[p, x]
-    return math.lgamma(x + priors[p]) - math.lgamma(priors[p])
+    return math.lgamma(x + priors[p]) - tables[p, TABLE]
 
 
 @kernel
@@ -295,7 +299,7 @@ def _change(s, g, c, n, cells, gain, tables, priors):
     new = old + n
     cells[s, g, c] = new
     cells[s ^ 1, c, g] = new
-    one = np.float32(math.log(new + priors[CELL]))
+    one = np.float32(tables[LOG, new] if new < TABLE else math.log(new + priors[CELL]))
     gain[s, g, c] = one
     gain[s ^ 1, c, g] = one
     return _f(new, CELL, tables, priors) - _f(old, CELL, tables, priors)
@@ -350,4 +354,34 @@ def exchange(words, best, class_of, starts, others, times, itself, cells, gain, 
         else:
             move(w, new, -1, itself, neighbours, counts, n_found, cells, gain, sums, tables, priors)
             move(w, own, 1, itself, neighbours, counts, n_found, cells, gain, sums, tables, priors)
+    return rise
+
+
+@kernel
+def sweep(
+    me, threads, meeting, words, cuts,
+    best, class_of, starts, others, times, itself, cells, gain, sums, tables, priors,
+):  # fmt: skip
+    """What thread `me` does where words move, batch by batch: words[cuts[b]] to words[cuts[b+1]] are judged by all
+    threads against the same counts, then moved by the first. Returns by how much the objective rose by its moves."""
+    rise = 0.0
+    for b in range(cuts.size - 1):
+        n = cuts[b + 1] - cuts[b]
+        piece = max(1, n // (8 * threads))
+        begin = next_piece(meeting, piece) if threads > 1 else 0
+        while begin < n:
+            end = min(n, begin + piece)
+            propose(
+                words[cuts[b] + begin : cuts[b] + end],
+                best, class_of, starts, others, times, itself, cells, gain, sums, tables, priors,
+            )  # fmt: skip
+            begin = next_piece(meeting, piece) if threads > 1 else end
+        meet(meeting, threads)
+        if me == 0:
+            share_out_again(meeting)
+            rise += exchange(
+                words[cuts[b] : cuts[b + 1]],
+                best, class_of, starts, others, times, itself, cells, gain, sums, tables, priors,
+            )  # fmt: skip
+        meet(meeting, threads)
     return rise

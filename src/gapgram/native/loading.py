@@ -27,7 +27,7 @@ _OF_PYTHON = frozenset((
 _OF_C = frozenset((
     "malloc", "realloc", "free", "memcpy", "memmove", "memset", "memcmp", "bcmp",
     "exp", "exp2", "log", "log2", "log10", "pow", "frexp", "ldexp", "lgamma", "sqrt",
-    "floor", "ceil", "fmod", "round", "trunc",
+    "floor", "ceil", "fmod", "round", "trunc", "sched_yield",
 ))  # fmt: skip
 FUNCTIONS = _OF_PYTHON | _OF_C  # that machine code may call
 

@@ -1,4 +1,4 @@
-"""Threads: how many there are to use, work done ahead of who needs it, work on all cores in order."""
+"""Threads: how many there are to use, work done ahead of who needs it, work on all cores in order or together."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 from gapgram.arguments import checked_whole
 from gapgram.errors import UsageError
+from gapgram.kernels.jit import AS_PYTHON
+from gapgram.kernels.meeting import new_meeting, stop
 from gapgram.system.progress import progress_bar
 
 Item = TypeVar("Item")
@@ -93,3 +95,38 @@ def all_in_threads(
             return [future.result() for future in futures]
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+class Team:
+    """Threads that run a kernel together, and wait for each other inside it (`kernels.meeting`).
+
+    >>> with Team(1) as team:
+    ...     team.run(lambda me, threads: (me, threads))
+    [(0, 1)]
+    """
+
+    def __init__(self, threads: int) -> None:
+        self.threads = 1 if AS_PYTHON else threads
+        self.meeting = new_meeting()
+        self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
+
+    def __enter__(self) -> Team:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def run(self, work: Callable[[int, int], Result]) -> list[Result]:
+        """What `work` gives for the number of each thread, and how many there are, all of them at the same time."""
+        if self._pool is None:
+            return [work(0, 1)]
+        futures = [self._pool.submit(work, me, self.threads) for me in range(self.threads)]
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+            if any(future.done() and future.exception() is not None for future in futures):
+                stop(self.meeting)
+            return [future.result() for future in futures]
+        except BaseException:
+            stop(self.meeting)
+            raise

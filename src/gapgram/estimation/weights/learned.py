@@ -10,9 +10,8 @@ Nothing depends on the number of threads or the order of lines. Equations (16) t
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,10 @@ from gapgram.estimation.weights.by_counts import falling_back, pattern_of_row
 from gapgram.estimation.weights.fallback_graph import Weights, mixture
 from gapgram.estimation.weights.sample import FittingSample
 from gapgram.kernels import fitting
+from gapgram.kernels import gradient as kernels
 from gapgram.kernels.gate import BUCKETS, WORD_BUCKETS
+from gapgram.kernels.gradient import MAX_DISCOUNTS, Adam, FittedNumbers, FixedNumbers, SamplePositions, Slopes, Sums
+from gapgram.system.parallel import Team, parallel_map
 from gapgram.system.progress import progress_bar
 
 LEARNING_RATE = 0.02
@@ -33,7 +35,6 @@ START_SHIFT = -0.7  # of the log-odds of falling back
 BY_G, BY_LOG = -1.65, 0.85  # of the logit of a pattern at the start, by g and by ln(1 - g)
 EPOCHS = 3
 REPORTED_POSITIONS = 100_000
-MAX_DISCOUNTS = np.array([1.0, 2.0, 3.0])  # D1, D2, D3+ stay between 0 and these
 _CHUNK_POSITIONS = 1 << 12
 
 
@@ -61,13 +62,27 @@ class Parameters:
         discounts: Floats = MAX_DISCOUNTS / (1 + np.exp(-self.odds))
         return discounts
 
+    @property
+    def for_kernels(self) -> FittedNumbers:
+        """The same arrays, with what follows from them."""
+        fitted = FittedNumbers(
+            self.flat, self.table, self.shift, self.odds, np.empty(self.shift.shape), np.empty(self.odds.shape)
+        )
+        kernels.follow(fitted, 0, self.flat.size)
+        return fitted
+
+    @property
+    def as_sums(self) -> Sums:
+        """The same arrays, for a gradient to be added up in."""
+        return Sums(self.flat, self.table, self.shift, self.odds)
+
 
 def learned(
     counts: Counts, discounts: Discounts, sample: FittingSample, *, threads: int = 1, progress: bool = False
 ) -> tuple[Weights, Discounts]:
     """Fit the gate, the odds of falling back and the discounts."""
     problem = Problem(counts, discounts, sample, threads=threads)
-    return problem.solution(problem.fit(threads=threads, progress=progress))
+    return problem.solution(problem.fit(threads=threads, progress=progress), threads=threads)
 
 
 def prior_weights(counts: Counts, discounts: Discounts) -> Floats:
@@ -101,6 +116,8 @@ def _log_odds(discounts: Discounts) -> Floats:
 class Problem:
     """The mean of -ln P over a sample, and its gradient: equation (21) of docs/ideas/mathematics.md."""
 
+    batches_at_once = 16  # that threads work through before Python hears of it
+
     def __init__(self, counts: Counts, discounts: Discounts, sample: FittingSample, *, threads: int = 1) -> None:
         self.counts, self.discounts, self.sample = counts, discounts, sample
         self.row_weights, logits = prior_weights(counts, discounts), prior_logits(counts)
@@ -121,16 +138,19 @@ class Problem:
 
     def add_gradient(self, values: Parameters, gradients: Parameters, begin: int, end: int) -> float:
         """Sum of -ln P over some positions; adds its gradient by the flat parameters."""
-        chunk = slice(begin, end)
-        discounts = values.discounts
-        by_discounts = np.zeros_like(discounts)
-        loss = fitting.gradient(
-            self.sample.statistics[chunk], self.sample.features[chunk], self.sample.given[chunk], self.log_prior[chunk],
-            self.uniform, self.down, self.of_classes,
-            values.table, values.shift, discounts, gradients.table, gradients.shift, by_discounts,
-        )  # fmt: skip
-        gradients.odds += by_discounts * discounts * (1 - discounts / MAX_DISCOUNTS)
-        return float(loss)
+        positions, fixed, slopes = self._positions(begin, end), self._fixed, _slopes(end - begin, len(self.down))
+        return float(kernels.add_gradient(positions, fixed, values.for_kernels, slopes, gradients.as_sums))
+
+    def _positions(self, begin: int, end: int) -> SamplePositions:
+        """Some of the sample, as kernels take it."""
+        sample, chunk = self.sample, slice(begin, end)
+        return SamplePositions(
+            sample.statistics[chunk], sample.features[chunk], sample.given[chunk], self.log_prior[chunk]
+        )
+
+    @property
+    def _fixed(self) -> FixedNumbers:
+        return FixedNumbers(self.uniform, self.down, self.of_classes)
 
     def zeros(self) -> Parameters:
         """Parameters of the problem's size, all 0."""
@@ -148,44 +168,64 @@ class Problem:
     def fit(self, *, threads: int = 1, progress: bool = False) -> Parameters:
         """Minimise by Adam over the sample several times, in its order, with a rate that falls to nothing.
 
-        The halves of a batch are always summed by themselves, so that one thread and two give the same.
+        Threads divide each batch, and add up as one would (`kernels.gradient`).
         """
-        values, start = self.start(), self.start().flat
-        gradients = self.zeros(), self.zeros()
-        halves = [half.flat for half in gradients]
-        means, squares = self.zeros().flat, self.zeros().flat
-        batches = _batches(len(self.sample))
+        values, batches = self.start(), _batches(len(self.sample))
         hold = PRIOR_OBSERVATIONS / max(1, len(self.sample))  # a sample may be empty: then nothing is fitted
+        adam = Adam(self.start().flat, hold, self.zeros().flat, self.zeros().flat)
+        rates = np.array([_rate(step, len(batches)) for step in range(1, len(batches) + 1)])
+        most = max((end - begin for begin, end in batches), default=0)
+        state = _slopes(most, len(self.down)), self.zeros().as_sums, self.zeros().as_sums, adam
         with (
             progress_bar("fitting weights", total=len(batches), unit="batch", progress=progress) as advance,
-            ThreadPoolExecutor(min(threads, 2)) as pool,
+            Team(threads) as team,
         ):
-            for step, (begin, end) in enumerate(batches, 1):
-                half = (begin + end) // 2
-                list(pool.map(partial(self.add_gradient, values), gradients, (begin, half), (half, end)))
-                rate = LEARNING_RATE * (0.01 + 0.5 + 0.5 * np.cos(np.pi * step / len(batches)))
-                fitting.adam_step(values.flat, start, hold, *halves, end - begin, means, squares, rate, step)
-                advance(1)
+            for first, last in _spans(batches, self.batches_at_once):
+                self.take_steps(values, batches[first:last], rates[first:last], first + 1, state, team)
+                advance(last - first)
         return values
 
-    def solution(self, values: Parameters) -> tuple[Weights, Discounts]:
+    def take_steps(
+        self,
+        values: Parameters,
+        batches: list[tuple[int, int]],
+        rates: Floats,
+        first_step: int,
+        state: tuple[Any, ...],
+        team: Team,
+    ) -> None:
+        """Work through batches that follow each other, each with its learning rate; the values change in place."""
+        begin, end = batches[0][0], batches[-1][1]
+        bounds = np.array([begin, *(last for _, last in batches)]) - begin
+        of_all = bounds, rates, first_step, self._positions(begin, end), self._fixed, values.for_kernels, *state
+        team.run(lambda me, threads: kernels.fit_batches(me, threads, team.meeting, *of_all))
+
+    def solution(self, values: Parameters, *, threads: int = 1) -> tuple[Weights, Discounts]:
         """The weights and discounts that fitted parameters stand for, with a report on them."""
-        usual, report = self.discounts, self.report(values)
+        usual, report = self.discounts, self.report(values, threads=threads)
         weights = Weights("learned", self.graph, self.row_weights, values.table.copy(), values.shift.copy(), report)
         return weights, Discounts(values.discounts, usual.fallbacks, fitted=True, estimated=usual.values)
 
-    def report(self, values: Parameters) -> dict[str, Any]:
+    def report(self, values: Parameters, *, threads: int = 1) -> dict[str, Any]:
         """Perplexity before and after, and the mean weight of each pattern: over the sample, or over its beginning,
         which is as good a sample, where it is large."""
         n, n_patterns = min(len(self.sample), REPORTED_POSITIONS), len(self.down)
-        start, unused = self.start(), self.zeros()
+        fixed, start, fitted = self._fixed, self.start().for_kernels, values.for_kernels
+
+        def of_chunk(chunk: tuple[int, int]) -> tuple[float, float, Floats, Floats]:
+            positions, size = self._positions(*chunk), chunk[1] - chunk[0]
+            slopes = _slopes(size, n_patterns)
+            before = kernels.slopes_of(positions, fixed, start, 0, size, 0, slopes)
+            after = kernels.slopes_of(positions, fixed, fitted, 0, size, 0, slopes)
+            having_pattern = (positions.features[:, :n_patterns] >= 0).sum(axis=0)
+            mean = kernels.mean_weights(positions.features, positions.log_prior, values.table)
+            return before, after, having_pattern * mean, having_pattern
+
         before, after, sums, positions = [], [], np.zeros(n_patterns), np.zeros(n_patterns)
-        for begin, end in _chunks(n):
-            before.append(self.add_gradient(start, unused, begin, end))
-            after.append(self.add_gradient(values, unused, begin, end))
-            features = self.sample.features[begin:end]
-            having_pattern = (features[:, :n_patterns] >= 0).sum(axis=0)
-            sums += having_pattern * fitting.mean_weights(features, self.log_prior[begin:end], values.table)
+        for loss_before, loss_after, weights, having_pattern in parallel_map(of_chunk, _chunks(n), threads):
+            before.append(loss_before)
+            after.append(loss_after)
+            sums += weights
             positions += having_pattern
         means = [round(float(mean), 6) for mean in sums / np.maximum(positions, 1)]
         return {
@@ -196,6 +236,27 @@ class Problem:
             "perplexity_after": float(np.exp(sum(after) / max(1, n))),
             "mean_weights": dict(zip(map(str, self.counts.lattice.stored), means, strict=True)),
         }
+
+
+def _slopes(n: int, n_patterns: int) -> Slopes:
+    """Room for the slopes of n positions."""
+    return Slopes(np.empty((n, n_patterns)), *(np.empty((n_patterns, n)) for _ in range(3)))
+
+
+def _rate(step: int, n_steps: int) -> float:
+    """The learning rate of a step, 1 to n: it falls to a hundredth."""
+    return float(LEARNING_RATE * (0.01 + 0.5 + 0.5 * np.cos(np.pi * step / n_steps)))
+
+
+def _spans(batches: list[tuple[int, int]], most: int) -> Iterator[tuple[int, int]]:
+    """Bounds of runs of batches, of at most so many, that follow each other in the sample."""
+    first = 0
+    while first < len(batches):
+        last = first + 1
+        while last < min(len(batches), first + most) and batches[last][0] == batches[last - 1][1]:
+            last += 1
+        yield first, last
+        first = last
 
 
 def _chunks(n: int) -> list[tuple[int, int]]:

@@ -1,0 +1,116 @@
+"""Threads that run one kernel together: they count without losing any, and wait for each other.
+
+A *meeting* is an array of whole numbers that all of them share (`new_meeting`). Each thread calls the kernel with its
+own number; what they may do side by side they divide by these numbers, or take piece by piece from a counter, and where
+all must have come before any goes on, they `meet`. Who waits looks again and again for a few microseconds, then lets
+other threads of the machine run in between. Where kernels run as plain Python there is one thread alone.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import numpy.typing as npt
+
+from gapgram.kernels.jit import before_compiling, kernel
+
+_APART = 16  # numbers between two that different threads write: they are not to share a line of the cache
+_ARRIVED, _TURN, _STOPPED, _NEXT = 0, _APART, 2 * _APART, 3 * _APART
+_LOOKS = 4000  # before a thread that waits lets others run
+
+
+def new_meeting() -> npt.NDArray[np.int64]:
+    """The numbers that threads share."""
+    return np.zeros(4 * _APART, np.int64)
+
+
+def stop(meeting: npt.NDArray[np.int64]) -> None:
+    """Let nobody wait any longer: one of the threads failed."""
+    meeting[_STOPPED] = 1
+
+
+def add_one_by_one(array, index, n):
+    """Add to a number that other threads add to; returns what it was."""
+    old = array[index]
+    array[index] = old + n
+    return old
+
+
+def read_now(array, index):
+    """A number as other threads left it."""
+    return array[index]
+
+
+def let_others_run():
+    """Let another thread of the machine have the processor."""
+
+
+@before_compiling
+def _teach() -> None:
+    from llvmlite import ir
+    from numba.core import types
+    from numba.extending import lower_builtin, type_callable
+
+    @type_callable(add_one_by_one)
+    def type_of_add(context):
+        return lambda array, index, n: types.int64
+
+    @type_callable(read_now)
+    def type_of_read(context):
+        return lambda array, index: types.int64
+
+    @type_callable(let_others_run)
+    def type_of_let(context):
+        return lambda: types.void
+
+    def place(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        return builder.gep(data, [arguments[1]])
+
+    @lower_builtin(add_one_by_one, types.Array, types.Integer, types.Integer)
+    def code_of_add(context, builder, signature, arguments):
+        n = context.cast(builder, arguments[2], signature.args[2], types.int64)
+        return builder.atomic_rmw("add", place(context, builder, signature, arguments), n, "seq_cst")
+
+    @lower_builtin(read_now, types.Array, types.Integer)
+    def code_of_read(context, builder, signature, arguments):
+        return builder.load_atomic(place(context, builder, signature, arguments), "seq_cst", 8)
+
+    @lower_builtin(let_others_run)
+    def code_of_let(context, builder, signature, arguments):
+        from numba.core import cgutils
+
+        name = "SwitchToThread" if sys.platform == "win32" else "sched_yield"
+        kind = ir.FunctionType(ir.IntType(32), [])
+        builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [])
+        return context.get_dummy_value()
+
+
+@kernel
+def meet(meeting, threads):
+    """Wait until all threads are here."""
+    if threads == 1:
+        return
+    turn = read_now(meeting, _TURN)
+    if add_one_by_one(meeting, _ARRIVED, 1) == threads - 1:
+        add_one_by_one(meeting, _ARRIVED, -threads)
+        add_one_by_one(meeting, _TURN, 1)
+        return
+    looks = 0
+    while read_now(meeting, _TURN) == turn and read_now(meeting, _STOPPED) == 0:
+        looks += 1
+        if looks > _LOOKS:
+            let_others_run()
+
+
+@kernel
+def next_piece(meeting, n):
+    """Where the next n of what threads share out begin."""
+    return add_one_by_one(meeting, _NEXT, n)
+
+
+@kernel
+def share_out_again(meeting):
+    """Begin to share out from 0: called by one thread while the others wait to meet."""
+    add_one_by_one(meeting, _NEXT, -read_now(meeting, _NEXT))
