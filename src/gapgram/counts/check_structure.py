@@ -12,7 +12,7 @@ from gapgram.counts.assemble import n_contexts, parts_of, places_of
 from gapgram.counts.compact import packed_columns
 from gapgram.kernels import compact_read as packed
 from gapgram.kernels import tables as columns
-from gapgram.kernels.tables import FAST_WIDTH, ROW_MASK, Tables, is_compact
+from gapgram.kernels.tables import COUNT_MASK, FAST_WIDTH, ROW_MASK, Tables, is_compact
 from gapgram.pattern import Pattern
 
 MOST_GRAMS = 1 << 40
@@ -93,7 +93,6 @@ def _check_packed(tables: Tables) -> None:
     """Refuse places in the packed words that are not those of tables with so many listed counts and rows."""
     assert tables.packed is not None
     _expect("contexts", tables.contexts.size, 0)
-    _expect("contexts", tables.contexts.size, 0)
     _expect("packed places", len(tables.packed_places), len(tables.places))
     word = 0
     for p, (at, own) in enumerate(zip(tables.places, tables.packed_places, strict=True)):
@@ -113,3 +112,8 @@ def _check_packed(tables: Tables) -> None:
             raise ValueError(f"packed places of pattern {p}: {own.tolist()}, expected {expected.tolist()}")
         word = int(expected[packed.END])
     _expect("packed words", tables.packed.size, word)
+    for p, (at, own) in enumerate(zip(tables.places, tables.packed_places, strict=True)):
+        first = int(own[packed.BOOK])
+        book = tables.packed[first : first + (1 << int(at[columns.CODE_BITS]))].view(np.int64)
+        if book.min() < packed.IN_LIST or book.max() > COUNT_MASK:
+            raise ValueError(f"a code of pattern {p} for {book.max():,} times, expected at most {COUNT_MASK:,}")
