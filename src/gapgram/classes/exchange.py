@@ -24,7 +24,7 @@ from gapgram.classes.classes import Classes
 from gapgram.errors import UsageError
 from gapgram.kernels import exchange as kernels
 from gapgram.kernels.special_words import SPECIAL
-from gapgram.system.parallel import Team, checked_threads, parallel_map
+from gapgram.system.parallel import SharedCores, Team, checked_threads, parallel_map
 from gapgram.system.progress import NO_BAR, progress_bar
 
 NOTHING = np.empty(0, np.int32)
@@ -146,6 +146,7 @@ def find_classes(
     later: Ids = NOTHING,
     sweeps: int = SWEEPS,
     threads: int | None = None,
+    cores: SharedCores | None = None,
     progress: bool = False,
 ) -> Classes:
     """Find classes of the words of an encoded text (`Corpus.ids`), whose vocabulary has `n_words` words.
@@ -153,6 +154,7 @@ def find_classes(
     k: the most classes to make, those of the special words not counted; by default `automatic_k`. Fewer are made where
     the text has fewer words or does not bear out so many.
     later: more text, in which words that the first does not have are put into the classes they fit best.
+    cores: that other work takes some of meanwhile.
     """
     if not isinstance(ids, np.ndarray):
         raise wrong_type("find_classes", ids, "the ids of a corpus, as read_corpus gives them")
@@ -168,20 +170,22 @@ def find_classes(
     if k < 2:
         return Classes.numbered(np.zeros(n_ordinary, np.int64), counts[len(SPECIAL) :])
     class_of = np.minimum(np.arange(n_words), k + len(SPECIAL) - 1).astype(np.int32)
-    pairs, *pairs_later = count_pairs([ids, later] if later.size else [ids], n_words, threads=threads)
-    _sweep(Exchange(pairs, class_of, k, threads=threads), k, sweeps, threads, progress)
+    kept = cores.kept if cores is not None else threads
+    pairs, *pairs_later = count_pairs([ids, later] if later.size else [ids], n_words, threads=kept)
+    with Team(threads, cores) as team:
+        _sweep(Exchange(pairs, class_of, k, threads=kept), k, sweeps, team, progress)
     if later.size:
         new = np.flatnonzero((before == 0) & (counts > 0))
-        exchange = Exchange(pairs_later[0], class_of, k, threads=threads)
-        with Team(threads) as team:
+        exchange = Exchange(pairs_later[0], class_of, k, threads=kept)
+        with Team(threads, cores) as team:
             exchange.sweep(new[new >= len(SPECIAL)].astype(np.int32), team)
     return Classes.numbered(class_of[len(SPECIAL) :], counts[len(SPECIAL) :])
 
 
-def _sweep(exchange: Exchange, k: int, sweeps: int, threads: int, progress: bool) -> None:
+def _sweep(exchange: Exchange, k: int, sweeps: int, team: Team, progress: bool) -> None:
     words = np.arange(len(SPECIAL), len(exchange.class_of), dtype=np.int32)
     total = len(words) * sweeps - k
     bar = progress_bar("finding classes", total=total, unit="word", progress=True) if progress else NO_BAR
-    with bar as advance, Team(threads) as team:
+    with bar as advance:
         for i in range(sweeps):
             exchange.sweep(words[k:] if i == 0 else words, team, advance)

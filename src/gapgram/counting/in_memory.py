@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -19,7 +21,7 @@ from gapgram.errors import TextError
 from gapgram.kernels import sorting
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
-from gapgram.system.parallel import all_in_threads, checked_threads
+from gapgram.system.parallel import SharedCores, all_in_threads, checked_threads
 from gapgram.text.corpus import Corpus
 from gapgram.text.sentences import sample_sentences
 
@@ -71,6 +73,7 @@ class TextInMemory:
         self.ids, self.vocabulary, self.word_counts = corpus.ids, corpus.vocabulary, corpus.word_counts
         self.facts, self.positions, self.longest_sentence = corpus.facts, corpus.ids.size, corpus.longest_sentence
         self._threads, self._progress, self._band_positions = threads, progress, band_positions
+        self._ahead: Future[dict[Pattern, list[Piece]]] | None = None
 
     def chunks(self) -> Iterator[Ids]:
         """All sentences in their order."""
@@ -84,23 +87,44 @@ class TextInMemory:
         """As `TextSource`, given away once, so that memory falls while tables are made of them."""
         if self.ids.size >= MAX_POSITIONS:
             raise TextError(f"{self.ids.size:,} words at once: this engine counts up to {MAX_POSITIONS:,}")
-        pieces = self._count(self.ids, self.word_counts.size, lattice.of_words, "counting")
+        ahead, self._ahead = self._ahead, None
+        pieces = ahead.result() if ahead is not None else self._count_words(lattice)
         if lattice.of_classes is not None and classes is not None:
             ids = classes.of_word[self.ids]
             of_classes = self._count(ids, len(classes.names), lattice.of_classes, "counting classes")
             pieces |= {Pattern(pattern.mask, classes=True): bands for pattern, bands in of_classes.items()}
         return lambda pattern: iter(pieces.pop(pattern))
 
-    def _count(self, ids: Ids, n_words: int, lattice: Lattice, title: str) -> dict[Pattern, list[Piece]]:
+    @contextmanager
+    def counting_ahead(self, lattice: Lattice) -> Iterator[SharedCores]:
+        """Count the patterns of words while other work is under way, for `pieces`; gives the cores that they share."""
+        cores = SharedCores(self._threads, kept=self._threads - self._threads // 2)
+        with ThreadPoolExecutor(1) as pool:
+            self._ahead = pool.submit(self._count_words, lattice, cores)
+            try:
+                yield cores
+                cores.leave()
+            except BaseException:
+                cores.leave(stop=True)
+                raise
+
+    def _count_words(self, lattice: Lattice, cores: SharedCores | None = None) -> dict[Pattern, list[Piece]]:
+        return self._count(self.ids, self.word_counts.size, lattice.of_words, "counting", cores)
+
+    def _count(
+        self, ids: Ids, n_words: int, lattice: Lattice, title: str, cores: SharedCores | None = None
+    ) -> dict[Pattern, list[Piece]]:
         n_bands = max(-(-ids.size // self._band_positions), 1)
         bands = Bands.of(ids, n_words, n_bands if n_bands == 1 else max(n_bands, 2 * self._threads))
 
         def count_band(words: tuple[int, int]) -> dict[Pattern, Piece]:
-            return Band(bands.windows(*words, lattice.order), *words, n_words, lattice).pieces()
+            with cores.one() if cores is not None else nullcontext():
+                return Band(bands.windows(*words, lattice.order), *words, n_words, lattice).pieces()
 
         counted = all_in_threads(
-            count_band, list(pairwise(bands.cuts)), self._threads, title=title, unit="band", progress=self._progress
-        )
+            count_band, list(pairwise(bands.cuts)), self._threads, title=title, unit="band",
+            progress=self._progress and cores is None,
+        )  # fmt: skip
         return {pattern: [band[pattern] for band in counted] for pattern in lattice.stored}
 
 

@@ -35,7 +35,8 @@ def assemble(
     for empty in (p for p in patterns if not p.mask):
         pieces[empty] = [all_words([band_piece.grams for band_piece in pieces[empty]])]
     sizes = [sum(p.grams.size for p in pieces[q]) for q in patterns]
-    rows, numbers = zip(*[_distinct_rows([p.rows for p in pieces[q]]) for q in patterns], strict=True)
+    all_rows_of = [[p.rows for p in pieces[q]] for q in patterns]
+    rows, numbers = zip(*parallel_map(_distinct_rows, all_rows_of, threads), strict=True)
     places = places_of(patterns, sizes, [len(r) for r in rows])
     grams = np.zeros(-(-sum(sizes) * FAST_WIDTH // 64), np.uint64)
     contexts, parts = np.empty(n_contexts(places), np.int64), parts_of(patterns)
@@ -140,10 +141,14 @@ def all_words(grams_of_bands: list[Integers]) -> Piece:
 
 def _distinct_rows(tables: list[Integers]) -> tuple[Integers, list[Integers]]:
     """The sorted distinct rows of several tables, and for each table the new number of each row."""
-    distinct, inverse = np.unique(np.concatenate(tables), axis=0, return_inverse=True)
-    check_rows(distinct)
+    rows = np.concatenate(tables)
+    order = np.lexsort(rows.T[::-1])  # lets other threads run, which np.unique of rows does not
+    in_order = rows[order]
+    is_new = np.append(True, (in_order[1:] != in_order[:-1]).any(axis=1))
+    numbers = np.empty(order.size, np.int64)
+    numbers[order] = np.cumsum(is_new) - 1
     ends = np.cumsum([len(t) for t in tables])
-    return distinct, np.split(inverse.reshape(-1), ends[:-1])
+    return check_rows(in_order[is_new]), np.split(numbers, ends[:-1])
 
 
 def check_rows(rows: Integers) -> Integers:

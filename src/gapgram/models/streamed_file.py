@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from gapgram.classes.classes import Classes
-from gapgram.counting.in_memory import check_longest
+from gapgram.counting.in_memory import check_longest, counts_in_memory
 from gapgram.counting.text_source import TextSource
 from gapgram.counts.assemble import NO_CLASSES, NO_COUNTS
 from gapgram.counts.counts import Counts
@@ -85,6 +86,53 @@ class TablesInFile:
         self._file.finish(metadata)
         self._folder.note(_MODEL, self.path.name)
         return model_file.read(self.path, most_resident=self._most_resident)
+
+
+class TablesWrittenAhead:
+    """Tables in memory that are written to the file of the model while the rest of it is worked out.
+
+    The file has the same bytes as one that `Model.save` writes.
+    """
+
+    def __init__(self, path: Path, *, threads: int) -> None:
+        self._path, self._threads, self._pool = path, threads, ThreadPoolExecutor(1)
+        self._file: Unfinished | None = None
+
+    def count(self, text: TextSource, lattice: Lattice, classes: Classes | None) -> Counts:
+        """The counts of a text, in memory."""
+        counts = counts_in_memory(text, lattice, classes, threads=self._threads)
+        self._file = Unfinished.new(self._path, container.MODEL)
+        self._writing = self._pool.submit(self._write, self._file, counts)
+        return counts
+
+    def _write(self, file: Unfinished, counts: Counts) -> set[str]:
+        """Write what counts consist of, to the disk itself; the names of the sections."""
+        sections, _ = counts.contents()
+        for name, array in sections.items():
+            file.add(name, array)
+        file.sync()
+        return set(sections)
+
+    def finish(
+        self, name: str, counts: Counts, discounts: Discounts, weights: Weights, history: HistoryWeights | None = None
+    ) -> ModelParts:
+        """Add what is not there yet, and give the file its name."""
+        assert self._file is not None, "counting comes first"
+        parts = ModelParts.of(name, counts, discounts, weights, history)
+        sections, metadata = parts.contents()
+        written = self._writing.result()
+        for section, array in sections.items():
+            if section not in written:
+                self._file.add(section, array)
+        self._file.finish(metadata)
+        self._pool.shutdown()
+        return parts
+
+    def discard(self) -> None:
+        """Remove what was written."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        if self._file is not None:
+            self._file.discard()
 
 
 def discard_unfinished(path: Path, folder: WorkFolder) -> None:

@@ -235,9 +235,13 @@ class Unfinished:
     @property
     def state(self) -> dict[str, Any]:
         """What is written so far, as plain values; on disk once this returns."""
+        self.sync()
+        return {"aside": self.aside.name, "sections": [vars(s) for s in self.sections]}
+
+    def sync(self) -> None:
+        """Have what is written so far on disk."""
         with self.aside.open("rb+") as file:
             os.fsync(file.fileno())
-        return {"aside": self.aside.name, "sections": [vars(s) for s in self.sections]}
 
     def add(self, name: str, array: npt.NDArray[Any]) -> None:
         """Append an array."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, CancelledError, Future, ThreadPoolExecutor, wait
 from itertools import chain, islice
 from typing import Any, TypeVar
 
@@ -97,6 +99,49 @@ def all_in_threads(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
+class SharedCores:
+    """Cores that two kinds of work share: one takes all that are free at a time, the other, meanwhile, one at a time.
+
+    Some of them are kept for the first until it leaves.
+
+    >>> cores = SharedCores(5, kept=3)
+    >>> with cores.one(), cores.one():
+    ...     cores.rest
+    3
+    """
+
+    def __init__(self, threads: int, *, kept: int) -> None:
+        self.threads, self.kept, self._taken, self._is_stopped = threads, kept, 0, False
+        self._changed = threading.Condition()
+
+    @contextlib.contextmanager
+    def one(self) -> Iterator[None]:
+        """One core, as soon as there is one that is not kept."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_stopped or self._taken < self.threads - self.kept)
+            if self._is_stopped:
+                raise CancelledError
+            self._taken += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._taken -= 1
+                self._changed.notify_all()
+
+    @property
+    def rest(self) -> int:
+        """How many cores there are that the other work has not taken."""
+        with self._changed:
+            return max(1, self.threads - self._taken)
+
+    def leave(self, *, stop: bool = False) -> None:
+        """Keep no core any longer; if `stop`, let work that waits for one end."""
+        with self._changed:
+            self.kept, self._is_stopped = 0, stop
+            self._changed.notify_all()
+
+
 class Team:
     """Threads that run a kernel together, and wait for each other inside it (`kernels.meeting`).
 
@@ -105,8 +150,9 @@ class Team:
     [(0, 1)]
     """
 
-    def __init__(self, threads: int) -> None:
-        self.threads = 1 if AS_PYTHON else threads
+    def __init__(self, threads: int, cores: SharedCores | None = None) -> None:
+        """cores: that other work takes some of; the others are the team's."""
+        self.threads, self._cores = 1 if AS_PYTHON else threads, cores
         self.meeting = new_meeting()
         self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
 
@@ -121,7 +167,8 @@ class Team:
         """What `work` gives for the number of each thread, and how many there are, all of them at the same time."""
         if self._pool is None:
             return [work(0, 1)]
-        futures = [self._pool.submit(work, me, self.threads) for me in range(self.threads)]
+        threads = min(self.threads, self._cores.rest) if self._cores is not None else self.threads
+        futures = [self._pool.submit(work, me, threads) for me in range(threads)]
         try:
             wait(futures, return_when=FIRST_EXCEPTION)
             if any(future.done() and future.exception() is not None for future in futures):

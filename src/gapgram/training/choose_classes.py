@@ -21,6 +21,7 @@ from gapgram.errors import UsageError
 from gapgram.estimation.weights.sample import sample_positions
 from gapgram.lattice import Lattice
 from gapgram.system.memory import MemoryLimit
+from gapgram.system.parallel import SharedCores
 from gapgram.system.work_folder import WorkFolder
 from gapgram.text.corpus import sentence_begins
 
@@ -90,7 +91,7 @@ class ChosenClasses:
         return cls(Classes(of_word, tuple(names)), held_apart if held_apart.size else None)
 
 
-def choose_classes(
+def choose_classes(  # noqa: PLR0913 - all that a run knows, by keyword
     source: ClassSource,
     text: TextSource,
     *,
@@ -100,11 +101,13 @@ def choose_classes(
     memory: MemoryLimit | None,
     threads: int,
     progress: bool,
+    cores: SharedCores | None = None,
 ) -> ChosenClasses:
     """The classes of a text.
 
     hold_apart: whether weights will be fitted on sentences of the text, as a sample for so many patterns holds them.
     memory: what finding them may take; any amount without it.
+    cores: that other work takes some of meanwhile.
     """
     if source.path is not None:
         return ChosenClasses(read_classes(source.path, text.vocabulary, text.word_counts))
@@ -119,7 +122,7 @@ def choose_classes(
     if cut == ids.size:  # classes need some text, too
         cut = 0
     classes = find_classes(
-        ids[cut:], text.word_counts.size, source.k, later=ids[:cut], threads=threads, progress=progress
+        ids[cut:], text.word_counts.size, source.k, later=ids[:cut], threads=threads, cores=cores, progress=progress
     )
     return ChosenClasses(classes.named_by(text.vocabulary), ids[:cut] if cut else None)
 

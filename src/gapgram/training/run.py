@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -39,11 +40,12 @@ from gapgram.estimation.weights.sample import FittingSample, sample_positions, t
 from gapgram.lattice import Lattice
 from gapgram.models import file as model_file
 from gapgram.models.model import Model
-from gapgram.models.streamed_file import TablesInFile
+from gapgram.models.streamed_file import TablesInFile, TablesWrittenAhead
 from gapgram.queries.language_model import Sentence
 from gapgram.signature import __version__
 from gapgram.system.array_store import IN_MEMORY
 from gapgram.system.memory import parse_size
+from gapgram.system.parallel import SharedCores
 from gapgram.system.work_folder import WorkFolder
 from gapgram.text.corpus import Reader, TextRules, blocks_of_sentences, encode, read_corpus
 from gapgram.text.files import Block, Paths, as_paths, blocks_of_files, guessed_positions, open_raw
@@ -185,12 +187,14 @@ def train_to_file(task: TrainingTask, limits: TrainingLimits, *, resume: bool) -
             used, copies = text.folder.bytes, int(is_rewritten)
             limits.check_disk(text.positions, task.lattice, used=used, copies=copies)
             return build_in_file(task, text, limits, text.folder)
-        parts = build(task, text)
         if is_rewritten:
-            return write_rewritten(task, parts, limits, None)
-        model = Model(parts)
-        model.save(limits.output)
-        return model
+            return write_rewritten(task, build(task, text), limits, None)
+        tables = TablesWrittenAhead(limits.output, threads=task.threads)
+        try:
+            return Model(build(task, text, tables), limits.output)
+        except BaseException:
+            tables.discard()
+            raise
 
 
 def train_with_spark(task: TrainingTask, limits: TrainingLimits, spark: SparkOptions) -> Model:
@@ -253,7 +257,7 @@ def build_in_file(task: TrainingTask, text: TextSource, limits: TrainingLimits, 
 def build(
     task: TrainingTask,
     text: TextSource,
-    tables: TablesInFile | None = None,
+    tables: TablesInFile | TablesWrittenAhead | None = None,
     limits: TrainingLimits | None = None,
     folder: WorkFolder | None = None,
 ) -> ModelParts:
@@ -266,7 +270,8 @@ def build(
     if task.size is not None:
         check_size(task.size, text.vocabulary)
     unseen = read_held_out(task, text.vocabulary)
-    chosen = chosen_classes(task, text, limits, folder)
+    with counting_ahead(task, text) as cores:
+        chosen = chosen_classes(task, text, limits, folder, cores)
     if tables is None:
         counts = counts_in_memory(text, task.lattice, chosen.classes, threads=task.threads)
     else:
@@ -303,8 +308,23 @@ def read_held_out(task: TrainingTask, vocabulary: Vocabulary) -> Ids | None:
     return ids
 
 
+def counting_ahead(task: TrainingTask, text: TextSource) -> AbstractContextManager[SharedCores | None]:
+    """Count the patterns of words while classes are found, where there is more than one core, and memory.
+
+    A text is held in memory where there is room for all tables later on: finding classes takes less than these.
+    """
+    finds_classes = task.classes is not None and task.classes.path is None
+    if finds_classes and task.threads > 1 and isinstance(text, TextInMemory):
+        return text.counting_ahead(task.lattice)
+    return nullcontext()
+
+
 def chosen_classes(
-    task: TrainingTask, text: TextSource, limits: TrainingLimits | None, folder: WorkFolder | None
+    task: TrainingTask,
+    text: TextSource,
+    limits: TrainingLimits | None,
+    folder: WorkFolder | None,
+    cores: SharedCores | None = None,
 ) -> ChosenClasses:
     """The classes of the run, if it has any; of an earlier run where there are."""
     if task.classes is None:
@@ -315,7 +335,7 @@ def chosen_classes(
     chosen = choose_classes(
         task.classes, text, n_patterns=len(task.lattice.stored), seed=task.seed,
         hold_apart=task.held_out_texts is None, memory=limits.memory if limits is not None else None,
-        threads=task.threads, progress=task.progress,
+        threads=task.threads, progress=task.progress, cores=cores,
     )  # fmt: skip
     if folder is not None:
         chosen.store(folder)

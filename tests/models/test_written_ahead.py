@@ -1,0 +1,32 @@
+"""Tables written to the file of a model while the rest of it is worked out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.support.corpora import toy_text
+
+import gapgram
+from gapgram.counting.in_memory import TextInMemory
+from gapgram.lattice import Lattice
+from gapgram.models.streamed_file import TablesWrittenAhead
+from gapgram.text.corpus import blocks_of_sentences, read_corpus
+
+LINES = toy_text(300)
+
+
+@pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
+def test_the_file_is_that_of_a_model_that_is_saved(tmp_path: Path) -> None:
+    written = gapgram.train(sentences=LINES, order=3, classes=3, threads=2, output=tmp_path / "written")
+    gapgram.train(sentences=LINES, order=3, classes=3, threads=1).save(tmp_path / "saved")
+    assert (tmp_path / "written").read_bytes() == (tmp_path / "saved").read_bytes()
+    assert written.path == (tmp_path / "written").resolve()
+
+
+def test_nothing_is_left_of_a_run_that_fails(tmp_path: Path) -> None:
+    text = TextInMemory(read_corpus(blocks_of_sentences(LINES)), threads=1)
+    tables = TablesWrittenAhead(tmp_path / "model", threads=1)
+    tables.count(text, Lattice.full(2), None)
+    tables.discard()
+    assert list(tmp_path.iterdir()) == []
