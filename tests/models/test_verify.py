@@ -12,6 +12,7 @@ from tests.support.running import Cli, assert_refused
 
 from gapgram.errors import ModelFileError
 from gapgram.models import verify as home
+from gapgram.models.model import Model
 from gapgram.models.verify import verify
 
 KINDS = ("mkn", "counts-compact", "classes", "classes-pruned", "learned-quantised", "backoff", "arpa", "mixture")
@@ -65,6 +66,18 @@ def test_words_that_would_not_be_found(seeds: dict[str, Path], tmp_path: Path) -
     (tmp_path / "odd").write_bytes(changed(seeds["mkn"], "word_slots", [first, second], slots[[second, first]]))
     with pytest.raises(ModelFileError, match="words that are not found in the table of words"):
         verify(tmp_path / "odd")
+
+
+def test_grams_without_parts_are_looked_for_where_a_complete_check_is_wanted(
+    fast: dict[str, Model], seeds: dict[str, Path], cli: Cli
+) -> None:
+    assert verify(seeds["mixture"], complete=True).distributions
+    assert cli("verify", seeds["learned"], "--complete").code == 0
+    model, pruned = fast["learned"], fast["learned"].pruned(counts="101=9")
+    without = pruned.counts.tables._replace(parts=model.counts.tables.parts)
+    odd = Model(pruned.parts.with_tables(without))
+    with pytest.raises(ModelFileError, match=r"^odd: not as gapgram writes it: tables of pattern .* was never seen with"):
+        home._check_parts("odd", odd)
 
 
 def test_figures_that_do_not_sum_to_one(seeds: dict[str, Path], tmp_path: Path) -> None:

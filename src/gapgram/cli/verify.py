@@ -9,8 +9,9 @@ from gapgram.cli.options import announce_compilation, json_option, model_argumen
 
 @click.command()
 @model_argument
+@click.option("--complete", is_flag=True, help="Look for the parts of every gram of a large model, too: takes seconds.")
 @json_option
-def command(model: str, as_json: bool) -> None:
+def command(model: str, complete: bool, as_json: bool) -> None:
     """Check a file of any kind: its checksums, its tables, and that its distributions sum to one.
 
     A mixture is checked with the models that it names. A session is checked without its model.
@@ -18,7 +19,7 @@ def command(model: str, as_json: bool) -> None:
     from gapgram.models.verify import verify
 
     announce_compilation(as_json)
-    report = verify(model)
+    report = verify(model, complete=complete)
     if as_json:
         print_json(report.as_dict())
     elif report.distributions:

@@ -1,8 +1,10 @@
 """Whether tables mean what tables of counts mean: every gram a word that there is, every context its own statistics.
 
 Where they do, the discounted counts of each context and what it passes on add up to one, and a search finds every gram
-that a list holds. The tables of small models are checked whenever a file is opened, those of all others by `verify`.
-One pattern is read at a time, the grams of some contexts at a time.
+that a list holds. The tables of small models are checked whenever a file is opened, without a kernel to be loaded;
+those of all others by `verify`, where a kernel looks at them first. Whether all parts of all grams of a large model are
+there takes seconds, and is looked at where a complete check is wanted. One pattern is read at a time, the grams of some
+contexts at a time.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import numpy as np
 from gapgram.arrays import Integers
 from gapgram.counts.counts import Counts
 from gapgram.kernels import tables as columns
+from gapgram.kernels.check_tables import are_sound
 from gapgram.kernels.compact_read import BLOCK
 from gapgram.kernels.read_tables import context_at, unpack_contexts, unpack_grams
 from gapgram.kernels.special_words import SPECIAL, START_ID
@@ -53,16 +56,27 @@ def are_small(counts: Counts) -> bool:
 
 
 def check_meaning(counts: Counts) -> None:
-    """Refuse counts whose tables are not those of any text."""
-    tables = counts.tables
-    _check_large(tables)
-    predicted = _predicted_classes(counts)
+    """Refuse counts whose tables are not those of any text; large ones whose grams lack parts: `check_parts`."""
+    _check_large(counts.tables)
+    predicted, small = _predicted_classes(counts), are_small(counts)
     for p, pattern in enumerate(counts.lattice.stored):
+        _check_rows(counts, pattern)
+        if not small and _is_sound(counts, p, predicted):
+            continue
         for some in _in_chunks(counts, p):
             _check_words(counts, p, some, predicted if pattern.classes else None)
             _check_statistics(counts, p, some)
-    if tables.parts.any():
-        _check_parts(counts)
+    if small:
+        check_parts(counts)
+
+
+def _is_sound(counts: Counts, p: int, predicted: Integers) -> bool:
+    """Whether a kernel finds nothing wrong with pattern p; False where it cannot look."""
+    pattern = counts.lattice.stored[p]
+    if is_compact(counts.tables) or not pattern.mask or counts.pages is not None:
+        return False
+    n_words = len(counts.class_names) if pattern.classes else len(counts.vocabulary)
+    return bool(are_sound(counts.tables, p, n_words, predicted if pattern.classes else _NO_GRAMS))
 
 
 def _refuse(pattern: Pattern, what: str) -> None:
@@ -176,13 +190,18 @@ def _check_words(counts: Counts, p: int, some: _Some, predicted: Integers | None
             _refuse(pattern, "grams that are there twice, or in no order, or were never seen")
 
 
-def _check_statistics(counts: Counts, p: int, some: _Some) -> None:
-    """Refuse contexts whose statistics are not those of their grams."""
-    pattern, rows = counts.lattice.stored[p], counts.rows(counts.lattice.stored[p])
+def _check_rows(counts: Counts, pattern: Pattern) -> None:
+    """Refuse statistics that no context has."""
+    rows = counts.rows(pattern)
     if rows[0].any():
         _refuse(pattern, "statistics of contexts never seen")
     if not counts.pruned and rows[:, 4].any():
         _refuse(pattern, "grams that are missing though none was pruned")
+
+
+def _check_statistics(counts: Counts, p: int, some: _Some) -> None:
+    """Refuse contexts whose statistics are not those of their grams."""
+    pattern, rows = counts.lattice.stored[p], counts.rows(counts.lattice.stored[p])
     ends = some.begins - some.begins[0]
     statistics = rows[some.rows]
     seen = (some.counts, some.counts == 1, some.counts == 2, some.counts >= 3)
@@ -192,8 +211,10 @@ def _check_statistics(counts: Counts, p: int, some: _Some) -> None:
             _refuse(pattern, "statistics that are not those of the grams")
 
 
-def _check_parts(counts: Counts) -> None:
+def check_parts(counts: Counts) -> None:
     """Refuse a gram of which a part, the gram that skips one word more, is not there: no search would look for it."""
+    if not counts.tables.parts.any():
+        return
     number = {pattern: p for p, pattern in enumerate(counts.lattice.stored)}
     contexts_of: dict[Pattern, Integers] = {}
     parts_of: dict[tuple[Pattern, Pattern], Integers] = {}  # of each gram of a pattern its part's number in another

@@ -8,6 +8,7 @@
     build_tables    tables from groups of grams
     distinct_rows   the distinct statistics of contexts
     read_tables     grams, counts and contexts read from tables of either layout
+    check_tables    whether large tables are those of counts
     compact_read    the compact layout, read
     compact_write   and written
     search          a number among sorted ones, a key among those of a context

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gapgram.counts.check_meaning import check_parts
 from gapgram.errors import ModelFileError
 from gapgram.models.model import Model
 from gapgram.models.open import load
 from gapgram.system.array_file import SESSION, first_bytes
+from gapgram.system.array_reading import odd_files_refused
 from gapgram.text.vocabulary import Vocabulary, slots_for
 
 if TYPE_CHECKING:
@@ -40,11 +42,13 @@ class Verified:
         }  # fmt: skip
 
 
-def verify(path: str | PathLike[str]) -> Verified:
+def verify(path: str | PathLike[str], *, complete: bool = False) -> Verified:
     """Check a file of any kind; a `ModelFileError` says what is wrong with it.
 
     Of gapgram's own files, and of those that a mixture names, all bits are compared with their checksums, and tables
     with what tables of counts are. Of an ARPA file, or one of KenLM's, all is read that can be.
+
+    complete: also look for the parts of every gram of a large model; those of small ones are always looked for.
     """
     if _is_session(Path(path)):
         from gapgram.queries.session_file import verify_session
@@ -52,6 +56,8 @@ def verify(path: str | PathLike[str]) -> Verified:
         return Verified(str(path), 0, 0.0, verify_session(Path(path)))
     opened = load(path, verify=True)
     _check_slots(path, opened)
+    if complete:
+        _check_parts(path, opened)
     contexts: list[list[str]] = [[], ["<s>"]]
     contexts += [[opened.vocabulary[i]] for i in range(3, min(3 + _WORDS, len(opened.vocabulary)))]
     worst = max(abs(float(opened.distribution(context).sum()) - 1) for context in contexts)
@@ -67,6 +73,15 @@ def _is_session(path: Path) -> bool:
             return path.is_file() and file.read(len(expected)) == expected
     except (OSError, ValueError):
         return False
+
+
+def _check_parts(path: str | PathLike[str], model: AnyModel) -> None:
+    """Refuse grams that no search would find, also in the models of a mixture."""
+    for mixed in getattr(model, "models", ()):
+        _check_parts(mixed.path or path, mixed)
+    if isinstance(model, Model):
+        with odd_files_refused(path):
+            check_parts(model.counts)
 
 
 def _check_slots(path: str | PathLike[str], model: AnyModel) -> None:
