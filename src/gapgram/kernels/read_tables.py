@@ -137,13 +137,20 @@ def read_contexts(tables, p, chosen, n, low, spread, rows):
 @kernel
 def counts_of_counts(tables, p, begin, end, upto):
     """How many of grams begin … end-1 of a pattern have count 0, 1 … `upto`, and how many have more."""
-    words, counts = np.empty(RUN, np.int64), np.empty(RUN, np.int64)
+    bits, halves, form = tables.grams, halves_of(tables), format_of(tables.places, p)
+    code_mask = code_mask_of(form)
+    listed = first_listed(tables, code_mask)
+    # Four sums, so that equal counts one after the other do not wait for each other.
+    sums = np.zeros((4, upto + 2), np.int64)
+    for g in range(begin, end):
+        count = gram_at(bits, halves, form, g) & code_mask
+        if count >= listed:
+            count = listed_count(tables, p, g, count)
+        sums[g & 3, min(count, upto + 1)] += 1
     out = np.zeros(upto + 2, np.int64)
-    for first in range(begin, end, RUN):
-        n = min(RUN, end - first)
-        read_grams(tables, p, first, words[:n], counts[:n])
-        for i in range(n):
-            out[min(counts[i], upto + 1)] += 1
+    for i in range(4):
+        for count in range(upto + 2):
+            out[count] += sums[i, count]
     return out
 
 
