@@ -46,7 +46,8 @@ class Used(NamedTuple):
 def run(command: Sequence[str], environment: Mapping[str, str]) -> Used:
     """Run a command that must succeed."""
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+    usual = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(command, env={**usual, **environment}, capture_output=True, text=True, check=False)
     wall = time.perf_counter() - begin
     if done.returncode:
         sys.exit(f"{shlex.join(command)}: {done.stderr[-2000:]}")
