@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 
 import numpy as np
 
@@ -121,6 +120,8 @@ class HistoryWeights:
 
 @cache
 def _shipped(classes: bool) -> HistoryWeights:
+    from importlib.resources import files
+
     views, name = (VIEWS, "history_classes.npy") if classes else (VIEWS_OF_WORDS, "history_words.npy")
     with files("gapgram.estimation").joinpath(name).open("rb") as file:
         gate = np.load(file, allow_pickle=False).astype(np.float64)

@@ -39,7 +39,7 @@ def _check_edges(graph: FallbackGraph, reach: Integers) -> None:
     totals = np.bincount(sources, graph.edge_weight, len(reach))
     if (totals[n_edges > 1] < LEAST_WEIGHT).any():
         raise ValueError("a pattern that leans to none that it falls back on")
-    if np.unique(sources * len(reach) + graph.edge_to).size != sources.size:
+    if _any_twice(sources * len(reach) + graph.edge_to):
         raise ValueError("a pattern that falls back on another twice")
 
 
@@ -48,8 +48,13 @@ def _check_starts(graph: FallbackGraph, reach: Integers, order: int) -> None:
     known = np.repeat(np.arange(order), n_starts)
     if len(n_starts) != order or n_starts.min() < 1 or (reach[graph.starts] > known).any():
         raise ValueError("a prediction that starts from none, or from words that are not known")
-    if np.unique(known * len(reach) + graph.starts).size != known.size:
+    if _any_twice(known * len(reach) + graph.starts):
         raise ValueError("a prediction that starts from a pattern twice")
+
+
+def _any_twice(numbers: Integers) -> bool:
+    """Whether a number is there twice; `np.unique` would load masked arrays for the few that there are."""
+    return len(set(numbers.tolist())) != numbers.size
 
 
 def check_small(counts: Counts, arrays: ModelArrays, log_odds_shift: Floats) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import os
 import re
 import shutil
@@ -137,7 +136,11 @@ def short_name(name: str) -> str:
     ('model', 32)
     """
     data = os.fsencode(name)
-    return name if len(data) <= _LONGEST_STEM_BYTES else hashlib.sha256(data).hexdigest()[:32]
+    if len(data) <= _LONGEST_STEM_BYTES:
+        return name
+    import hashlib  # takes as long to load as all else that a command needs of this module
+
+    return hashlib.sha256(data).hexdigest()[:32]
 
 
 @contextlib.contextmanager
