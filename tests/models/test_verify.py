@@ -76,7 +76,7 @@ def test_grams_without_parts_are_looked_for_where_a_complete_check_is_wanted(
     model, pruned = fast["learned"], fast["learned"].pruned(counts="101=9")
     without = pruned.counts.tables._replace(parts=model.counts.tables.parts)
     odd = Model(pruned.parts.with_tables(without))
-    with pytest.raises(ModelFileError, match=r"^odd: not as gapgram writes it: tables of pattern .* was never seen with"):
+    with pytest.raises(ModelFileError, match=r"^odd: not as gapgram writes it: tables of pattern"):
         home._check_parts("odd", odd)
 
 
