@@ -80,7 +80,7 @@ def _check_parts(path: str | PathLike[str], model: AnyModel) -> None:
     for mixed in getattr(model, "models", ()):
         _check_parts(mixed.path or path, mixed)
     if isinstance(model, Model):
-        with odd_files_refused(path):
+        with odd_files_refused(Path(path)):
             check_parts(model.counts)
 
 
