@@ -32,6 +32,10 @@ class TextNotFoundError(TextFileError, FileNotFoundError):
     """A file of text that is not there."""
 
 
+class TokeniserError(GapgramError, ValueError):
+    """A tokeniser that cannot be read, or that cannot cut a text."""
+
+
 class ModelFileError(GapgramError, OSError):
     """A model or counts file that is not ours, damaged, or cannot be read or written."""
 

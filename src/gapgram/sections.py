@@ -7,7 +7,8 @@ is checked by `counts.check_structure` and `models.check_numbers`; what large ta
 Sizes that are named: words (of the vocabulary) and letters (the bytes of all words), patterns (whose tables are
 stored), span (the words before the one predicted), rows (of statistics), classed (words that have a class), classes,
 edges, starts, large_counts (those that do not fit into a gram), features (rows of a gate), history_rows (rows of that
-of sessions), sources (what it weighs), models (of a mixture) and part_bytes (of their files).
+of sessions), sources (what it weighs), models (of a mixture) and part_bytes (of their files), tokenizer_bytes (of the
+file of a tokeniser).
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ COUNTS: Rules = {
     "word_counts": Rule("i8", "0 | classed", low=0, high=MOST_COUNT, large=True),
     "packed": Rule("u8", "packed_words", optional=True, large=True),
     "packed_places": Rule("i8", f"patterns {N_PACKED_COLUMNS}", low=0, optional=True),
+    # Of models of raw text: the bytes of the tokeniser's file, none where it has no file.
+    "tokenizer": Rule("u1", "tokenizer_bytes", optional=True, large=True),
 }
 
 MODEL: Rules = {

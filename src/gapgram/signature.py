@@ -10,7 +10,9 @@ __version__ = "1.0.0"
 
 @dataclass(frozen=True)
 class Signature:
-    """The model behind a figure; `pruned` and `counts` are said only where a model is pruned, its counts not exact.
+    """The model behind a figure.
+
+    `tokenizer`, `pruned` and `counts` are said only where a model has a tokeniser, is pruned, its counts not exact.
 
     >>> print(Signature(order=3, model="mkn", lattice="chain", classes="none", weights="none", discounts="modified",
     ...                 vocabulary="min_count=1", corpus="00c0ffee"))
@@ -24,6 +26,7 @@ class Signature:
     weights: str
     discounts: str
     vocabulary: str
+    tokenizer: str = ""
     pruned: str = ""
     unknown: str = "uniform"
     counts: str = ""
@@ -32,7 +35,8 @@ class Signature:
     gapgram: str = __version__
 
     def __str__(self) -> str:
-        shown = {name: value for name, value in asdict(self).items() if value or name not in ("pruned", "counts")}
+        left_out = ("tokenizer", "pruned", "counts")
+        shown = {name: value for name, value in asdict(self).items() if value or name not in left_out}
         return "|".join(f"{name}:{value}" for name, value in shown.items())
 
 

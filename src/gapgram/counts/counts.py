@@ -39,6 +39,7 @@ from gapgram.pattern import Pattern
 from gapgram.system import array_file as container
 from gapgram.system.mapped_pages import PageBudget
 from gapgram.text.corpus import TextFacts
+from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.text.vocabulary import Vocabulary
 
 _CHUNK = 1 << 22  # grams read at a time
@@ -74,6 +75,7 @@ class Counts:
     pages: PageBudget | None = None  # of the file that the tables are mapped from, where memory is limited
     pruned: str = ""
     about: About = ()  # what its maker says of the model
+    tokeniser: Tokeniser | None = None  # how raw text is cut into the words that were counted
 
     @cached_property
     def classes_digest(self) -> str:
@@ -195,6 +197,9 @@ class Counts:
         metadata["pruned"] = self.pruned
         metadata |= {"classes": list(self.class_names)} if self.class_names else {}
         metadata |= {"about": dict(self.about)} if self.about else {}
+        if self.tokeniser is not None:
+            metadata["tokenizer"] = self.tokeniser.kind
+            sections["tokenizer"] = np.frombuffer(self.tokeniser.data, np.uint8)
         return sections, metadata | ({"quantised": self.quantised} if self.quantised else {})
 
     @staticmethod

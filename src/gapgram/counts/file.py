@@ -20,6 +20,7 @@ from gapgram.system.array_reading import is_checked, reading
 from gapgram.system.mapped_pages import PageBudget
 from gapgram.system.plain_values import count_of, entries_of, list_of, text_of
 from gapgram.text.corpus import TextFacts
+from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.text.vocabulary import Vocabulary, slots_for
 
 MOST_PATTERNS = 1 << 12  # a full lattice of words and one of classes have half as many
@@ -48,7 +49,17 @@ def counts_of(
     check_structure(lattice.stored, tables, len(vocabulary), len(names))
     quantised, pruned = count_of(metadata.get("quantised", 0)), text_of(metadata["pruned"])
     about = about_of_file(metadata.get("about", {}))
-    return Counts(lattice, vocabulary, facts, tables, names, quantised, pages, pruned, about)
+    tokeniser = _tokeniser_of(metadata, arrays)
+    return Counts(lattice, vocabulary, facts, tables, names, quantised, pages, pruned, about, tokeniser)
+
+
+def _tokeniser_of(metadata: dict[str, Any], arrays: Arrays) -> Tokeniser | None:
+    """The tokeniser of a file, of which only the size is looked at here: its library reads it when text is cut."""
+    if ("tokenizer" in metadata) != ("tokenizer" in arrays):
+        raise ValueError("a tokeniser without its kind, or a kind without a tokeniser")
+    if "tokenizer" not in metadata:
+        return None
+    return Tokeniser(text_of(metadata["tokenizer"]), arrays["tokenizer"].tobytes())
 
 
 def _facts_of(metadata: Any) -> TextFacts:

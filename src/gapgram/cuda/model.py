@@ -21,6 +21,7 @@ from gapgram.queries.predict import Prediction
 from gapgram.queries.states import Stepper
 from gapgram.text.corpus import QUERY_RULES, SPECIAL_RULES, TextRules, special_word, text_of
 from gapgram.text.files import Block
+from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.text.vocabulary import Vocabulary
 
 _PIECE_BYTES = 1 << 25  # of text that the card takes at a time
@@ -60,6 +61,11 @@ class CardModel(LanguageModel):
     def vocabulary(self) -> Vocabulary:
         """The words the model knows, and their ids."""
         return self._model.vocabulary
+
+    @property
+    def tokeniser(self) -> Tokeniser | None:
+        """What cuts raw text into tokens."""
+        return self._model.tokeniser
 
     @property
     def signature(self) -> object:
@@ -121,6 +127,7 @@ class CardModel(LanguageModel):
         """Score lines as they are read from a text: bytes to the card, scores back."""
         from gapgram.cuda.encoding import encode_on_card, sum_lines
 
+        block = self.tokenised(block, rules)
         special, data = SPECIAL_RULES[rules.special], text_of(block, rules)
         if special == SKIP_SPECIAL or not data.size:
             return self._model.score_block(block, rules, bos=bos, eos=eos)

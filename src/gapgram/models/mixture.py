@@ -31,6 +31,7 @@ from gapgram.system.atomic_file import check_place, written_aside
 from gapgram.system.plain_values import list_of, number_of, text_of
 from gapgram.text import corpus as text
 from gapgram.text.files import Paths, blocks_of_files
+from gapgram.text.tokenisers.tokeniser import Tokeniser, check_same
 from gapgram.text.vocabulary import Vocabulary
 
 FORMAT = "gapgram mixture 1"
@@ -75,6 +76,8 @@ class Mixture(ByIds):
             raise wrong_type("models of a mixture", models, "a list of models")
         self.models, self.weights, self._path = tuple(models), _checked(models, weights), path
         self._names = names
+        tokenisers = {str(model.path or f"model {i}"): model.tokeniser for i, model in enumerate(models, 1)}
+        self._tokeniser = check_same(tokenisers, "a mixture")
         known = dict.fromkeys(word for model in models for word in model.vocabulary)
         words = [*SPECIAL, *(word for word in known if word not in SPECIAL)]
         self._vocabulary = Vocabulary.of(words[len(SPECIAL) :])
@@ -89,6 +92,11 @@ class Mixture(ByIds):
     def vocabulary(self) -> Vocabulary:
         """The words that at least one model knows."""
         return self._vocabulary
+
+    @property
+    def tokeniser(self) -> Tokeniser | None:
+        """That of the models."""
+        return self._tokeniser
 
     @property
     def path(self) -> Path | None:
@@ -240,7 +248,9 @@ def tune(
         raise wrong_type("models of a mixture", models, "a list of models")
     even = Mixture(models, [1 / max(1, len(models))] * len(models))
     scores = []
-    for encoded in text.encode(blocks_of_files(texts), even.vocabulary, rules or text.QUERY_RULES):
+    asked = rules or text.QUERY_RULES
+    blocks = (even.tokenised(block, asked) for block in blocks_of_files(texts))
+    for encoded in text.encode(blocks, even.vocabulary, asked):
         ids = encoded.ids
         scores.append(even.scores_of_models(ids, text.sentence_begins(ids), threads)[:, ids != START_ID])
     if not any(block.size for block in scores):

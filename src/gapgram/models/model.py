@@ -38,6 +38,7 @@ from gapgram.system.atomic_file import temporary_folder
 from gapgram.system.parallel import checked_threads, parallel_map
 from gapgram.text.corpus import QUERY_RULES, SPECIAL_RULES, TextRules, special_word, text_of
 from gapgram.text.files import Block
+from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.text.vocabulary import Vocabulary
 
 _CHUNK = 1 << 13  # words that one thread scores at a time
@@ -141,6 +142,11 @@ class Model(LanguageModel):
         return self.counts.vocabulary
 
     @property
+    def tokeniser(self) -> Tokeniser | None:
+        """What cuts raw text into the model's words, its tokens; None where words are what white space separates."""
+        return self.counts.tokeniser
+
+    @property
     def name(self) -> str:
         """The estimator: `mkn` or `glm`."""
         return self.parts.name
@@ -157,6 +163,7 @@ class Model(LanguageModel):
             weights=self.parts.weights.name,
             discounts=str(self.parts.discounts),
             vocabulary=info.rule,
+            tokenizer=str(self.tokeniser or ""),
             pruned=self.counts.pruned,
             corpus=info.digest,
             counts=f"quantised={self.counts.quantised}" if self.counts.quantised else "",
@@ -185,6 +192,7 @@ class Model(LanguageModel):
             **self.about,
             "estimator": f"{self.name}, {len(counts.lattice.stored)} patterns",
             **({"classes": f"{n_classes - len(SPECIAL):,}"} if n_classes else {}),
+            **({"tokenizer": str(self.tokeniser)} if self.tokeniser else {}),
             **super().facts(),
             "grams": f"{int(counts.tables.places[:, N_GRAMS].sum()):,}",
             "trained on": f"{counts.text.words:,} words",
@@ -319,6 +327,7 @@ class Model(LanguageModel):
         self, block: Block, rules: TextRules = QUERY_RULES, *, bos: bool = True, eos: bool = True
     ) -> ScoredLines:
         """Score lines as they are read from a text, from bytes to sums in one kernel."""
+        block = self.tokenised(block, rules)
         score, arguments, data = self._score_lines, self._text_arguments, text_of(block, rules)
         status, stopped, ids, scores, begins, sums = score(
             data, SPECIAL_RULES[rules.special], bool(bos), bool(eos), *arguments

@@ -32,6 +32,7 @@ class ByIds(LanguageModel):
         self, block: Block, rules: TextRules = QUERY_RULES, *, bos: bool = True, eos: bool = True
     ) -> ScoredLines:
         """Score lines as they are read from a text."""
+        block = self.tokenised(block, rules)
         ids = encode_block(block, self.vocabulary, rules, keep_empty=True).ids
         begins = sentence_begins(ids)
         lines = np.arange(begins.size)

@@ -40,6 +40,13 @@ class DrawsSentences(Protocol):
     ) -> Iterator[Ids]: ...
 
 
+@runtime_checkable
+class CutsText(Protocol):
+    """A model that knows how text is cut into its words."""
+
+    def tokens(self, text: str) -> list[str]: ...
+
+
 def generate(
     model: HasDistributions,
     n: int = 1,
@@ -53,7 +60,8 @@ def generate(
 ) -> Iterator[list[str]]:
     """`n` sentences, each a list of words, cut off after `max_words`.
 
-    begin: the words that every sentence begins with. threads: to draw with, by default all cores; the sentences are the
+    begin: the words that every sentence begins with, or a text. Words are tokens where the model has a tokeniser;
+        `model.text_of` puts them together. threads: to draw with, by default all cores; the sentences are the
         same for any number.
 
     >>> import gapgram
@@ -66,7 +74,7 @@ def generate(
         raise wrong_type("begin", begin, "a string or a list of words")
     if seed < 0:
         raise UsageError(f"seed {seed}: expected a whole number, 0 or more")
-    first = begin.split() if isinstance(begin, str) else list(begin)
+    first = _words_of(model, begin)
     if temperature == 1.0 and top_k is None and len(first) < max_words and isinstance(model, DrawsSentences):
         name = cache(model.vocabulary.__getitem__)
         for ids in model.draw_ids(n, first, max_words=max_words, seed=seed, threads=threads):
@@ -82,6 +90,13 @@ def generate(
                 break
             words.append(model.vocabulary[word])
         yield words
+
+
+def _words_of(model: HasDistributions, begin: str | Sequence[str]) -> list[str]:
+    """The words that sentences begin with: of a text as the model cuts it, or a list of them."""
+    if not isinstance(begin, str):
+        return list(begin)
+    return model.tokens(begin) if isinstance(model, CutsText) else begin.split()
 
 
 def sharpened(distribution: Floats, temperature: float, top_k: int | None) -> Floats:

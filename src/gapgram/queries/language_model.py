@@ -8,7 +8,7 @@ word ids and has no faster way for the rest is a `queries.by_ids.ByIds`.
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -24,8 +24,10 @@ from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.kernels.special_words import END, START, START_ID, UNKNOWN_ID
 from gapgram.queries.history import MAX_WORDS
 from gapgram.queries.line_scores import PIECE_BYTES, ScoredLines, score_pieces
-from gapgram.queries.perplexity import Perplexity, perplexity_of_pieces
+from gapgram.queries.perplexity import Perplexity, ScoredText, perplexity_of_pieces
 from gapgram.queries.predict import Prediction
+from gapgram.queries.raw_text import WHITE_SPACE, ReadsText
+from gapgram.queries.raw_text import Sentence as Sentence
 from gapgram.queries.session import Session
 from gapgram.queries.shown import html_facts
 from gapgram.queries.states import State, Stepper
@@ -34,14 +36,11 @@ from gapgram.text import corpus as text
 from gapgram.text.files import Block, Paths, blocks_of_files
 from gapgram.text.vocabulary import REMEMBERED, REMEMBERED_CHARACTERS, Vocabulary
 
-Sentence = str | Sequence[str]
-
 _new = tuple.__new__  # a third of the time that State(…) takes
 _ONE_WORD = re.compile(r"[^ \t\n\v\f\r]+")  # as text is split: by the white space of ASCII
-_WHITE_SPACE = re.compile(r"[ \t\n\v\f\r]")
 
 
-class LanguageModel(ABC):
+class LanguageModel(ReadsText):
     """Scores, probabilities, predictions, states and perplexity of a model of any kind."""
 
     piece_bytes = PIECE_BYTES  # of text that is scored at a time
@@ -186,14 +185,18 @@ class LanguageModel(ABC):
         raise UsageError("device cuda: models of this kind are scored by the CPU; expected one of gapgram or a mixture")
 
     def score(self, sentence: Sentence, bos: bool = True, eos: bool = True) -> float:
-        """log10 of the probability of a sentence.
+        """log10 of the probability of a sentence: a text, or a list of the model's words.
 
         bos: the sentence starts after `<s>`; otherwise nothing is known before its first word.
         eos: the end of the sentence, `</s>`, is predicted too.
         """
         line = text.line_of_sentence(sentence)
+        if self.tokeniser is not None:
+            line = self.tokenised(text.block_of_line(line, is_tokenised=not isinstance(sentence, str))).data
         score = self.line_score(line, bos, eos)
-        return float(self.score_block(text.block_of_line(line), bos=bos, eos=eos).sums[0]) if score is None else score
+        if score is not None:
+            return score
+        return float(self.score_block(text.block_of_line(line, is_tokenised=True), bos=bos, eos=eos).sums[0])
 
     def line_score(self, line: bytes, bos: bool = True, eos: bool = True) -> float | None:
         """log10 of the probability of one line, which ends in its only newline.
@@ -268,14 +271,20 @@ class LanguageModel(ABC):
             blocks = text.blocks_of_sentences(sentences)
         else:
             blocks = blocks_of_files(texts or [], title="scoring", progress=progress)
-        pieces = score_pieces(self, blocks, rules or text.QUERY_RULES, threads)
+        asked = rules or text.QUERY_RULES
+        pieces = score_pieces(self, blocks, asked, threads)
         return perplexity_of_pieces(
-            ((lines.scores, lines.begins, lines.ids == UNKNOWN_ID) for _, lines in pieces), self.signature
+            (
+                ScoredText(lines.scores, lines.begins, self.is_unknown(lines.ids), self.raw_text(raw, asked))
+                for raw, _, lines in pieces
+            ),
+            self.signature,
+            is_tokenised=self.tokeniser is not None,
         )
 
     def _context_ids(self, context: Sentence) -> Ids:
         """The ids of the last words of a context, as many as the order lets a prediction see."""
-        words = [w.decode() for w in context.encode().split()] if isinstance(context, str) else _listed(context)
+        words = self._context_words(context)
         for i, word in enumerate(words):
             if word == END or (word == START and i > 0):
                 raise UsageError(f"context {' '.join(words)!r}: {START} may stand first, {END} nowhere")
@@ -293,7 +302,7 @@ class LanguageModel(ABC):
             word_id = checked_whole("word", word, "a string or the id of a word")
         else:
             word_id = self.vocabulary.id(word)
-            if word_id == UNKNOWN_ID and _WHITE_SPACE.search(word):
+            if word_id == UNKNOWN_ID and WHITE_SPACE.search(word):
                 raise UsageError(f"the word {word!r}: expected one word, without white space")
         if word_id == START_ID:
             raise UsageError(f"the word {START} starts a sentence and is never predicted")
@@ -315,19 +324,6 @@ class LanguageModel(ABC):
         if (words == START_ID).any():
             raise UsageError(f"the word {START} starts a sentence and is never predicted")
         return words.astype(np.int32, copy=False)
-
-
-def _listed(context: Sentence) -> list[str]:
-    """The words of a context that was given as a list."""
-    if isinstance(context, bytes) or not isinstance(context, Iterable):
-        raise wrong_type("context", context, "a string or a list of words")
-    words = list(context)
-    for word in words:
-        if not isinstance(word, str):
-            raise wrong_type("context", word, "words that are strings")
-        if _WHITE_SPACE.search(word):
-            raise UsageError(f"context: {word!r}: a word of a list may not hold white space; give a string or words")
-    return words
 
 
 def _no_state(given: object) -> UsageError:

@@ -104,8 +104,8 @@ def score_line_blocks(
     threads: int | None = None,
 ) -> Iterator[list[LineScore]]:
     """As `score_lines`, the lines that were scored at once together: what a pipe had to give, or some kilobytes."""
-    for block, lines in score_pieces(model, blocks_of_files(text), rules or QUERY_RULES, threads):
-        yield _line_scores(block, lines, lines.ids == UNKNOWN_ID, model.vocabulary if words else None)
+    for raw, block, lines in score_pieces(model, blocks_of_files(text), rules or QUERY_RULES, threads):
+        yield _line_scores(raw, block, lines, model.is_unknown(lines.ids), model.vocabulary if words else None)
 
 
 def read_line_blocks(
@@ -123,37 +123,47 @@ def read_line_blocks(
     documents: each is read by itself; an empty line begins one.
     """
     blocks = blocks_of_files(text)
-    for block, lines in session.score_blocks(blocks, rules or QUERY_RULES, learn=learn, documents=documents):
+    for raw, lines in session.score_blocks(blocks, rules or QUERY_RULES, learn=learn, documents=documents):
         ids, begins = lines.text
         scored = ScoredLines(ids, lines.scores, begins, sum_sequences(lines.scores, begins))
-        yield _line_scores(block, scored, ~lines.known, session.vocabulary if words else None)
+        yield _line_scores(raw, lines.block, scored, ~lines.known, session.vocabulary if words else None)
 
 
 def score_pieces(
     model: LanguageModel, blocks: Iterable[Block], rules: TextRules, threads: int | None
-) -> Iterator[tuple[Block, ScoredLines]]:
+) -> Iterator[tuple[Block, Block, ScoredLines]]:
     """The lines of a text in pieces of as many bytes as suit the model, each scored by one thread, in order.
 
-    A block is scored when it was read, and does not wait for the next: who writes into a pipe may wait for an answer.
+    Each piece comes as it was read, as words of the model, and scored. A block is scored when it was read, and does not
+    wait for the next: who writes into a pipe may wait for an answer.
     """
     for block in blocks:
         pieces = block.cut(model.piece_bytes)
-        scored = parallel_map(lambda piece: model.score_block(piece, rules), pieces, checked_threads(threads))
-        yield from zip(pieces, scored, strict=True)
+        yield from parallel_map(lambda piece: _scored(model, piece, rules), pieces, checked_threads(threads))
+
+
+def _scored(model: LanguageModel, raw: Block, rules: TextRules) -> tuple[Block, Block, ScoredLines]:
+    block = model.tokenised(raw, rules)
+    return raw, block, model.score_block(block, rules)
 
 
 def _line_scores(
-    block: Block, scored: ScoredLines, is_unknown: Mask, vocabulary: NamesWords | None
+    raw: Block, block: Block, scored: ScoredLines, is_unknown: Mask, vocabulary: NamesWords | None
 ) -> list[LineScore]:
-    """The scores of the lines of a block; those of words where there is a vocabulary to name them."""
+    """The scores of the lines of a block; those of words where there is a vocabulary to name them.
+
+    raw, block: the lines as they were read, and as words of the model.
+    """
     n_unknown = sum_sequences(is_unknown.astype(float), scored.begins).tolist()
     bounds, sums = pairwise(scored.begins.tolist()), scored.sums.tolist()
     out = []
-    for (a, b), total, unknown, line in zip(bounds, sums, n_unknown, block.data.split(b"\n"), strict=False):
+    lines = zip(raw.data.split(b"\n"), block.data.split(b"\n"), strict=True)
+    for (a, b), total, unknown, (line, as_words) in zip(bounds, sums, n_unknown, lines, strict=False):
         if b - a == 2:
             out.append(LineScore(0.0, 0, 0, ()))
             continue
-        pairs = _word_scores(vocabulary, line, scored.ids[a + 1 : b], scored.scores[a + 1 : b]) if vocabulary else ()
+        span = slice(a + 1, b)
+        pairs = _word_scores(vocabulary, as_words, scored.ids[span], scored.scores[span]) if vocabulary else ()
         out.append(LineScore(total, b - a - 2, int(unknown), pairs, line))
     return out
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,9 +18,11 @@ from gapgram.queries.shown import html_facts
 class Perplexity:
     """How surprised a model is by a text.
 
-    `words` counts the words of the text; every sentence is one prediction more, its `</s>`. So
-    `perplexity` is 10 to the power of -log10_prob / (words + sentences). `perplexity_known` leaves out
-    the predictions of words that the model does not know.
+    `words` counts the words of the text, of a model with a tokeniser its tokens; every sentence is one prediction more,
+    its `</s>`. So `perplexity` is 10 to the power of -log10_prob / (words + sentences). `perplexity_known` leaves out
+    the predictions of words that the model does not know. `text_words` and `text_bytes` are those of the raw text, ends
+    of lines among the bytes; None where a text came as tokens. What is measured by them can be compared between
+    models that cut text in different ways.
 
     >>> Perplexity(words=3, unknown_words=0, sentences=1, log10_prob=-8.0, log10_prob_known=-8.0,
     ...            signature="").perplexity
@@ -34,6 +36,8 @@ class Perplexity:
     log10_prob_known: float
     signature: str
     empty_lines: int = 0
+    text_words: int | None = None
+    text_bytes: int | None = None
 
     @property
     def predictions(self) -> int:
@@ -49,6 +53,21 @@ class Perplexity:
     def perplexity_known(self) -> float:
         """Without unknown words."""
         return perplexity_of(self.log10_prob_known, self.predictions - self.unknown_words)
+
+    @property
+    def perplexity_per_word(self) -> float:
+        """Per word of the raw text, and end of a sentence."""
+        return perplexity_of(self.log10_prob, 0 if self.text_words is None else self.text_words + self.sentences)
+
+    @property
+    def perplexity_per_byte(self) -> float:
+        """Per byte of the raw text."""
+        return perplexity_of(self.log10_prob, self.text_bytes or 0)
+
+    @property
+    def bits_per_byte(self) -> float:
+        """The binary logarithm of the perplexity per byte."""
+        return -self.log10_prob * math.log2(10) / self.text_bytes if self.text_bytes else math.nan
 
     def __repr__(self) -> str:
         return (
@@ -70,28 +89,67 @@ class Perplexity:
     def as_dict(self) -> dict[str, Any]:
         """All figures by name, for JSON."""
         own = {"perplexity": self.perplexity, "perplexity_known": self.perplexity_known}
-        return {**own, **asdict(self), "predictions": self.predictions}
+        by_text = {name: getattr(self, name) for name in _BY_TEXT}
+        of_text = {name: None if math.isnan(figure) else figure for name, figure in by_text.items()}
+        return {**own, **of_text, **asdict(self), "predictions": self.predictions}
 
 
-def perplexity_of_pieces(pieces: Iterable[tuple[Floats, Begins, Mask]], signature: object) -> Perplexity:
-    """The perplexity of a text whose lines were scored in pieces.
+_BY_TEXT = ("perplexity_per_word", "perplexity_per_byte", "bits_per_byte")
 
-    pieces: the score of every position, where lines begin, and which words the model does not know.
+
+class ScoredText(NamedTuple):
+    """Lines that were scored: of each position the score and whether the word is unknown; where lines begin.
+
+    raw: the lines as they were read; None where they were tokens already.
     """
-    n_words = n_unknown = n_lines = 0
+
+    scores: Floats
+    begins: Begins
+    unknown: Mask
+    raw: bytes | None
+
+
+def perplexity_of_pieces(
+    pieces: Iterable[ScoredText], signature: object, *, is_tokenised: bool = False
+) -> Perplexity:
+    """The perplexity of a text whose lines were scored in pieces; is_tokenised: whether its words were cut further."""
+    n_words = n_unknown = n_lines = text_words = text_bytes = 0
+    is_raw = True
     sums: list[float] = []
     known_sums: list[float] = []
-    for scores, begins, unknown in pieces:
+    for scores, begins, unknown, raw in pieces:
         has_words = np.diff(begins) > 2
         n_lines += has_words.size
         n_words += scores.size - 2 * has_words.size
         n_unknown += int(unknown.sum())
         sums += sum_sequences(scores, begins)[has_words].tolist()
+        is_raw &= raw is not None
+        if raw is not None:
+            text_bytes += _bytes_with_words(raw, has_words)
+            text_words += _words(raw, has_words) if is_tokenised else scores.size - 2 * has_words.size
         known_sums += sum_sequences(np.where(unknown, 0.0, scores), begins)[has_words].tolist()
     # Each sum is rounded once, so that it does not depend on how the text was cut into pieces.
     return Perplexity(
-        n_words, n_unknown, len(sums), math.fsum(sums), math.fsum(known_sums), str(signature), n_lines - len(sums)
-    )
+        n_words, n_unknown, len(sums), math.fsum(sums), math.fsum(known_sums), str(signature), n_lines - len(sums),
+        text_words if is_raw else None, text_bytes if is_raw else None,
+    )  # fmt: skip
+
+
+def _bytes_with_words(raw: bytes, has_words: Mask) -> int:
+    """The bytes of the lines that have words, with their ends.
+
+    >>> _bytes_with_words(b"a b\\n \\nc\\n", np.array([True, False, True]))
+    6
+    """
+    if has_words.all():
+        return len(raw)
+    return sum(len(line) + 1 for line, counted in zip(raw.split(b"\n"), has_words.tolist(), strict=False) if counted)
+
+
+def _words(raw: bytes, has_words: Mask) -> int:
+    """What white space separates, in the lines that have words."""
+    lines = zip(raw.split(b"\n"), has_words.tolist(), strict=False)
+    return sum(len(line.split()) for line, counted in lines if counted)
 
 
 def perplexity_of(log10_prob: float, predictions: int) -> float:

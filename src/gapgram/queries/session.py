@@ -22,7 +22,7 @@ from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
 from gapgram.queries.generate import generate
 from gapgram.queries.history import MAX_WORDS, History, ReadSentences
 from gapgram.queries.likely_words import MOST_LISTED, ContextLists, LikelyWords
-from gapgram.queries.perplexity import Perplexity, perplexity_of_pieces
+from gapgram.queries.perplexity import Perplexity, ScoredText, perplexity_of_pieces
 from gapgram.queries.predict import Prediction, allowed, indices_of_top_k, predict_by_sorting
 from gapgram.queries.session_explain import SessionExplanation, SourceShare
 from gapgram.queries.session_file import read_session, write_session
@@ -108,6 +108,10 @@ class Session:
     def order(self) -> int:
         """That of the model."""
         return self.model.order
+
+    def tokens(self, text: str) -> list[str]:
+        """The words of a text, as the model cuts it."""
+        return self.model.tokens(text)
 
     @property
     def signature(self) -> str:
@@ -222,8 +226,12 @@ class Session:
             blocks = text.blocks_of_sentences(sentences)
         else:
             blocks = blocks_of_files(texts or [], title="scoring", progress=progress)
-        pieces = self.score_blocks(blocks, rules or text.QUERY_RULES, learn=learn, documents=documents)
-        figure = perplexity_of_pieces(((p.scores, p.text.begins, ~p.known) for _, p in pieces), "")
+        asked, model = rules or text.QUERY_RULES, self.model
+        pieces = self.score_blocks(blocks, asked, learn=learn, documents=documents)
+        figure = perplexity_of_pieces(
+            (ScoredText(p.scores, p.text.begins, ~p.known, model.raw_text(raw, asked)) for raw, p in pieces), "",
+            is_tokenised=model.tokeniser is not None,
+        )  # fmt: skip
         return replace(figure, signature=self.signature)
 
     def score_blocks(
@@ -245,9 +253,10 @@ class Session:
 
     def _of_model(self, block: Block, rules: text.TextRules, bos: bool, eos: bool, learn: bool) -> SessionLines:
         """Lines as the model scores them, with ids for the session's own words; where they are learned, new ones."""
-        lines = self.model.score_block(block, rules, bos=bos, eos=eos)
-        ids = self._own_ids(lines.ids, lines.begins, block.data.split(b"\n"), learn=learn)
-        return SessionLines(ReadSentences(ids, lines.begins), lines.scores, lines.ids != UNKNOWN_ID)
+        cut = self.model.tokenised(block, rules)
+        lines = self.model.score_block(cut, rules, bos=bos, eos=eos)
+        ids = self._own_ids(lines.ids, lines.begins, cut.data.split(b"\n"), learn=learn)
+        return SessionLines(ReadSentences(ids, lines.begins), lines.scores, ~self.model.is_unknown(lines.ids), cut)
 
     def _own_ids(self, ids: Ids, begins: Begins, lines: list[bytes], *, learn: bool) -> Ids:
         """The ids of the model with those of the session's own words in place of `<unk>`."""
@@ -271,7 +280,7 @@ class Session:
         return self._read_words.starting_with(prefix)
 
     def _context(self, context: Sentence) -> Ids:
-        words = context.split() if isinstance(context, str) else list(context)
+        words = self.model._context_words(context)
         known = self.model._context_ids(context)
         own = [self.vocabulary.id(word) for word in words[len(words) - known.size :]]
         return np.array(own, np.int32)

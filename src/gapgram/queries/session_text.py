@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
 
@@ -15,11 +16,15 @@ from gapgram.text.files import Block
 
 
 class SessionLines(NamedTuple):
-    """Lines: the session's ids, log10 of the probability of each position, and which words the model knows."""
+    """Lines: the session's ids, log10 of the probability of each position, and which words the model knows.
+
+    block: the lines as words of the model.
+    """
 
     text: ReadSentences
     scores: Floats
     known: Mask
+    block: Block
 
 
 def pieces_of_documents(block: Block, *, documents: bool) -> Iterator[tuple[bool, Block]]:
@@ -36,7 +41,7 @@ def pieces_of_documents(block: Block, *, documents: bool) -> Iterator[tuple[bool
         lines.pop()  # after the last newline
     for is_empty, run in groupby(lines, key=lambda line: not line.split()):
         some = list(run)
-        yield is_empty or first == 1, Block(block.name, first, b"\n".join([*some, b""]))
+        yield is_empty or first == 1, replace(block, first_line=first, data=b"\n".join([*some, b""]))
         first += len(some)
 
 
@@ -45,4 +50,5 @@ def with_words(lines: SessionLines) -> tuple[SessionLines, Mask]:
     lengths = np.diff(lines.text.begins)
     kept = np.repeat(lengths > 2, lengths)
     begins = np.concatenate([[0], np.cumsum(lengths[lengths > 2])])
-    return SessionLines(ReadSentences(lines.text.ids[kept], begins), lines.scores[kept], lines.known[kept]), kept
+    text = ReadSentences(lines.text.ids[kept], begins)
+    return SessionLines(text, lines.scores[kept], lines.known[kept], lines.block), kept

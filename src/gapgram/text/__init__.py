@@ -5,4 +5,5 @@
     word_table      a vocabulary while it is learned
     corpus          text encoded, sentence by sentence, and what was read
     sentences       a sample of its sentences
+    tokenisers      raw text cut into the tokens that a model counts
 """

@@ -44,6 +44,7 @@ class TextRules:
     empty_lines: where a model is trained, `skip` them, or `count` each as a sentence of no words, as lmplz does.
     min_count, vocab_limit: where a vocabulary is learned, words met less often, and all but the N most frequent
         (ties by the order of their bytes), become `<unk>`.
+    tokenised: of a model with a tokeniser, whether the text is cut into its tokens already.
     """
 
     special: str = "error"
@@ -51,6 +52,7 @@ class TextRules:
     min_count: int = 1
     vocab_limit: int | None = None
     empty_lines: str = "skip"
+    tokenised: bool = False
 
     def __post_init__(self) -> None:
         if self.special not in SPECIAL_RULES:
@@ -163,32 +165,37 @@ def blocks_of_sentences(
 ) -> Iterator[Block]:
     """Sentences held in memory, as strings or as lists of words, as if they were lines of a file.
 
+    Lists are of the words of a model, its tokens where it has a tokeniser; a block has only strings or only lists.
     block_bytes: from so many on, a block is full.
     """
     if isinstance(sentences, str):
         raise UsageError("sentences: expected a list of sentences, found one string; put it into a list")
     if not isinstance(sentences, Iterable):
         raise wrong_type("sentences", sentences, "a list of sentences")
-    line, used = 1, 0
+    line, used, tokenised = 1, 0, False
     lines: list[bytes] = []
     for sentence in sentences:
+        if tokenised == isinstance(sentence, str):
+            if lines:
+                yield Block("sentences", line, b"\n".join([*lines, b""]), tokenised)
+            line, lines, used, tokenised = line + len(lines), [], 0, not tokenised
         lines.append(_line_of(sentence, line + len(lines)))
         used += len(lines[-1])
         if used > block_bytes:
-            yield Block("sentences", line, b"\n".join([*lines, b""]))
+            yield Block("sentences", line, b"\n".join([*lines, b""]), tokenised)
             line, lines, used = line + len(lines), [], 0
     if lines:
-        yield Block("sentences", line, b"\n".join([*lines, b""]))
+        yield Block("sentences", line, b"\n".join([*lines, b""]), tokenised)
 
 
 def block_of_sentence(sentence: str | Sequence[str]) -> Block:
     """One sentence as `blocks_of_sentences` gives it; the name of a file in its place is warned of."""
-    return block_of_line(line_of_sentence(sentence, stacklevel=4))
+    return block_of_line(line_of_sentence(sentence, stacklevel=4), is_tokenised=not isinstance(sentence, str))
 
 
-def block_of_line(line: bytes) -> Block:
+def block_of_line(line: bytes, *, is_tokenised: bool = False) -> Block:
     """A line that `line_of_sentence` made, as `blocks_of_sentences` gives it."""
-    return Block("sentences", 1, line)
+    return Block("sentences", 1, line, is_tokenised)
 
 
 def line_of_sentence(sentence: str | Sequence[str], *, stacklevel: int = 3) -> bytes:

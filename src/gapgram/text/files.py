@@ -28,11 +28,15 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True)
 class Block:
-    """Whole lines of one file: bytes that end in a newline, and the number of the first line."""
+    """Whole lines of one file: bytes that end in a newline, and the number of the first line.
+
+    is_tokenised: whether the words of the lines are the tokens of a model that has a tokeniser.
+    """
 
     name: str
     first_line: int
     data: bytes
+    is_tokenised: bool = False
 
     def cut(self, piece_bytes: int) -> list[Block]:
         """The same lines in pieces of so many bytes, the end of a line each.
@@ -45,7 +49,7 @@ class Block:
         pieces, begin, line = [], 0, self.first_line
         while begin < len(self.data):
             end = self.data.find(b"\n", begin + piece_bytes - 1) + 1 or len(self.data)
-            pieces.append(Block(self.name, line, self.data[begin:end]))
+            pieces.append(Block(self.name, line, self.data[begin:end], self.is_tokenised))
             line += pieces[-1].data.count(b"\n")
             begin = end
         return pieces

@@ -49,6 +49,7 @@ from gapgram.system.parallel import SharedCores
 from gapgram.system.work_folder import WorkFolder
 from gapgram.text.corpus import Reader, TextRules, blocks_of_sentences, encode, read_corpus
 from gapgram.text.files import Block, Paths, as_paths, blocks_of_files, guessed_positions, open_raw
+from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.text.vocabulary import Vocabulary
 from gapgram.training.choose_classes import ChosenClasses, ClassSource, choose_classes
 from gapgram.training.documents import DocumentMarks, LocalText, fit_documents
@@ -79,6 +80,7 @@ class TrainingTask:
     threads: int
     progress: bool
     about: About = ()
+    tokeniser: Tokeniser | None = None
 
     def __post_init__(self) -> None:
         if (self.texts is None) == (self.sentences is None):
@@ -124,8 +126,14 @@ class TrainingTask:
     def blocks(self) -> Iterator[Block]:
         """The lines of the text."""
         if self.sentences is not None:
-            return blocks_of_sentences(self.sentences)
-        return blocks_of_files(self.texts or [], progress=self.progress)
+            return self.tokenised(blocks_of_sentences(self.sentences))
+        return self.tokenised(blocks_of_files(self.texts or [], progress=self.progress))
+
+    def tokenised(self, blocks: Iterator[Block]) -> Iterator[Block]:
+        """Lines of raw text as lines of the words that are counted."""
+        if self.tokeniser is None or self.rules.tokenised:
+            return blocks
+        return self.tokeniser.blocks(blocks, self.rules, self.threads)
 
     def marked_blocks(self) -> tuple[DocumentMarks | None, Iterator[Block]]:
         """The lines of the text, and what notes, while they are read, where documents begin, if that is asked for."""
@@ -153,6 +161,8 @@ class TrainingTask:
             options["about"] = list(map(list, self.about))
         if self.documents:
             options["documents"] = True
+        if self.tokeniser is not None:
+            options["tokenizer"] = str(self.tokeniser)
         files = {name: [_file_as_it_is(path) for path in paths] for name, paths in self.inputs().items()}
         return {"gapgram": __version__, **files, **options}
 
@@ -276,7 +286,7 @@ def build(
         counts = counts_in_memory(text, task.lattice, chosen.classes, threads=task.threads)
     else:
         counts = tables.count(text, task.lattice, chosen.classes)
-    counts = replace(counts, about=task.about)
+    counts = replace(counts, about=task.about, tokeniser=task.tokeniser)
     discounts = estimate_discounts(counts, threads=task.threads)
     estimator = ESTIMATORS[task.weights]
     if isinstance(estimator, Fitted):
@@ -300,7 +310,7 @@ def read_held_out(task: TrainingTask, vocabulary: Vocabulary) -> Ids | None:
     if task.held_out_texts is None:
         return None
     max_positions, ids = sample_positions(len(task.lattice.stored)), np.empty(0, np.int32)
-    for block in encode(blocks_of_files(task.held_out_texts), vocabulary, task.rules):
+    for block in encode(task.tokenised(blocks_of_files(task.held_out_texts)), vocabulary, task.rules):
         if ids.size < max_positions:
             ids = np.concatenate([ids, block.ids])
     if not ids.size:

@@ -15,6 +15,7 @@ from gapgram.queries.language_model import Sentence
 from gapgram.system.parallel import checked_threads
 from gapgram.text.corpus import TextRules
 from gapgram.text.files import Paths
+from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.training.choose_classes import with_classes
 from gapgram.training.limits import TrainingLimits
 from gapgram.training.run import TrainingTask, train_in_memory, train_to_file, train_with_spark
@@ -36,6 +37,7 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     held_out_texts: Paths | None = None,
     seed: int = 1,
     rules: TextRules | None = None,
+    tokenizer: str | Path | None = None,
     layout: str = "fast",
     prune: str | None = None,
     size: str | int | None = None,
@@ -61,6 +63,8 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     held_out_texts: text to learn weights from; by default the training text, each word left out in turn.
     seed: of the sample that weights are learned from.
     rules: which words are kept (`min_count`, `vocab_limit`), and what to do with special words and invalid bytes.
+    tokenizer: what cuts raw text into the tokens that are counted, kept in the model: the path of a SentencePiece model
+        or of a tokenizer.json, or `chars` for characters; by default words are what white space separates.
     layout: of the tables: `fast`, or `compact`, a third of the size; both give the same probabilities.
     prune, size: drop grams once the weights are fitted; `counts` and `size` of `Model.pruned`.
     documents: fit how far sessions may trust what they read on documents of the text, in its order; an empty line, or a
@@ -85,6 +89,7 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     task = TrainingTask(
         texts=texts, sentences=sentences, held_out_texts=held_out_texts, rules=rules or TextRules(), model=model,
         lattice=patterns, weights=estimator, classes=class_source, seed=seed, layout=layout, prune=prune, size=size,
+        tokeniser=Tokeniser.named(tokenizer) if tokenizer is not None else None,
         documents=documents, threads=checked_threads(threads), progress=progress,
         about=about_of(about) if about else (),
     )  # fmt: skip
@@ -98,13 +103,20 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     limits = TrainingLimits.of(memory, task.threads, output, tmp, inputs)
     if spark is None:
         return train_to_file(task, limits, resume=resume)
-    if sentences is not None:
+    check_for_spark(task, resume=resume)
+    return train_with_spark(task, limits, spark)
+
+
+def check_for_spark(task: TrainingTask, *, resume: bool) -> None:
+    """Refuse what a cluster cannot do."""
+    if task.sentences is not None:
         raise UsageError("the engine spark reads text files: name them, or use the local engine")
-    if documents:
+    if task.documents:
         raise UsageError("documents: Spark does not keep the order of lines; use the local engine")
+    if task.tokeniser is not None:
+        raise UsageError("tokenizer: Spark counts the words of a text as it is; use the local engine")
     if resume:
         raise UsageError("resume: a run on Spark cannot be resumed; leave it out")
-    return train_with_spark(task, limits, spark)
 
 
 def checked_estimator(
