@@ -26,13 +26,21 @@ if TYPE_CHECKING:
     "-o", "--output", required=True, metavar="FILE", help="File to write; compressed if its name ends in .gz."
 )
 @click.option("--approximate", "nearly", is_flag=True, help="Write a glm too, as the nearest backoff model.")
+@click.option(
+    "--encoding",
+    type=click.Choice(["words", "nemo"]),
+    default="words",
+    show_default=True,
+    help="Write words as they are, or tokens as NeMo's decoders expect them: the character of the token's id + 100.",
+)
 @click.option("--measure", metavar="TEXT", help="Text on which to measure what an approximation loses.")
 @threads_option
 @json_option
 @quiet_option
 def command(
-    model: str, output: str, nearly: bool, measure: str | None, threads: int | None, as_json: bool, quiet: bool
-) -> None:
+    model: str, output: str, nearly: bool, encoding: str, measure: str | None, threads: int | None, as_json: bool,
+    quiet: bool,
+) -> None:  # fmt: skip
     """Write a modified Kneser-Ney model as an ARPA file, which KenLM and other toolkits read.
 
     The file gives the same probabilities. A generalized language model mixes several shorter contexts, for
@@ -43,7 +51,7 @@ def command(
     announce_compilation(quiet)
     from gapgram import Model, load
     from gapgram.errors import UsageError
-    from gapgram.models.arpa import approximate, write_arpa
+    from gapgram.models.arpa import approximate, nemo_words, write_arpa
     from gapgram.models.to_backoff import to_backoff
     from gapgram.system.atomic_file import check_place
 
@@ -55,7 +63,7 @@ def command(
         written = approximate(opened, threads=threads)
     else:
         written = to_backoff(opened, threads=threads, progress=not quiet)
-    write_arpa(written, output)
+    write_arpa(written, output, words=nemo_words(opened, written) if encoding == "nemo" else None)
     talk(f"{output} written: order {written.order}, {sum(written.grams.sizes()):,} grams", quiet)
     measured = [opened.perplexity(measure, threads=threads), written.perplexity(measure)] if measure else []
     if as_json:

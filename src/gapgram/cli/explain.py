@@ -23,7 +23,8 @@ def command(
 
     For every pattern of the lattice: its context, how often the context and the word were counted, the
     discounted relative frequency, g (what goes on to smaller patterns), the share of the prediction that
-    the pattern received, and what it contributes. The contributions add up to the probability.
+    the pattern received, and what it contributes. The contributions add up to the probability. Where the model holds a
+    tokeniser it is the last token of CONTEXT and WORD that is explained.
 
     \b
         gapgram explain MODEL world "the end of the"
@@ -35,7 +36,10 @@ def command(
     from gapgram.reporting.tables import explanation_table
 
     opened = load_own(model, wanted_by="explain")
-    words = [*(["<s>"] if start else []), *" ".join(context).split()]
+    before = " ".join(context).split()
+    if opened.tokeniser is not None:
+        *before, word = opened.tokens(" ".join([*context, word])) or [word]
+    words = [*(["<s>"] if start else []), *before]
     result = opened.explain(word, words)
     unknown = [w for w in [*words[max(0, len(words) - opened.order + 1) :], word] if w not in opened.vocabulary]
     if unknown:

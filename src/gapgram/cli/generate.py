@@ -49,8 +49,8 @@ def command(
     )  # fmt: skip
     if as_json:
         options = {"temperature": temperature, "top_k": top_k, "max_words": max_words, "seed": seed}
-        sentences = [" ".join(words) for words in drawn]
+        sentences = [opened.text_of(words) for words in drawn]
         print_json({"sentences": sentences, **options, "signature": str(opened.signature)})
         return
     for words in drawn:
-        print(" ".join(words))
+        print(opened.text_of(words))

@@ -54,7 +54,8 @@ def command(model: str, pattern: str | None, top: int, classes: bool, as_json: b
         return
     for name, text in info["about"].items():
         print(f"{name:20}{text}")
-    about_text = ("words", "sentences", "vocabulary")
+    tokenizer = ("tokenizer",) if opened.tokeniser is not None else ()
+    about_text = (*tokenizer, "words", "sentences", "vocabulary")
     for name in ("model", "order", "lattice", "classes", "weights", *about_text, "grams", "layout", "bytes"):
         value = info[name]
         print(f"{name:20}{value:,}" if isinstance(value, int) else f"{name:20}{value}")

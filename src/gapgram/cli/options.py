@@ -31,6 +31,11 @@ COMPILING = "compiling kernels for this machine (once, up to a minute) …"
 model_argument = click.argument("model", type=click.Path())
 
 
+tokens_option = click.option(
+    "--tokens", is_flag=True, help="Read text that is cut into the model's tokens already, with blanks between them."
+)
+
+
 def text_options(training: bool) -> Callable[[Command], Command]:
     """--special and --invalid, with the default of training or of querying."""
 
@@ -83,6 +88,16 @@ def open_reader(
     if history:
         session.read_files(list(history), rules=rules)
     return session
+
+
+def query_rules(model: Any, *, special: str, invalid: str, tokens: bool) -> Any:
+    """How the text that a model is asked about is read."""
+    from gapgram.errors import UsageError
+    from gapgram.text.corpus import TextRules
+
+    if tokens and model.tokeniser is None:
+        raise UsageError("--tokens is for models that hold a tokeniser; this one takes words, as they are")
+    return TextRules(special=special, invalid=invalid, tokenised=tokens)
 
 
 def on_device(model: Any, device: str, quiet: bool) -> Any:

@@ -12,10 +12,12 @@ from gapgram.cli.options import (
     on_device,
     open_reader,
     print_json,
+    query_rules,
     quiet_option,
     session_options,
     text_options,
     threads_option,
+    tokens_option,
 )
 
 
@@ -24,25 +26,27 @@ from gapgram.cli.options import (
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT…")
 @session_options()
 @text_options(training=False)
+@tokens_option
 @threads_option
 @device_option
 @json_option
 @quiet_option
 def command(
     model: str, texts: tuple[str, ...], learn: bool, history: tuple[str, ...], documents: bool, special: str,
-    invalid: str, threads: int | None, device: str, as_json: bool, quiet: bool,
+    invalid: str, tokens: bool, threads: int | None, device: str, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Print the perplexity of text under a model, with and without unknown words.
+
+    Of a model that holds a tokeniser it is that of tokens; per word and per byte it can be compared with others.
 
     With --learn the text is read in its order, and predictions learn from what was read (docs/guide/sessions.md).
     """
     announce_compilation(quiet)
     from gapgram.errors import TextError
     from gapgram.models.open import load
-    from gapgram.text.corpus import TextRules
 
-    rules = TextRules(special=special, invalid=invalid)
     opened = on_device(load(model, progress=not quiet), device, quiet)
+    rules = query_rules(opened, special=special, invalid=invalid, tokens=tokens)
     reader = open_reader(opened, learn=learn, history=history, documents=documents, rules=rules)
     if reader is not None:
         result = reader.perplexity(list(texts), learn=learn, documents=documents, rules=rules, progress=not quiet)
@@ -53,10 +57,17 @@ def command(
     if as_json:
         print_json(result.as_dict())
         return
+    unit = "words" if opened.tokeniser is None else "tokens"
     print(f"perplexity                {result.perplexity:.4f}")
-    print(f"without unknown words     {result.perplexity_known:.4f}")
-    print(f"words                     {result.words:,}")
-    print(f"unknown words             {result.unknown_words:,}")
+    print(f"{f'without unknown {unit}':26}{result.perplexity_known:.4f}")
+    print(f"{unit:26}{result.words:,}")
+    print(f"{f'unknown {unit}':26}{result.unknown_words:,}")
     print(f"sentences                 {result.sentences:,}")
+    if opened.tokeniser is not None and result.text_words is not None:
+        print(f"words                     {result.text_words:,}")
+        print(f"perplexity per word       {result.perplexity_per_word:.4f}")
+        print(f"bytes                     {result.text_bytes:,}")
+        print(f"perplexity per byte       {result.perplexity_per_byte:.4f}")
+        print(f"bits per byte             {result.bits_per_byte:.4f}")
     print(f"log10 probability         {result.log10_prob:.4f}")
     print(f"signature                 {result.signature}")

@@ -12,11 +12,13 @@ from gapgram.cli.options import (
     json_option,
     open_reader,
     print_json,
+    query_rules,
     quiet_option,
     session_options,
     talk,
     text_options,
     threads_option,
+    tokens_option,
 )
 
 if TYPE_CHECKING:
@@ -34,25 +36,28 @@ if TYPE_CHECKING:
 @click.option("-k", "--top", "k", default=10, show_default=True, metavar="K", help="Number of words to print.")
 @click.option("--prefix", default="", metavar="LETTERS", help="Print only words that start with these letters.")
 @click.option("--start", is_flag=True, help="Put the beginning of a sentence before the context.")
+@click.option("--words", is_flag=True, help="Predict whole words, of a model that holds a tokeniser, not tokens.")
 @click.option("--with-special", is_flag=True, help="Predict <unk> and </s> too.")
 @click.option("-i", "--interactive", is_flag=True, help="Type and see what is predicted.")
 @click.option("--evaluate", metavar="TEXT", help="Predict the words of TEXT; further arguments are models.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Evaluate the first N sentences only.")
 @session_options(documents=False)
 @text_options(training=False)
+@tokens_option
 @threads_option
 @json_option
 @quiet_option
 def command(
-    model: str, context: tuple[str, ...], k: int, prefix: str, start: bool, with_special: bool, interactive: bool,
-    evaluate: str | None, limit: int | None, learn: bool, history: tuple[str, ...], special: str, invalid: str,
-    threads: int | None, as_json: bool, quiet: bool,
+    model: str, context: tuple[str, ...], k: int, prefix: str, start: bool, words: bool, with_special: bool,
+    interactive: bool, evaluate: str | None, limit: int | None, learn: bool, history: tuple[str, ...], special: str,
+    invalid: str, tokens: bool, threads: int | None, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Predict the next word after CONTEXT, exactly: the K most probable words.
 
     \b
         gapgram predict MODEL "once upon a" -k 3
         gapgram predict MODEL "once upon a" --prefix ti
+        gapgram predict MODEL_OF_TOKENS "once upon a" --words
         gapgram predict MODEL --interactive --learn --history MY_TEXT
         gapgram predict MKN_MODEL GLM_MODEL --evaluate TEXT
     """
@@ -61,24 +66,31 @@ def command(
     from gapgram.models.open import load
     from gapgram.text.corpus import TextRules
 
-    rules = TextRules(special=special, invalid=invalid)
     if learn and not interactive:
         raise UsageError("predict: --learn is for --interactive; --history learns a text first")
     if evaluate is not None:
         if history:
             raise UsageError("predict: --history is not for --evaluate, which asks models as they are")
+        rules = TextRules(special=special, invalid=invalid)
         _evaluate([model, *context], evaluate, limit, rules, threads, as_json, quiet)
         return
     opened = load(model, progress=not quiet)
+    rules = query_rules(opened, special=special, invalid=invalid, tokens=tokens)
     asked = open_reader(opened, learn=learn, history=history, rules=rules) or opened
     if interactive:
         _interact(asked, k, learn=learn)
         return
-    words = [*(["<s>"] if start else []), *" ".join(context).split()]
-    predictions = asked.predict(words, k, prefix=prefix, special=with_special)
-    _tell_unknown(asked, words, prefix, predictions, quiet)
+    before = " ".join(context).split() if tokens else asked.tokens(" ".join(context))
+    before = [*(["<s>"] if start else []), *before]
+    if words:
+        from gapgram.queries.whole_words import WholeWords
+
+        predictions = WholeWords(asked).predict(before, k, prefix=prefix)
+    else:
+        predictions = asked.predict(before, k, prefix=prefix, special=with_special)
+    _tell_unknown(asked, before, prefix, predictions, quiet)
     if as_json:
-        print_json(_as_dict(asked, words, prefix, predictions))
+        print_json(_as_dict(asked, before, prefix, predictions))
     else:
         _print_predictions(predictions)
 
@@ -154,7 +166,7 @@ def _answer(model: Asked, line: str, k: int) -> None:
     words = line.split()
     prefix = words.pop() if words and not line[-1].isspace() else ""
     try:
-        predictions = model.predict(["<s>", *words], k, prefix=prefix)
+        predictions = _next_words(model, words, k, prefix)
     except UsageError as mistake:
         talk(str(mistake))
         return
@@ -162,6 +174,16 @@ def _answer(model: Asked, line: str, k: int) -> None:
         _print_predictions(predictions)
     else:
         talk(f"no word of the model starts with {prefix!r}")
+
+
+def _next_words(model: Asked, words: list[str], k: int, prefix: str) -> list[Prediction]:
+    """Words that may follow others at the beginning of a sentence; of a model of tokens whole words too."""
+    from gapgram.queries.session import Session
+    from gapgram.queries.whole_words import WholeWords
+
+    if (model.model if isinstance(model, Session) else model).tokeniser is None:
+        return model.predict(["<s>", *words], k, prefix=prefix)
+    return WholeWords(model).predict(["<s>", *model.tokens(" ".join(words))], k, prefix=prefix)
 
 
 def _evaluate(

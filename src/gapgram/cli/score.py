@@ -15,11 +15,13 @@ from gapgram.cli.options import (
     model_argument,
     on_device,
     open_reader,
+    query_rules,
     quiet_option,
     session_options,
     talk,
     text_options,
     threads_option,
+    tokens_option,
 )
 
 if TYPE_CHECKING:
@@ -35,33 +37,33 @@ if TYPE_CHECKING:
 )
 @session_options()
 @text_options(training=False)
+@tokens_option
 @threads_option
 @device_option
 @json_option
 @quiet_option
 def command(
     model: str, text: str, words: bool, per_line: bool, learn: bool, history: tuple[str, ...], documents: bool,
-    special: str, invalid: str, threads: int | None, device: str, as_json: bool, quiet: bool,
+    special: str, invalid: str, tokens: bool, threads: int | None, device: str, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Score each line of TEXT (standard input by default).
 
     Prints for each line, separated by tabs: log10 of its probability, its words, and how many of them the
     model does not know; with --per-line its perplexity, its words, how many of them the model does not know,
     and the line as it is. An empty line gives an empty line. With --learn the text is read in its order, and scores
-    learn from what was read (docs/guide/sessions.md).
+    learn from what was read (docs/guide/sessions.md). Words are tokens where the model holds a tokeniser.
     """
     announce_compilation(quiet)
     from gapgram.errors import UsageError
     from gapgram.models.open import load
     from gapgram.queries.line_scores import read_line_blocks, score_line_blocks
-    from gapgram.text.corpus import TextRules
 
     if words and per_line:
         raise UsageError("score: --words or --per-line, one of the two")
     opened = on_device(load(model, progress=not quiet), device, quiet)
     if sys.stdin is not None and sys.stdin.isatty() and text == "-" and not quiet:
         print("reading sentences from the terminal, one a line; end with Ctrl-D", file=sys.stderr)
-    rules = TextRules(special=special, invalid=invalid)
+    rules = query_rules(opened, special=special, invalid=invalid, tokens=tokens)
     if learn or history or documents:
         reader = open_reader(opened, learn=learn, history=history, documents=documents, rules=rules)
         scored = read_line_blocks(reader, text, words=words, learn=learn, documents=documents, rules=rules)

@@ -55,6 +55,12 @@ from gapgram.cli.options import (
     "--seed", default=1, show_default=True, metavar="N", help="Random seed of the sample that weights are learned from."
 )
 @click.option(
+    "--tokenizer",
+    metavar="FILE|chars",
+    help="Count tokens of raw text: those of a SentencePiece model or of a tokenizer.json, or characters; the model "
+    "keeps its tokeniser.  [default: words, by white space]",
+)
+@click.option(
     "--layout",
     type=click.Choice(["fast", "compact"]),
     default="fast",
@@ -159,8 +165,9 @@ def command(
     if as_json:
         print_json({**summary, "signature": str(model.signature)})
         return
+    unit = "words" if model.tokeniser is None else "tokens"
     talk(
-        f"{summary['words']:,} words in {summary['sentences']:,} sentences, {summary['vocabulary']:,} in the "
+        f"{summary['words']:,} {unit} in {summary['sentences']:,} sentences, {summary['vocabulary']:,} in the "
         f"vocabulary; {summary['grams']:,} grams of {summary['patterns']} patterns; {summary['bytes']:,} bytes "
         f"in {summary['seconds']:.1f} s"
     )

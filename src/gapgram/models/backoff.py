@@ -25,6 +25,7 @@ from gapgram.models.backoff_states import BackoffStepper
 from gapgram.models.grams import Grams
 from gapgram.queries.by_ids import ByIds
 from gapgram.queries.language_model import Sentence
+from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.text.vocabulary import Vocabulary
 
 
@@ -37,8 +38,17 @@ class BackoffModel(ByIds):
     path: of the file that `gapgram.load` opens as this model; by it the model is pickled, if it has one.
     """
 
-    def __init__(self, vocabulary: Vocabulary, grams: Grams, source: str, path: Path | None = None) -> None:
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        grams: Grams,
+        source: str,
+        path: Path | None = None,
+        *,
+        tokeniser: Tokeniser | None = None,
+    ) -> None:
         self._vocabulary, self.grams, self._source, self._path = vocabulary, grams, source, path
+        self._tokeniser = tokeniser
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._path is not None:
@@ -53,6 +63,11 @@ class BackoffModel(ByIds):
     def order(self) -> int:
         """A prediction sees at most order - 1 earlier words."""
         return self.grams.order
+
+    @property
+    def tokeniser(self) -> Tokeniser | None:
+        """That of the model that it was made from; files of backoff models have none."""
+        return self._tokeniser
 
     @property
     def vocabulary(self) -> Vocabulary:

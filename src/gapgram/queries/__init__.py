@@ -6,6 +6,7 @@
     perplexity      the figure, with what it was computed from
     line_scores     scores of the lines of a text
     predict         the most probable next words
+    whole_words     whole words predicted by a model of tokens
     explain         where a probability comes from
     lattice_picture the lattice of a probability drawn
     shown           results as notebooks show them

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gapgram.models.model import Model
 from gapgram.queries.language_model import LanguageModel
-from gapgram.reporting.model_info import train_summary
+from gapgram.reporting.model_info import tokeniser_info, train_summary
 
 if TYPE_CHECKING:  # of a model of gapgram's own no other kind is needed
     from gapgram.models.mixture import Mixture
@@ -43,6 +43,7 @@ def model_card(model: Model | Mixture) -> str:
         about, figures = model.about, _figures(model, n_bytes)
     else:
         about, figures = _common_about(model), _figures_of_mixture(model, n_bytes)
+    figures |= tokeniser_info(model)
     if model.path is not None:
         figures["sha256"] = sha256_of(path)
     return "\n".join([
@@ -54,8 +55,7 @@ def model_card(model: Model | Mixture) -> str:
         _table({name: f"{value:,}" if isinstance(value, int) else str(value) for name, value in figures.items()}),
         "## How to use it\n",
         _USE.format(file=path.name),
-        "Text must be tokenised as the training text was"
-        + (f": {_cell(about['tokenisation'])}.\n" if "tokenisation" in about else ".\n"),
+        _tokenisation(model, about),
         f"Signature, on which every figure depends: `{model.signature}`\n",
     ])  # fmt: skip
 
@@ -88,6 +88,14 @@ def _common_about(mixture: Mixture) -> dict[str, str]:
     """What all models of a mixture say of themselves alike."""
     abouts = [model.about if isinstance(model, Model) else {} for model in mixture.models]
     return {name: text for name, text in abouts[0].items() if all(about.get(name) == text for about in abouts)}
+
+
+def _tokenisation(model: LanguageModel, about: dict[str, str]) -> str:
+    """How text must be cut for this model."""
+    if model.tokeniser is not None:
+        return f"It takes raw text: the model holds its tokeniser, {_cell(str(model.tokeniser))}.\n"
+    said = f": {_cell(about['tokenisation'])}" if "tokenisation" in about else ""
+    return f"Text must be tokenised as the training text was{said}.\n"
 
 
 def _front_matter(about: dict[str, str]) -> str:

@@ -8,6 +8,7 @@ from gapgram.counts.layouts import Parts, bits_of
 from gapgram.estimation.parts import ModelParts
 from gapgram.kernels.special_words import SPECIAL
 from gapgram.models.model import Model
+from gapgram.queries.language_model import LanguageModel
 
 if TYPE_CHECKING:  # of a model of gapgram's own no other kind is needed
     from gapgram.models.backoff import BackoffModel
@@ -42,6 +43,7 @@ def model_info(model: Model) -> dict[str, Any]:
         "lattice": counts.lattice.name,
         "classes": max(0, len(counts.class_names) - len(SPECIAL)),
         "weights": model.parts.weights.name,
+        **tokeniser_info(model),
         "learned": {k: v for k, v in report.items() if k != "mean_weights"},
         "patterns": [pattern_info(model, i) for i in range(len(counts.lattice.stored))],
         "grams": sum(grams.values()),
@@ -52,6 +54,11 @@ def model_info(model: Model) -> dict[str, Any]:
         "pruned": counts.pruned,
         "signature": str(model.signature),
     }
+
+
+def tokeniser_info(model: LanguageModel) -> dict[str, str]:
+    """What cuts raw text, where the model holds it."""
+    return {"tokenizer": str(model.tokeniser)} if model.tokeniser is not None else {}
 
 
 def train_summary(parts: ModelParts, n_bytes: int) -> dict[str, Any]:

@@ -3,6 +3,7 @@
     reading         ARPA files of any toolkit
     writing         a modified Kneser-Ney model, exactly
     approximation   a backoff model that is near to a model with gaps
+    nemo            words as NeMo's decoders expect them
     tree            the contiguous grams of a model as the tree that backoff models are
 
 Names are loaded when they are first used: reading a file needs nothing of writing one.
@@ -15,12 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gapgram.models.arpa.approximation import approximate
+    from gapgram.models.arpa.nemo import nemo_words
     from gapgram.models.arpa.reading import read_arpa
     from gapgram.models.arpa.writing import as_backoff, write_arpa
 
-_HOMES = {"approximate": "approximation", "as_backoff": "writing", "read_arpa": "reading", "write_arpa": "writing"}
+_HOMES = {
+    "approximate": "approximation", "as_backoff": "writing", "nemo_words": "nemo", "read_arpa": "reading",
+    "write_arpa": "writing",
+}  # fmt: skip
 
-__all__ = ["approximate", "as_backoff", "read_arpa", "write_arpa"]
+__all__ = ["approximate", "as_backoff", "nemo_words", "read_arpa", "write_arpa"]
 
 
 def __getattr__(name: str) -> Any:

@@ -45,7 +45,8 @@ def approximate(model: Model, *, threads: int | None = None) -> BackoffModel:
     for length in range(2, model.order + 1):
         ids = word_ids(base, words, children, length, ids)
         _set_backoffs(grams, length, ids, probs, suffixes)
-    return BackoffModel(model.vocabulary, closed(grams), f"approximation:backoff|of:({model.signature})")
+    source = f"approximation:backoff|of:({model.signature})"
+    return BackoffModel(model.vocabulary, closed(grams), source, tokeniser=model.tokeniser)
 
 
 def _probabilities(model: Model, grams: Integers, threads: int | None) -> Floats:

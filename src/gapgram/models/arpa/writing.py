@@ -8,7 +8,7 @@ other. A model with gaps falls back on several at once, and an ARPA file has no 
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, cast
@@ -35,7 +35,9 @@ _LINES = 1 << 16  # that are put together at a time
 
 def as_backoff(model: Model) -> BackoffModel:
     """The backoff model that gives the same probabilities as a modified Kneser-Ney model."""
-    return BackoffModel(model.vocabulary, closed(_grams_of(model)), str(model.signature))
+    return BackoffModel(
+        model.vocabulary, closed(_grams_of(model)), str(model.signature), tokeniser=model.tokeniser
+    )
 
 
 def _grams_of(model: Model) -> Grams:
@@ -97,14 +99,17 @@ def _rows(model: Model, p: int, contexts: Integers) -> Floats:
     return values
 
 
-def write_arpa(model: Model | BackoffModel, path: str | Path) -> None:
-    """Write a model as an ARPA file, aside and renamed; compressed where its name ends in `.gz`."""
+def write_arpa(model: Model | BackoffModel, path: str | Path, *, words: Sequence[str] | None = None) -> None:
+    """Write a model as an ARPA file, aside and renamed; compressed where its name ends in `.gz`.
+
+    words: what to write for each word of the vocabulary; by default the word.
+    """
     checked_model("write_arpa", model)
     grams = _grams_of(model) if isinstance(model, Model) else model.grams
     target = checked_path("file to write", path)
     with written_aside(target) as raw:
         stream = gzip.GzipFile("", "wb", 6, raw, 0) if target.suffix == ".gz" else raw
-        for piece in arpa_text(grams, list(model.vocabulary)):
+        for piece in arpa_text(grams, list(words or model.vocabulary)):
             stream.write(piece.encode("utf-8", "surrogatepass"))
         if stream is not raw:
             cast("IO[bytes]", stream).close()
