@@ -57,13 +57,13 @@ def command(
     if as_json:
         print_json(result.as_dict())
         return
-    unit = "words" if opened.tokeniser is None else "tokens"
+    unit = result.unit
     print(f"perplexity                {result.perplexity:.4f}")
     print(f"{f'without unknown {unit}':26}{result.perplexity_known:.4f}")
     print(f"{unit:26}{result.words:,}")
     print(f"{f'unknown {unit}':26}{result.unknown_words:,}")
     print(f"sentences                 {result.sentences:,}")
-    if opened.tokeniser is not None and result.text_words is not None:
+    if unit == "tokens" and result.text_words is not None:
         print(f"words                     {result.text_words:,}")
         print(f"perplexity per word       {result.perplexity_per_word:.4f}")
         print(f"bytes                     {result.text_bytes:,}")

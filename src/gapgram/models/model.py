@@ -195,7 +195,7 @@ class Model(LanguageModel):
             **({"tokenizer": str(self.tokeniser)} if self.tokeniser else {}),
             **super().facts(),
             "grams": f"{int(counts.tables.places[:, N_GRAMS].sum()):,}",
-            "trained on": f"{counts.text.words:,} words",
+            "trained on": f"{counts.text.words:,} {'words' if self.tokeniser is None else 'tokens'}",
             "layout": self.layout,
         }
 

@@ -55,6 +55,11 @@ class Perplexity:
         return perplexity_of(self.log10_prob_known, self.predictions - self.unknown_words)
 
     @property
+    def unit(self) -> str:
+        """What is predicted: `words`, or `tokens` where a model has a tokeniser."""
+        return "tokens" if "|tokenizer:" in self.signature else "words"
+
+    @property
     def perplexity_per_word(self) -> float:
         """Per word of the raw text, and end of a sentence."""
         return perplexity_of(self.log10_prob, 0 if self.text_words is None else self.text_words + self.sentences)
@@ -70,20 +75,23 @@ class Perplexity:
         return -self.log10_prob * math.log2(10) / self.text_bytes if self.text_bytes else math.nan
 
     def __repr__(self) -> str:
+        unit = self.unit
         return (
-            f"<Perplexity {self.perplexity:,.2f}; {self.perplexity_known:,.2f} without unknown words; {self.words:,} "
-            f"words, {self.unknown_words:,} unknown, in {self.sentences:,} sentences>"
+            f"<Perplexity {self.perplexity:,.2f}; {self.perplexity_known:,.2f} without unknown {unit}; {self.words:,} "
+            f"{unit}, {self.unknown_words:,} unknown, in {self.sentences:,} sentences>"
         )
 
     def _repr_html_(self) -> str:
         facts = {
             "perplexity": f"{self.perplexity:,.2f}",
-            "without unknown words": f"{self.perplexity_known:,.2f}",
-            "words": f"{self.words:,}",
-            "unknown words": f"{self.unknown_words:,}",
+            f"without unknown {self.unit}": f"{self.perplexity_known:,.2f}",
+            self.unit: f"{self.words:,}",
+            f"unknown {self.unit}": f"{self.unknown_words:,}",
             "sentences": f"{self.sentences:,}",
             "signature": self.signature,
         }
+        if self.unit == "tokens" and self.text_words is not None:
+            facts["per word"], facts["bits per byte"] = f"{self.perplexity_per_word:,.2f}", f"{self.bits_per_byte:.4f}"
         return html_facts("Perplexity", facts)
 
     def as_dict(self) -> dict[str, Any]:

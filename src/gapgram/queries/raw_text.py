@@ -76,6 +76,12 @@ class ReadsText(ABC):
         return [START, *self.tokens(context.removeprefix(START))]
 
 
+def check_counts_words(model: ReadsText, work: str) -> None:
+    """Refuse a model of tokens for work that is done word by word."""
+    if model.tokeniser is not None:
+        raise UsageError(f"{work} goes word by word, and the model counts tokens ({model.tokeniser}): use one of words")
+
+
 def _listed(context: Sequence[str]) -> list[str]:
     """The words of a context that was given as a list."""
     if isinstance(context, bytes) or not isinstance(context, Iterable):

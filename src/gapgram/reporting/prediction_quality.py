@@ -24,6 +24,7 @@ from gapgram.kernels import topk
 from gapgram.kernels.rank import outranking
 from gapgram.kernels.special_words import SPECIAL
 from gapgram.models.model import Model
+from gapgram.queries.raw_text import check_counts_words
 from gapgram.system.parallel import checked_threads
 from gapgram.system.progress import progress_bar
 from gapgram.text import corpus as text
@@ -126,6 +127,7 @@ def judge(
     progress: bool = False,
 ) -> PredictionQuality:
     """Predict every word of a text, or the words of its first `limit` sentences."""
+    check_counts_words(model, "predict --evaluate")
     judged, total = _Judge(model), RankTally()
     lines = _sentences(model, texts, limit, rules or text.TextRules(special="unk"))
     with (

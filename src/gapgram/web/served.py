@@ -17,7 +17,9 @@ from gapgram.pattern import Pattern
 from gapgram.queries.explain import PatternShare
 from gapgram.queries.generate import generate
 from gapgram.queries.perplexity import Perplexity
+from gapgram.queries.predict import Prediction
 from gapgram.queries.session import Session
+from gapgram.queries.whole_words import WholeWords
 from gapgram.reporting.model_info import model_info
 from gapgram.text.files import Block
 from gapgram.text.vocabulary import Vocabulary
@@ -62,6 +64,7 @@ class ServedModel:
         self._signature = str(model.signature)
         self._opened = _state_of(model.path)
         self._readers = Readers(model)
+        self._tokeniser = model.tokeniser
 
     def check_file(self) -> None:
         """Refuse to read a file that was changed in place since it was opened: it is mapped, and may be shorter now.
@@ -101,13 +104,15 @@ class ServedModel:
         )
 
     def predict(self, question: requests.PredictQuestion) -> responses.Predictions:
-        """The most probable next words."""
-        context = self._context(question)
-        history = "".join(f"{' '.join(words)}\n" for words in map(words_of, question.history.split("\n")) if words)
+        """The most probable next words; whole ones where the model counts tokens."""
+        context, history = self._context(question), self._history(question.history)
         if history:
             with self._readers.after(history) as session:
                 return self._learned(session, context, question)
-        predictions = self.model.predict(context, question.k, prefix=question.prefix)
+        if self._tokeniser is not None:
+            predictions = self._whole_words.predict(context, question.k, prefix=question.prefix)
+        else:
+            predictions = self.model.predict(context, question.k, prefix=question.prefix)
         return responses.Predictions(
             model=self.name,
             predictions=[responses.Predicted(word=p.word, probability=p.probability) for p in predictions],
@@ -115,37 +120,50 @@ class ServedModel:
             signature=self._signature,
         )
 
+    def _history(self, text: str) -> str:
+        """The lines of a text that was read before, as sessions take them: as they are where they are cut later."""
+        if self._tokeniser is not None:
+            return "".join(f"{line}\n" for line in text.split("\n") if line.strip())
+        return "".join(f"{' '.join(words)}\n" for words in map(words_of, text.split("\n")) if words)
+
+    @cached_property
+    def _whole_words(self) -> WholeWords:
+        return WholeWords(self.model)
+
     def _learned(
         self, session: Session, context: list[str], question: requests.PredictQuestion
     ) -> responses.Predictions:
         """What a session predicts, and which part of each probability it has learned."""
-        predictions = []
-        for found in session.predict(context, question.k, prefix=question.prefix):
-            of_model = session.explain(found.word, context).sources[0].contribution
-            learned = min(max(1 - of_model / found.probability, 0.0), 1.0)
-            predictions.append(responses.Predicted(word=found.word, probability=found.probability, learned=learned))
+        if self._tokeniser is not None:
+            words = WholeWords(session).predict(context, question.k, prefix=question.prefix)
+            predicted = [responses.Predicted(word=p.word, probability=p.probability) for p in words]
+        else:
+            found = session.predict(context, question.k, prefix=question.prefix)
+            predicted = [_with_learned(session, context, one) for one in found]
         return responses.Predictions(
             model=self.name,
-            predictions=predictions,
+            predictions=predicted,
             unknown=[word for word in context if word not in session.vocabulary],
             words_learned=session.words_read,
             signature=session.signature,
         )
 
     def explain(self, question: requests.ExplainQuestion) -> responses.ExplainedWord:
-        """A probability taken apart."""
-        context = self._context(question)
-        explained = self.model.explain(question.word, context)
+        """A probability taken apart; where the model counts tokens that of the last token."""
+        context, word = self._context(question), question.word
+        if self._tokeniser is not None:
+            *context, word = [*self._context(question, word)] or [word]
+        explained = self.model.explain(word, context)
         return responses.ExplainedWord(
             model=self.name,
-            word=question.word,
-            known=question.word in self.model.vocabulary,
+            word=word,
+            known=word in self.model.vocabulary,
             context=context,
             unknown=self._unknown(context),
             probability=explained.probability,
             log10_prob=math.log10(explained.probability),
             patterns=[self._pattern(share, explained.probability) for share in explained.patterns],
-            classes=self._classes([*explained.context, question.word]),
+            classes=self._classes([*explained.context, word]),
             uniform_share=explained.uniform_share,
             uniform_contribution=explained.uniform_contribution,
             signature=self._signature,
@@ -165,7 +183,7 @@ class ServedModel:
 
     def score(self, question: requests.ScoreQuestion, deadline: Deadline) -> responses.Scores:
         """A text word by word; lines without words are left out."""
-        lines = [words for words in map(words_of, question.text.split("\n")) if words]
+        lines = [words for words in map(self._words, question.text.split("\n")) if words]
         sentences: list[responses.ScoredSentence] = []
         for begin in range(0, len(lines), _BLOCK_LINES):
             deadline.check()
@@ -177,18 +195,25 @@ class ServedModel:
         drawn = generate(
             _Watched(self.model, deadline),
             question.sentences,
-            begin=words_of(question.begin),
+            begin=self._words(question.begin),
             temperature=question.temperature,
             top_k=question.top_k,
             max_words=question.max_words,
             seed=question.seed,
         )
-        return responses.Generated(model=self.name, sentences=list(map(" ".join, drawn)), signature=self._signature)
+        sentences = [self.model.text_of(words) for words in drawn]
+        return responses.Generated(model=self.name, sentences=sentences, signature=self._signature)
 
-    def _context(self, question: requests.InContext) -> list[str]:
-        """The words that a prediction can see, `<s>` among them where it is near enough."""
-        words = [*([START] if question.start else []), *words_of(question.context)]
-        return words[max(0, len(words) - self.model.order + 1) :]
+    def _words(self, text: str) -> list[str]:
+        """The words of a text, or its tokens."""
+        return words_of(text) if self._tokeniser is None else self.model.tokens(text)
+
+    def _context(self, question: requests.InContext, word: str = "") -> list[str]:
+        """The words that a prediction can see, `<s>` among them where it is near enough; of a text that ends in `word`
+        also its last token."""
+        words = [*([START] if question.start else []), *self._words(f"{question.context} {word}")]
+        seen = self.model.order - 1 + bool(word)
+        return words[max(0, len(words) - seen) :]
 
     def _unknown(self, words: Iterable[str]) -> list[str]:
         return [word for word in words if word not in self.model.vocabulary]
@@ -219,7 +244,7 @@ class ServedModel:
 
     def _score(self, lines: list[list[str]]) -> list[responses.ScoredSentence]:
         data = "".join(f"{' '.join(words)}\n" for words in lines).encode()
-        scored = self.model.score_block(Block("the text", 1, data))
+        scored = self.model.score_block(Block("the text", 1, data, self._tokeniser is not None))
         scores, known = scored.scores.tolist(), (scored.ids != UNKNOWN_ID).tolist()
         return [
             responses.ScoredSentence.model_construct(
@@ -244,6 +269,13 @@ class ServedModel:
             perplexity_known=_finite(result.perplexity_known),
             signature=self._signature,
         )
+
+
+def _with_learned(session: Session, context: list[str], found: Prediction) -> responses.Predicted:
+    """A word that a session predicts, and which part of its probability was learned."""
+    of_model = session.explain(found.word, context).sources[0].contribution
+    learned = min(max(1 - of_model / found.probability, 0.0), 1.0)
+    return responses.Predicted(word=found.word, probability=found.probability, learned=learned)
 
 
 class _Watched:

@@ -19,6 +19,7 @@ from gapgram.applications.surprisal.frequency import word_frequencies
 from gapgram.errors import TextError, UsageError
 from gapgram.kernels.special_words import END, START, UNKNOWN_ID
 from gapgram.queries.language_model import LanguageModel
+from gapgram.queries.raw_text import check_counts_words
 
 MOST_TOKENS = 400  # of a line that is searched at once
 _REMEMBERED = 1 << 14
@@ -125,6 +126,7 @@ class Corrector:
         *,
         progress: bool = False,
     ) -> None:
+        check_counts_words(model, "correction")
         self.model, self.options, self.errors = model, options, ErrorModel(errors)
         counts = word_frequencies(model)
         self._counts = counts if counts is not None else np.full(len(model.vocabulary), options.min_count)

@@ -18,6 +18,7 @@ import numpy as np
 from gapgram.errors import TextError, UsageError
 from gapgram.kernels.special_words import END_ID
 from gapgram.queries.language_model import LanguageModel
+from gapgram.queries.raw_text import check_counts_words
 from gapgram.queries.states import State
 from gapgram.text.corpus import QUERY_RULES, text_of
 from gapgram.text.files import blocks_of_files, display_name
@@ -115,6 +116,7 @@ def best_path(
     weights: of the acoustic scores and the language scores of the graph, of the model's log10, and of each word.
     beam: paths that are kept at each node; of those with equal states only the best.
     """
+    check_counts_words(model, "a word graph")
     if len(weights) != 4:
         raise UsageError(f"{len(weights)} weights for a graph: expected acoustic, language, the model's and of words")
     acoustic, language, own, per_word = weights

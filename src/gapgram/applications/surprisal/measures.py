@@ -16,6 +16,7 @@ from gapgram.kernels.special_words import START, UNKNOWN_ID
 from gapgram.models.model import Model
 from gapgram.queries.language_model import LanguageModel
 from gapgram.queries.pattern_scores import pattern_scores
+from gapgram.queries.raw_text import check_counts_words
 from gapgram.text.corpus import blocks_of_sentences
 
 BITS = math.log2(10)  # in a unit of log10
@@ -57,6 +58,7 @@ class Measurer:
     """Measures sentences with one model; safe to share between threads."""
 
     def __init__(self, model: LanguageModel, measures: Measures) -> None:
+        check_counts_words(model, "surprisal")
         if measures.patterns and not isinstance(model, Model):
             raise UsageError("surprisal: patterns are those of a model that gapgram has trained; this one has none")
         self.model, self.measures = model, measures

@@ -11,7 +11,7 @@ from typing import Protocol
 import xxhash
 
 from gapgram.arguments import checked_path
-from gapgram.errors import TokeniserError, UsageError
+from gapgram.errors import TextError, TokeniserError, UsageError
 from gapgram.system.parallel import read_ahead
 from gapgram.text.corpus import TextRules, text_of
 from gapgram.text.files import Block, open_raw
@@ -104,6 +104,10 @@ class Tokeniser:
 
     def encode(self, text: str) -> list[str]:
         """The tokens of a text, which is one line."""
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise TextError("the text holds half of a surrogate pair, which is no text") from None
         line = self.engine.lines([text.replace("\n", " ").strip(_WHITE_SPACE)])[0]
         return line.split(" ") if line else []  # not split(): tokens may hold white space that is not ASCII
 
