@@ -66,7 +66,8 @@ class WorkFolder:
         lock = _locked(path)
         try:
             before = json.loads((path / _IDENTITY).read_text())
-            other = {k: v for k, v in before.items() if v != _plain(identity).get(k)}
+            now = _plain(identity)
+            other = {k: before.get(k) for k in {**before, **now} if before.get(k) != now.get(k)}
         except (ValueError, AttributeError, OSError):
             lock.close()
             raise UsageError(f"{path}: not as gapgram leaves it; start anew, without --resume") from None
