@@ -4,7 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve docs notebooks wheel sdist-test oldest test lint types contract pytest java spark-ready spark-test gpu-test clean
+.PHONY: help demo serve docs notebooks wheel sdist-test oldest test lint types contract pytest java spark-ready spark-test \
+  gpu-test fuzz soak clean
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,8 +59,8 @@ types: $(VENV)/.test  ## mypy, strict
 contract: $(VENV)/.test  ## the layers of the architecture
 	@$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
 
-pytest: $(VENV)/.test  ## tests and doctests alone
-	@$(BIN)/python -m pytest
+pytest: $(VENV)/.test  ## tests and doctests alone (TESTS=… for some of them)
+	@$(BIN)/python -m pytest $(TESTS)
 
 java:
 	@command -v java >/dev/null || test -n "$$JAVA_HOME" || { \
@@ -78,7 +79,7 @@ wheel: $(BIN)/python  ## a wheel, put into an empty environment: the demo, and t
 	@cd build/wheel && env/bin/gapgram demo -o demo >demo.txt && echo "the demo runs from the wheel"
 	@$(BIN)/python tests/support/walk.py docs/guide/tutorial.md --bin build/wheel/env/bin && echo "the tutorial can be followed"
 
-sdist-test: $(VENV)/.test  ## the tests, from nothing but the source distribution
+sdist-test: $(BIN)/python  ## make test, from nothing but the source distribution
 	@rm -rf build/sdist && mkdir -p build/sdist
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check build
 	@$(BIN)/python -m build --sdist --outdir build/sdist . >/dev/null

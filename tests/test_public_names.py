@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import gapgram
+from gapgram.kernels import jit
 
 NAMES = [name for name in gapgram.__all__ if not name.startswith("_")]
 FOLDER = Path(gapgram.__file__).parent
@@ -66,3 +67,18 @@ def test_a_release_has_one_version() -> None:
     changed = re.search(r"^## (\S+)", (root / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
     assert cited and changed
     assert cited[1] == changed[1] == gapgram.__version__
+
+
+@pytest.mark.parametrize(("prompt", "hooks"), [("ps1", 1), ("nothing", 0)])
+def test_compiling_is_told_to_who_types_at_a_prompt(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], prompt: str, hooks: int
+) -> None:
+    monkeypatch.setattr(sys, prompt, ">>> ", raising=False)
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    monkeypatch.setattr(jit, "compiled", [])
+    monkeypatch.setattr(jit, "on_first_compilation", [])
+    assert gapgram.train is not None and gapgram.load is not None
+    assert len(jit.on_first_compilation) == hooks
+    for tell in jit.on_first_compilation:
+        tell()
+    assert capsys.readouterr().err.count("compiling kernels for this machine (once, up to a minute)") == hooks

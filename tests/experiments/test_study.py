@@ -87,6 +87,7 @@ def test_the_report_has_every_table_and_figure(folder: Path) -> None:
     assert json.loads((report / "results.json").read_text("utf-8")) == results
     text = (report / "report.md").read_text("utf-8")
     assert "## Perplexity of running text, unknown words left out" in text
+    assert "(#perplexity-of-running-text-unknown-words-left-out)" in text and "* [Plots](#plots)" in text
     assert "figures/sizes-made-running.svg" in text
 
 

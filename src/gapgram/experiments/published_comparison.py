@@ -43,8 +43,8 @@ def find_data(folder: str | Path | None) -> tuple[Path, Path]:
     shipped = Path(__file__).resolve().parents[3] / "data" / "paper"  # in a clone, or a source distribution
     if folder is None and not shipped.is_dir():
         raise UsageError(
-            "the paper's texts are not part of an installed gapgram: unpack its source distribution\n"
-            "(pip download --no-deps --no-binary gapgram gapgram) and name the folder data/paper in it (--data)"
+            "the paper's texts are not part of an installed gapgram: name the folder data/paper of its repository, "
+            "or of its source distribution (--data FOLDER)"
         )
     texts = shipped if folder is None else Path(folder)
     if not texts.is_dir():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from functools import partial
-from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 from gapgram.errors import UsageError, to_install
@@ -21,7 +20,6 @@ LOOKS = {
     "mkn": ("#000000", "s"), "glm uniform": ("#D55E00", "^"), "glm counts": ("#009E73", "D"),
     "glm learned": ("#0072B2", "o"), "glm classes": ("#CC79A7", "v"),
 }  # fmt: skip
-DASHES = ("-", "--", ":", "-.")  # of the highest order, the next …; more than four orders share
 STYLE: dict[str, Any] = {
     "font.size": 9, "axes.titlesize": 9, "axes.labelsize": 9, "legend.fontsize": 8, "xtick.labelsize": 8,
     "ytick.labelsize": 8, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True,
@@ -67,28 +65,28 @@ def _figure(panels: int, width: float, height: float, **shared: Any) -> tuple[Fi
 
 
 def sizes_figure(findings: Findings, corpus: str, protocol: str) -> Figure:
-    """Perplexity by training size, and its change relative to the first model (the paper's figure 3)."""
+    """The change relative to the first model by training size, a panel an order (the paper's figure 3).
+
+    Perplexities of different sizes do not compare: a larger text knows more words, which then count.
+    """
     measurements = [m for m in findings.select(protocol, sizes=True) if m.text.corpus == corpus]
     words = {text: values["words"] for text, values in findings.statistics.items()}
     texts = sorted({m.text for m in measurements}, key=lambda text: words[text])
     by_text = {(m.model, m.order, m.text): perplexity(m, True) for m in measurements}
     (first, *others), orders = findings.config.models, findings.config.orders
-    figure, (left, right) = _figure(2, 7.0, 3.1)
-    for model in (first, *others):
-        colour, mark = LOOKS[model]
-        values = [by_text[model, orders[-1], text] for text in texts]
-        left.plot([words[t] for t in texts], values, color=colour, marker=mark, label=model)
-    for model in others:
-        colour, mark = LOOKS[model]
-        for order, dash in zip(reversed(orders), cycle(DASHES), strict=False):
+    figure, panels = _figure(len(orders), 7.0, 3.1, sharey=True)
+    for axes, order in zip(panels, orders, strict=True):
+        for model in others:
+            colour, mark = LOOKS[model]
             changes = [100 * (by_text[model, order, t] / by_text[first, order, t] - 1) for t in texts]
-            right.plot([words[t] for t in texts], changes, dash, color=colour, marker=mark)
-    right.axhline(0, color="black", linewidth=1)
-    left.set_ylabel(f"perplexity, n = {orders[-1]}")
-    right.set_ylabel(f"change relative to {first} (%)")
-    for axes in (left, right):
+            axes.plot([words[t] for t in texts], changes, color=colour, marker=mark, label=model)
+        axes.axhline(0, color="black", linewidth=1)
+        axes.set_title(f"n = {order}")
         _words_axis(axes, [words[t] for t in texts])
-    _sizes_legend(figure, left, orders)
+    panels[0].set_ylabel(f"change relative to {first} (%)")
+    panels[len(panels) // 2].set_xlabel("training words")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
     figure.suptitle(f"{corpus}, {TITLES[protocol]}, {WHO[True]}", fontsize=9)
     return figure
 
@@ -97,7 +95,6 @@ def _words_axis(axes: Axes, sizes: list[int]) -> None:
     axes.set_xscale("log")
     axes.minorticks_off()
     axes.set_xticks(sizes, [_short(size) for size in sizes])
-    axes.set_xlabel("training words")
 
 
 def _short(number: int) -> str:
@@ -106,18 +103,6 @@ def _short(number: int) -> str:
         if number >= unit:
             return f"{number / unit:.3g}{name}"
     return str(number)
-
-
-def _sizes_legend(figure: Figure, axes: Axes, orders: tuple[int, ...]) -> None:
-    """Colours are models, dashes are orders."""
-    from matplotlib.lines import Line2D
-
-    handles, labels = axes.get_legend_handles_labels()
-    dashes = [Line2D([], [], color="#777777", linestyle=dash) for _, dash in zip(orders, cycle(DASHES), strict=False)]
-    figure.legend(
-        [*handles, *dashes], [*labels, *(f"n = {order}" for order in reversed(orders))], loc="outside lower center",
-        ncols=len(handles) + len(dashes), columnspacing=1.2, handlelength=2.2,
-    )  # fmt: skip
 
 
 def changes_figure(findings: Findings, protocol: str) -> Figure:
@@ -143,20 +128,20 @@ def changes_figure(findings: Findings, protocol: str) -> Figure:
 
 
 def once_figure(findings: Findings) -> Figure:
-    """The share of different grams that occur once, by pattern."""
+    """The share of different grams that occur once, by corpus and pattern."""
     patterns = sorted(next(iter(findings.once.values())), key=lambda p: (p.count("1"), len(p), p))
-    figure, (axes,) = _figure(1, 7.0, 2.8)
-    colours = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
-    for i, (text, values) in enumerate(findings.once.items()):
-        shares = [100 * values[p]["once"] / values[p]["unique"] for p in patterns]
-        axes.plot(
-            range(len(patterns)), shares, "osD^v<>P"[i % 8], color=colours[i % 8], label=text.corpus, markersize=4,
-            alpha=0.9,
-        )  # fmt: skip
+    shares = [[100 * values[p]["once"] / values[p]["unique"] for p in patterns] for values in findings.once.values()]
+    figure, (axes,) = _figure(1, 7.0, 1.3 + 0.24 * len(shares))
+    axes.imshow(shares, cmap="Blues", vmin=0, vmax=140, aspect="auto")  # pale, so that figures can be read
+    for row, values in enumerate(shares):
+        for column, value in enumerate(values):
+            axes.text(column, row, f"{value:.0f}", ha="center", va="center", fontsize=8)
+    axes.grid(False)
+    axes.tick_params(length=0)
     axes.set_xticks(range(len(patterns)), [p.replace("0", "_") for p in patterns], rotation=60, family="monospace")
-    axes.set_ylabel("occur once (% of different grams)")
+    axes.set_yticks(range(len(shares)), [text.corpus for text in findings.once])
     axes.set_xlabel("pattern (1 a word kept, _ a word skipped; the predicted word last)")
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    axes.set_title("Different grams that occur once (%)")
     return figure
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import time
 from collections.abc import Iterable
 from importlib.metadata import version
@@ -83,19 +84,23 @@ def report_text(findings: Findings, tables: Iterable[Table], figures: Iterable[s
         "\n".join(f"* {rule}" for rule in rules),
         "Every figure stands with its signature in `results.json`; `tables/` holds each table as CSV and LaTeX.",
     ]
+    shown, tables = [name for name in figures if name.endswith(".svg")], list(tables)
+    titles = [*(table.title for table in tables), *(["Plots"] if shown else [])]
+    sections.append("\n".join(f"* [{title}](#{_anchor(title)})" for title in titles))
     for table in tables:
         sections += [f"## {table.title}", table.markdown(), *([table.note] if table.note else [])]
-    shown = [name for name in figures if name.endswith(".svg")]
     if shown:
         sections += ["## Plots", *(f"![{name.removesuffix('.svg')}](figures/{name})" for name in shown)]
-    return "\n\n".join([*sections, "## Signatures", _signatures(findings)]) + "\n"
+    return "\n\n".join(sections) + "\n"
 
 
-def _signatures(findings: Findings) -> str:
-    """Those of the highest order; the rest is in results.json."""
-    highest = max(findings.config.orders)
-    measurements = [m for m in findings.measurements if m.order == highest and m.part == "complete" and m.text.is_main]
-    return "\n".join([f"Order {highest}:", "", *(f"* {m.text.corpus}: `{m.signature}`" for m in measurements)])
+def _anchor(title: str) -> str:
+    """What a link to a heading says.
+
+    >>> _anchor("Grams that occur once (total), wiki-en")
+    'grams-that-occur-once-total-wiki-en'
+    """
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def machine() -> dict[str, Any]:
