@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from fuzz.sealed import SealedFile, SectionBytes
 
 import gapgram
+from gapgram.counts.check_meaning import check_meaning
 from gapgram.errors import GapgramError, ModelFileError
 from gapgram.system import array_reading
 
@@ -166,6 +168,13 @@ def test_widths_and_places_of_the_compact_layout(
     numbers(name, put((1, column), number))(file)
     for verify in (None, False):
         assert "not as gapgram writes it" in refusal(file.sealed(), tmp_path / "odd", verify=verify)
+
+
+def test_a_count_of_more_than_can_be_counted_is_refused(seeds: dict[str, Path]) -> None:
+    counts = gapgram.Model.load(seeds["mkn"]).counts
+    large = {"large_at": np.array([0]), "large_counts": np.array([1 << 40])}
+    with pytest.raises(ValueError, match="a large count of 1,099,511,627,776, expected at most 68,719,476,735"):
+        check_meaning(replace(counts, tables=counts.tables._replace(**large)))
 
 
 def test_a_gram_without_its_parts_is_refused(seeds: dict[str, Path], tmp_path: Path) -> None:

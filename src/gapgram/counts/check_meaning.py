@@ -84,10 +84,12 @@ def _refuse(pattern: Pattern, what: str) -> None:
 
 
 def _check_large(tables: Tables) -> None:
-    """Refuse a list of large counts that cannot be searched."""
+    """Refuse a list of large counts that cannot be searched, or of more than can be counted."""
     n_grams = int(tables.places[:, columns.N_GRAMS].sum())
     if tables.large_at.size and (tables.large_at[-1] >= n_grams or (np.diff(tables.large_at) <= 0).any()):
         raise ValueError("large counts of grams that are not there, or in no order")
+    if tables.large_counts.size and tables.large_counts.max() > COUNT_MASK:
+        raise ValueError(f"a large count of {tables.large_counts.max():,}, expected at most {COUNT_MASK:,}")
 
 
 def _predicted_classes(counts: Counts) -> Integers:
