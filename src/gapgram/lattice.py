@@ -17,6 +17,11 @@ empty one of classes on the empty one of words::
 
     >>> print(Lattice.full(3).with_classes("chain"))
     full+chain 1 11 101 111 2 22 222
+
+Words may have classes of several clusterings, each with patterns of its own::
+
+    >>> print(Lattice.full(3).with_classes("chain", "chain"))
+    full+chain+chain 1 11 101 111 2 22 222 3 33 333
 """
 
 from __future__ import annotations
@@ -29,7 +34,7 @@ from typing import SupportsIndex
 
 from gapgram.arguments import wrong_type
 from gapgram.errors import UsageError
-from gapgram.pattern import MAX_ORDER, Pattern
+from gapgram.pattern import MAX_ORDER, MOST_CLUSTERINGS, Pattern
 
 MAX_PATTERNS = 1024
 FAMILIES = ("chain", "full")
@@ -40,7 +45,7 @@ class Lattice:
     """A family of patterns, in the order of their masks; the empty one is added where it is missing.
 
     of_words: the patterns of words alone.
-    of_classes: the patterns of classes alone, as if classes were words; None where there are none.
+    of_classes: the patterns of the classes of each clustering, as if classes were words.
     stored: the patterns whose grams are kept: the family, all that its contexts are grams of, and the chain.
 
     >>> [str(p) for p in Lattice.parse("1101", order=4).stored]
@@ -50,21 +55,26 @@ class Lattice:
     order: int
     patterns: tuple[Pattern, ...]
     of_words: Lattice = field(repr=False, compare=False)
-    of_classes: Lattice | None = field(repr=False, compare=False)
+    of_classes: tuple[Lattice, ...] = field(repr=False, compare=False)
     stored: tuple[Pattern, ...] = field(repr=False, compare=False)
 
     def __init__(self, order: int, patterns: Iterable[Pattern]) -> None:
         order, family = check_order(order), {Pattern(0), *patterns}
-        if any(p.classes for p in family):
-            family.add(Pattern(0, classes=True))
+        kinds = range(1 + max(p.classes for p in family))  # of words, and of the classes of each clustering
+        missing = set(kinds) - {p.classes for p in family}
+        if missing:
+            raise UsageError(
+                f"patterns of classes {max(kinds) + 1} without any of {min(missing) + 1}: number clusterings from 2 on"
+            )
+        family |= {Pattern(0, kind) for kind in kinds}
         too_far = [p for p in family if p.reach >= order]
         if too_far:
             raise UsageError(
                 f"pattern {max(too_far, key=lambda p: p.mask)} spans {max(p.reach for p in too_far) + 1} words, "
                 f"the model's order is {order}: raise the order or leave the pattern out"
             )
-        words, classes = (tuple(p for p in family if p.classes == kind) for kind in (False, True))
-        needed = {Pattern.contiguous(k, classes=kind) for k in range(order) for kind in {p.classes for p in family}}
+        words, *classes = (tuple(Pattern(p.mask) for p in family if p.classes == kind) for kind in kinds)
+        needed = {Pattern.contiguous(k, kind) for k in range(order) for kind in kinds}
         for pattern in family:
             needed.add(pattern)
             while pattern.mask:
@@ -74,7 +84,7 @@ class Lattice:
             order=order,
             patterns=tuple(sorted(family, key=lambda p: p.sort_key)),
             of_words=Lattice(order, words) if classes else self,
-            of_classes=Lattice(order, (Pattern(p.mask) for p in classes)) if classes else None,
+            of_classes=tuple(Lattice(order, patterns) for patterns in classes),
             stored=tuple(sorted(needed, key=lambda p: p.sort_key)),
         )
 
@@ -104,14 +114,14 @@ class Lattice:
         if not isinstance(text, str):
             raise wrong_type("lattice", text, "chain, full, or patterns such as '1,11,101,111'")
         shorts = [s for s in re.split(r"[\s,]+", text.lower()) if s]
-        name, plus, of_classes = (shorts or [""])[0].partition("+")
-        if name in FAMILIES and (of_classes in FAMILIES or not plus):
+        name, *of_classes = (shorts or [""])[0].split("+")
+        if {name, *of_classes} <= set(FAMILIES):
             lattice = cls.named(name, order)
-            lattice = lattice.with_classes(of_classes) if plus else lattice
+            lattice = lattice.with_classes(*of_classes) if of_classes else lattice
             if shorts[1:] not in ([], list(map(str, lattice.patterns))):
                 raise UsageError(f"lattice {text!r}: expected {shorts[0]} alone, or patterns alone")
             return lattice
-        if plus:
+        if of_classes:
             raise UsageError(f"lattice {text!r}: expected chain or full on either side of +, such as full+chain")
         if shorts and shorts[0] == "custom":
             shorts = shorts[1:]
@@ -131,16 +141,19 @@ class Lattice:
     @cached_property
     def name(self) -> str:
         """``chain``, ``full`` or ``custom``; with patterns of classes such as ``full+chain``."""
-        if self.of_classes is not None:
-            names = self.of_words.name, self.of_classes.name
+        if self.of_classes:
+            names = [part.name for part in (self.of_words, *self.of_classes)]
             return "custom" if "custom" in names else "+".join(names)
         if self == Lattice.chain(self.order):
             return "chain"
         return "full" if len(self.patterns) == 1 << (self.order - 1) else "custom"
 
-    def with_classes(self, family: str) -> Lattice:
-        """The patterns of words of this lattice beside a family, ``chain`` or ``full``, of patterns of classes."""
-        of_classes = (Pattern(p.mask, classes=True) for p in Lattice.named(family, self.order).patterns)
+    def with_classes(self, *families: str) -> Lattice:
+        """The patterns of words of this lattice beside a family, ``chain`` or ``full``, for each clustering."""
+        if len(families) > MOST_CLUSTERINGS:
+            raise UsageError(f"{len(families)} clusterings of words: at most {MOST_CLUSTERINGS} can be told apart")
+        named = [(kind, Lattice.named(family, self.order)) for kind, family in enumerate(families, 1)]
+        of_classes = (Pattern(p.mask, kind) for kind, lattice in named for p in lattice.patterns)
         return Lattice(self.order, [*self.of_words.patterns, *of_classes])
 
     @cached_property

@@ -8,10 +8,13 @@ A pattern is a set of offsets, the distances back from the predicted word, held 
     >>> str(Pattern.of(1)), str(Pattern.of())
     ('11', '1')
 
-A pattern of classes keeps the class of each word instead, and predicts a class; it prints with 2 and c::
+A pattern of classes keeps the class of each word instead, and predicts a class; it prints with 2 and c. Where words
+have classes of several clusterings, those of the second print with 3 and d, and so on::
 
     >>> str(Pattern.of(1, 3).of_classes), Pattern.of(1, 3).of_classes.describe()
     ('2022', 'c1 _ c3 c4')
+    >>> Pattern(5, classes=2).describe()
+    'd1 _ d3 d4'
 """
 
 from __future__ import annotations
@@ -24,14 +27,19 @@ from gapgram.arguments import wrong_type
 from gapgram.errors import UsageError
 
 MAX_ORDER = 16
+_MARKS = "_wcdefghij"  # of a gap, a word, and a class of each clustering, in the long form
+MOST_CLUSTERINGS = len(_MARKS) - 2
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A set of offsets; see the module."""
+    """A set of offsets; see the module.
+
+    classes: the number of the clustering whose classes it is of, from 1; 0 for a pattern of words.
+    """
 
     mask: int
-    classes: bool = False
+    classes: int = 0
 
     @classmethod
     def of(cls, *offsets: int) -> Pattern:
@@ -48,7 +56,7 @@ class Pattern:
         return cls(mask)
 
     @classmethod
-    def contiguous(cls, length: int, classes: bool = False) -> Pattern:
+    def contiguous(cls, length: int, classes: int = 0) -> Pattern:
         """The pattern {1 … length}, which skips nothing."""
         return cls((1 << length) - 1, classes)
 
@@ -62,22 +70,23 @@ class Pattern:
         if not isinstance(text, str):
             raise wrong_type("pattern", text, "a string such as '1011'")
         short = text.strip()
-        if " " in short or short[:1] in ("w", "c"):
-            digits = {"_": "0", "w": "1", "c": "2"}
+        if " " in short or short[:1] in _MARKS:
             words = enumerate(short.split(), 1)
-            short = "".join(digits[p[0]] if p == "_" or (p[1:] == str(i) and p[0] in "wc") else "?" for i, p in words)
-        if not re.fullmatch(r"[01]*1|[02]*2", short) or len(short) > MAX_ORDER:
+            digits = ("0" if p == "_" else str(_MARKS.find(p[0], 1)) if p[1:] == str(i) else "?" for i, p in words)
+            short = "".join(digits)
+        last = short[-1:]
+        if not re.fullmatch("[1-9]", last) or set(short) - {"0", last} or len(short) > MAX_ORDER:
             raise UsageError(
                 f"pattern {text!r}: expected 1 for a word kept and 0 for a word skipped, the predicted word "
                 f"last and always 1, at most {MAX_ORDER} places, such as 1011 or 'w1 _ w3 w4'; of classes 2022 or "
                 "'c1 _ c3 c4'"
             )
-        return cls(int(short.replace("2", "1"), 2) >> 1, short[-1] == "2")
+        return cls(int(short.replace(last, "1"), 2) >> 1, int(last) - 1)
 
     @property
     def of_classes(self) -> Pattern:
-        """The pattern that keeps the classes of the same words."""
-        return Pattern(self.mask, classes=True)
+        """The pattern that keeps the classes of the same words, those of the first clustering."""
+        return Pattern(self.mask, classes=1)
 
     @property
     def of_words(self) -> Pattern:
@@ -85,7 +94,7 @@ class Pattern:
         return Pattern(self.mask)
 
     @property
-    def sort_key(self) -> tuple[bool, int]:
+    def sort_key(self) -> tuple[int, int]:
         """What patterns are sorted by: those of words before those of classes, smaller ones before larger ones."""
         return self.classes, self.mask
 
@@ -131,7 +140,7 @@ class Pattern:
 
     def describe(self) -> str:
         """The long form: ``w1 _ w3 w4 w5``."""
-        return " ".join(f"{'_wc'[int(mark)]}{i}" if mark != "0" else "_" for i, mark in enumerate(str(self), 1))
+        return " ".join(f"{_MARKS[int(mark)]}{i}" if mark != "0" else "_" for i, mark in enumerate(str(self), 1))
 
     def __contains__(self, offset: int) -> bool:
         return offset > 0 and bool(self.mask >> (offset - 1) & 1)
@@ -140,9 +149,8 @@ class Pattern:
         return self.mask.bit_count()
 
     def __le__(self, other: Pattern) -> bool:
-        """Whether every offset of this pattern is in the other (the order of the lattice), both of words or classes."""
+        """Whether every offset of this pattern is in the other (the order of the lattice), both of the same kind."""
         return self.classes == other.classes and self.mask & ~other.mask == 0
 
     def __str__(self) -> str:
-        digits = f"{self.mask << 1 | 1:b}"
-        return digits.replace("1", "2") if self.classes else digits
+        return f"{self.mask << 1 | 1:b}".replace("1", str(self.classes + 1))

@@ -5,10 +5,10 @@ size, or, where it is small, with a number that is out of bounds. What the rules
 is checked by `counts.check_structure` and `models.check_numbers`; what large tables mean, by `counts.check_meaning`.
 
 Sizes that are named: words (of the vocabulary) and letters (the bytes of all words), patterns (whose tables are
-stored), span (the words before the one predicted), rows (of statistics), classed (words that have a class), classes,
-edges, starts, large_counts (those that do not fit into a gram), features (rows of a gate), history_rows (rows of that
-of sessions), sources (what it weighs), models (of a mixture) and part_bytes (of their files), tokenizer_bytes (of the
-file of a tokeniser).
+stored), span (the words before the one predicted), rows (of statistics), counted (words that have classes), classed
+(the same once for each clustering), classes (of all clusterings), edges, starts, large_counts (those that do not fit
+into a gram), features (rows of a gate), history_rows (rows of that of sessions), sources (what it weighs), models (of
+a mixture) and part_bytes (of their files), tokenizer_bytes (of the file of a tokeniser).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ COUNTS: Rules = {
     "parts": Rule("i8", "patterns span", low=0, high="patterns-1"),
     "rows": Rule("i8", f"rows {STATISTICS}", low=0, high=MOST_COUNT, large=True),
     "class_of": Rule("i4", "0 | classed", low=0, large=True),
-    "word_counts": Rule("i8", "0 | classed", low=0, high=MOST_COUNT, large=True),
+    "word_counts": Rule("i8", "0 | counted", low=0, high=MOST_COUNT, large=True),
     "packed": Rule("u8", "packed_words", optional=True, large=True),
     "packed_places": Rule("i8", f"patterns {N_PACKED_COLUMNS}", low=0, optional=True),
     # Of models of raw text: the bytes of the tokeniser's file, none where it has no file.

@@ -18,7 +18,7 @@ def _is_refused(counts: Counts, p: int) -> bool:
     pattern, predicted = counts.lattice.stored[p], meaning._predicted_classes(counts)
     try:
         for some in meaning._in_chunks(counts, p):
-            meaning._check_words(counts, p, some, predicted if pattern.classes else None)
+            meaning._check_words(counts, p, some, predicted[pattern.classes])
             meaning._check_statistics(counts, p, some)
     except (ValueError, IndexError):
         return True

@@ -45,7 +45,15 @@ def found() -> gapgram.Model:
     return gapgram.train(sentences=TEXT, order=ORDER, classes=8)
 
 
-def test_the_kernels_equal_the_reference(model: gapgram.Model) -> None:
+@pytest.fixture(scope="module")
+def several(own_classes: Path) -> gapgram.Model:
+    """Classes of three clusterings: a user's own, and two that are found."""
+    return gapgram.train(sentences=TEXT, order=ORDER, lattice="full+full+chain+chain", classes=[own_classes, 8, "20"])
+
+
+@pytest.mark.parametrize("name", ["model", "several"])
+def test_the_kernels_equal_the_reference(name: str, request: pytest.FixtureRequest) -> None:
+    model: gapgram.Model = request.getfixturevalue(name)
     reference = reference_of(model, [line.split() for line in TEXT])
     for context in CONTEXTS:
         for word in ("w1", "w5", "w56", "</s>", "<unk>"):
@@ -53,7 +61,7 @@ def test_the_kernels_equal_the_reference(model: gapgram.Model) -> None:
             assert 10 ** model.log10_prob(word, context) == pytest.approx(expected, rel=1e-11), (context, word)
 
 
-@pytest.mark.parametrize("name", ["model", "found"])
+@pytest.mark.parametrize("name", ["model", "found", "several"])
 def test_the_laws_hold(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """Sums, exact predictions, explanations, steps, and the same bits from a file of either layout."""
     made: gapgram.Model = request.getfixturevalue(name)
@@ -65,7 +73,8 @@ def test_the_laws_hold(name: str, request: pytest.FixtureRequest, tmp_path: Path
             assert distribution.sum() == pytest.approx(1.0, abs=1e-9)
             assert np.array_equal(distribution, made.distribution(context))
             everything = one.distribution(context)
-            assert one.predict(context, 7) == predict_by_sorting(everything, one.vocabulary, 7)
+            for k in (1, 7, 20):
+                assert one.predict(context, k) == predict_by_sorting(everything, one.vocabulary, k)
             by_sorting = predict_by_sorting(everything, one.vocabulary, 3, prefix="w1")
             assert one.predict(context, 3, prefix="w1") == by_sorting
             for word in ("w2", "</s>", "<unk>"):
@@ -76,7 +85,9 @@ def test_the_laws_hold(name: str, request: pytest.FixtureRequest, tmp_path: Path
         assert np.array_equal(one.score_many(TEXT[:40]), made.score_many(TEXT[:40], threads=1))
 
 
-def test_every_distribution_of_a_pruned_model_sums_to_one(found: gapgram.Model) -> None:
+@pytest.mark.parametrize("name", ["found", "several"])
+def test_every_distribution_of_a_pruned_model_sums_to_one(name: str, request: pytest.FixtureRequest) -> None:
+    found: gapgram.Model = request.getfixturevalue(name)
     small = found.pruned(keep=0.75)
     assert any(small.counts.size(p) < found.counts.size(p) for p in found.counts.lattice.stored if p.classes)
     for context in CONTEXTS:
@@ -89,6 +100,33 @@ def test_neither_threads_nor_the_order_of_lines_change_a_bit(found: gapgram.Mode
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
+def test_several_clusterings_are_the_same_through_files_and_in_any_order_of_lines(
+    several: gapgram.Model, own_classes: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "text").write_text("\n".join([*sorted(TEXT), ""]))
+    options: dict[str, Any] = {"order": ORDER, "lattice": str(several.counts.lattice), "classes": f"{own_classes},8,20"}
+    several.save(tmp_path / "a")
+    gapgram.train(tmp_path / "text", output=tmp_path / "b", memory="1M", threads=1, **options)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_the_words_of_a_gram_are_those_of_its_clustering(several: gapgram.Model) -> None:
+    counts = several.counts
+    begins = [own.start for own in counts.clusterings]
+    assert begins == [0, 6, 6 + counts.n_classes[1] + 3] and counts.n_classes[0] == 3
+    assert several.signature.classes.startswith("+".join(map(str, counts.n_classes)) + "@")
+    for pattern in (Pattern(0, 1), Pattern(0, 2), Pattern(0, 3)):
+        own = counts.class_names[counts.clusterings[pattern.classes - 1]]
+        assert [words for words, _ in counts.all_grams(pattern)] == [
+            ("{" + name.replace(" ", "_") + "}",) for name, n in zip(own, counts.gram_counts(pattern), strict=True) if n
+        ]
+    shown = several.explain("w5", ["w3", "w4"]).patterns
+    assert [p.context for p in shown if p.pattern == "222"] == ["{odd_one} {even}"]
+    word = several.vocabulary.id("w4")
+    own_class = counts.class_names[counts.tables.class_of[len(several.vocabulary) + word]]
+    assert [p.context for p in shown if p.pattern == "33"] == ["{" + own_class + "}"]
+
+
 def test_a_file_of_classes_is_taken_as_it_is(model: gapgram.Model) -> None:
     counts = model.counts
     assert set(counts.class_names[3:]) == {"odd one", "even", "<other>"}
@@ -98,7 +136,9 @@ def test_a_file_of_classes_is_taken_as_it_is(model: gapgram.Model) -> None:
     assert model.explain("w5", ["w3", "w4"]).patterns[-1].context == "{odd_one} {even}"
 
 
-def test_the_gradient_equals_finite_differences(model: gapgram.Model) -> None:
+@pytest.mark.parametrize("name", ["model", "several"])
+def test_the_gradient_equals_finite_differences(name: str, request: pytest.FixtureRequest) -> None:
+    model: gapgram.Model = request.getfixturevalue(name)
     counts = model.counts
     corpus = gapgram.text.corpus.read_corpus(gapgram.text.corpus.blocks_of_sentences(TEXT[:60]))
     ids = model.vocabulary.ids(list(corpus.vocabulary))[corpus.ids]
@@ -136,6 +176,13 @@ def test_classes_that_are_found_have_the_names_of_their_most_frequent_words(foun
         ({"classes": "."}, "classes '.': a folder; expected a number, none, auto, or a file"),
         ({"lattice": "full+foo"}, "lattice 'full+foo': expected chain or full on either side of +"),
         ({"classes": 0}, "0 classes: expected 1 or more, none, auto, or a file"),
+        ({"classes": "5,x"}, "classes 'x': no such file; expected a number, none, auto, or a file"),
+        ({"lattice": "full+chain", "classes": "5,6"}, "the lattice has patterns of 1 clusterings, and classes are"),
+        ({"effort": "good"}, "effort 'good': expected fast, default, best"),
+        ({"effort": "best", "classes": 5}, "effort best: it chooses patterns and classes of a glm with learned"),
+        ({"effort": "fast", "model": "mkn"}, "effort fast: it chooses patterns and classes of a glm"),
+        ({"classes": list(range(1, 10))}, "9 clusterings of words: at most 8 can be told apart"),
+        ({"lattice": "1,11,33"}, "patterns of classes 3 without any of 2: number clusterings from 2 on"),
     ],
 )
 def test_mistakes(options: dict[str, object], message: str) -> None:
@@ -144,7 +191,7 @@ def test_mistakes(options: dict[str, object], message: str) -> None:
 
 
 def test_lattices_with_classes_are_read_as_they_are_printed() -> None:
-    for text in ("full+chain", "chain+full", "1,11,22,2022"):
+    for text in ("full+chain", "chain+full", "full+chain+full", "1,11,22,2022", "1,11,22,3033,4"):
         lattice = Lattice.parse(text, 4)
         assert Lattice.parse(str(lattice), 4) == lattice
     stored = Lattice.parse("11 2022", 4).stored

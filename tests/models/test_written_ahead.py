@@ -27,6 +27,6 @@ def test_the_file_is_that_of_a_model_that_is_saved(tmp_path: Path) -> None:
 def test_nothing_is_left_of_a_run_that_fails(tmp_path: Path) -> None:
     text = TextInMemory(read_corpus(blocks_of_sentences(LINES)), threads=1)
     tables = TablesWrittenAhead(tmp_path / "model", threads=1)
-    tables.count(text, Lattice.full(2), None)
+    tables.count(text, Lattice.full(2), ())
     tables.discard()
     assert list(tmp_path.iterdir()) == []

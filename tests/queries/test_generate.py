@@ -29,7 +29,7 @@ def test_words_come_as_often_as_the_model_says() -> None:
         assert abs(first[word] / n - chance) <= 5 * np.sqrt(chance * (1 - chance) / n)
 
 
-@pytest.mark.parametrize("kind", ["mkn", "uniform", "learned", "classes", "compact", "pruned"])
+@pytest.mark.parametrize("kind", ["mkn", "uniform", "learned", "classes", "clusterings", "compact", "pruned"])
 @pytest.mark.parametrize("begin", [(), ("c",), ("c", "a")])
 def test_every_kind_of_model_is_drawn_from_exactly(small: dict[str, Model], kind: str, begin: tuple[str, ...]) -> None:
     """Words after some others against their probabilities; 5 standard deviations are allowed."""

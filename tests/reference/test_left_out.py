@@ -35,10 +35,12 @@ def of_words() -> gapgram.Model:
 
 @pytest.fixture(scope="module")
 def of_classes(tmp_path_factory: pytest.TempPathFactory) -> gapgram.Model:
-    """One with patterns of classes, too."""
-    path = tmp_path_factory.mktemp("classes") / "classes"
-    path.write_text("".join(f"{word}\t{'early' if word < 'c' else 'late'}\n" for word in "abcdqxyzu"))
-    return gapgram.train(sentences=TEXT, order=3, lattice=Lattice.full(3).with_classes("full"), classes=path)
+    """One with patterns of the classes of two clusterings, too."""
+    one, other = (tmp_path_factory.mktemp("classes") / name for name in ("one", "other"))
+    one.write_text("".join(f"{word}\t{'early' if word < 'c' else 'late'}\n" for word in "abcdqxyzu"))
+    other.write_text("".join(f"{word}\t{'left' if word in 'adxu' else 'right'}\n" for word in "abcdqxyzu"))
+    lattice = Lattice.full(3).with_classes("full", "chain")
+    return gapgram.train(sentences=TEXT, order=3, lattice=lattice, classes=[one, other])
 
 
 @pytest.fixture(params=["of_words", "of_classes"])

@@ -176,7 +176,7 @@ def test_patterns_of_classes_by_hand() -> None:
     # neighbours are <s> and R: count 2, total 2, discount 1. Of R's 4 words 3 are b. Below: P(b) = 17/70 of words, then
     # the empty pattern of classes: L 2, R 2, </s> 1, so 5 in all and (0.5 + 1 + 1)/5 of it falls back.
     lattice = Lattice.chain(3).with_classes("chain")
-    counts = ReferenceCounts([line.split() for line in TOY], lattice, {"a": "L", "b": "R", "c": "R"})
+    counts = ReferenceCounts([line.split() for line in TOY], lattice, [{"a": "L", "b": "R", "c": "R"}])
     model = LearnedModel(counts, of_start(lattice))
     empty = (2 - 1) / 5 * 3 / 4 + 2.5 / 5 * 17 / 70
     assert model.probability_under(Pattern.of().of_classes, "b", ["a"]) == pytest.approx(empty, rel=1e-14)

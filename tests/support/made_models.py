@@ -21,6 +21,7 @@ ESTIMATORS: dict[str, dict[str, Any]] = {
     "counts": {"model": "glm", "weights": "counts"},
     "learned": {"model": "glm", "weights": "learned", "classes": "none"},
     "classes": {"model": "glm", "weights": "learned", "classes": 6},
+    "clusterings": {"model": "glm", "weights": "learned", "classes": [4, 9]},
 }
 FAST_KINDS = ("mkn", "glm", "custom", "learned", "counts", "classes", "pruned")  # of the fixture `fast`
 FILED_KINDS: dict[str, dict[str, Any]] = {  # of the fixture `model_files`

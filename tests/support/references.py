@@ -43,10 +43,11 @@ def as_known(model: Model, words: Sequence[str]) -> list[str]:
     return [word if word in model.vocabulary else "<unk>" for word in words]
 
 
-def classes_of(model: Model) -> dict[str, str]:
-    """The class of each word; none where a model has no classes."""
-    counts = model.counts
-    return {w: counts.class_names[c] for w, c in zip(counts.vocabulary, counts.tables.class_of, strict=False)}
+def classes_of(model: Model) -> list[dict[str, str]]:
+    """The class of each word in each clustering of a model; none where it has no classes."""
+    counts, words = model.counts, list(model.vocabulary)
+    class_of = counts.tables.class_of.reshape(-1, len(words)).tolist()
+    return [{word: counts.class_names[c] for word, c in zip(words, own, strict=True)} for own in class_of]
 
 
 def fitted_of(model: Model) -> Fitted:

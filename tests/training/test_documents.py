@@ -171,7 +171,7 @@ def test_the_rest_holds_nothing_of_what_was_drawn() -> None:
     marks = DocumentMarks(TextRules())
     corpus = read_corpus(marks.watch(blocks_of_sentences(lines)))
     drawn = draw_documents(
-        TextInMemory(corpus, threads=1, documents=marks.begins), None, seed=1, threads=1, folder=None
+        TextInMemory(corpus, threads=1, documents=marks.begins), (), seed=1, threads=1, folder=None
     )
     assert drawn is not None
     words = list(drawn.rest.vocabulary)

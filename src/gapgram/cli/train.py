@@ -39,10 +39,18 @@ from gapgram.cli.options import (
     "--weights", metavar="NAME", help="Weights of a glm's patterns: learned, counts or uniform.  [default: learned]"
 )
 @click.option(
+    "--effort",
+    type=click.Choice(["fast", "default", "best"]),
+    default="default",
+    show_default=True,
+    help="Work for a better glm: patterns of words alone (fast), of word classes too, or of the classes of several "
+    "clusterings (best), which costs time.",
+)
+@click.option(
     "--classes",
     metavar="K|auto|none|FILE",
-    help="Word classes: at most K found in the text, or those of a file (word, tab, class).  "
-    "[default: auto for a glm with learned weights]",
+    help="Word classes: at most K found in the text, or those of a file (word, tab, class); several, such as "
+    "60,350,1500, are clusterings side by side.  [default: auto for a glm with learned weights]",
 )
 @click.option(
     "--held-out",

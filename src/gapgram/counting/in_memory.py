@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from itertools import pairwise
 import numpy as np
 
 from gapgram.arrays import Begins, Ids, Integers
-from gapgram.classes.classes import Classes
+from gapgram.classes.classes import Classes, flat_classes
 from gapgram.counting.band import Band
 from gapgram.counting.text_source import TextSource
-from gapgram.counts.assemble import NO_CLASSES, NO_COUNTS, assemble
+from gapgram.counts.assemble import NO_COUNTS, assemble
 from gapgram.counts.counts import Counts, Piece
 from gapgram.counts.streaming import Pieces
 from gapgram.errors import TextError
@@ -83,16 +83,15 @@ class TextInMemory:
         """As `TextSource`."""
         return sample_sentences([self.ids], seed=seed, limit=limit)
 
-    def pieces(self, lattice: Lattice, classes: Classes | None) -> Pieces:
+    def pieces(self, lattice: Lattice, classes: Sequence[Classes]) -> Pieces:
         """As `TextSource`, given away once, so that memory falls while tables are made of them."""
         if self.ids.size >= MAX_POSITIONS:
             raise TextError(f"{self.ids.size:,} words at once: this engine counts up to {MAX_POSITIONS:,}")
         ahead, self._ahead = self._ahead, None
         pieces = ahead.result() if ahead is not None else self._count_words(lattice)
-        if lattice.of_classes is not None and classes is not None:
-            ids = classes.of_word[self.ids]
-            of_classes = self._count(ids, len(classes.names), lattice.of_classes, "counting classes")
-            pieces |= {Pattern(pattern.mask, classes=True): bands for pattern, bands in of_classes.items()}
+        for clustering, (of_classes, patterns) in enumerate(zip(classes, lattice.of_classes, strict=True), 1):
+            counted = self._count(of_classes.of_word[self.ids], len(of_classes), patterns, "counting classes")
+            pieces |= {Pattern(pattern.mask, clustering): bands for pattern, bands in counted.items()}
         return lambda pattern: iter(pieces.pop(pattern))
 
     @contextmanager
@@ -131,28 +130,26 @@ class TextInMemory:
 def count(
     corpus: Corpus,
     lattice: Lattice,
-    classes: Classes | None = None,
+    classes: Sequence[Classes] = (),
     *,
     threads: int | None = None,
     progress: bool = False,
     band_positions: int = BAND_POSITIONS,
 ) -> Counts:
-    """Count all patterns of a lattice in a corpus; those of classes, where it has any, by these classes."""
+    """Count all patterns of a lattice in a corpus; those of classes, where it has any, by these clusterings."""
     threads = checked_threads(threads)
     text = TextInMemory(corpus, threads=threads, progress=progress, band_positions=band_positions)
     return counts_in_memory(text, lattice, classes, threads=threads)
 
 
-def counts_in_memory(text: TextSource, lattice: Lattice, classes: Classes | None, *, threads: int) -> Counts:
+def counts_in_memory(text: TextSource, lattice: Lattice, classes: Sequence[Classes], *, threads: int) -> Counts:
     """Count a text, and put the tables of all its bands together in memory."""
     check_longest(text.longest_sentence, lattice.order)
     pieces = text.pieces(lattice, classes)
     held = {pattern: list(pieces(pattern)) for pattern in lattice.stored}
-    if lattice.of_classes is None or classes is None:
-        tables = assemble(lattice.stored, held, NO_CLASSES, NO_COUNTS, threads=threads)
-        return Counts(lattice, text.vocabulary, text.facts, tables)
-    tables = assemble(lattice.stored, held, classes.of_word, text.word_counts, threads=threads)
-    return Counts(lattice, text.vocabulary, text.facts, tables, classes.names)
+    class_of, names = flat_classes(classes)
+    tables = assemble(lattice.stored, held, class_of, text.word_counts if classes else NO_COUNTS, threads=threads)
+    return Counts(lattice, text.vocabulary, text.facts, tables, names)
 
 
 def check_longest(longest_sentence: int, order: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from gapgram.arrays import Ids, Integers
@@ -44,6 +45,6 @@ class TextSource(Protocol):
         """The sentences with the smallest hashes of their words, by hash, until there are `limit` positions."""
         ...
 
-    def pieces(self, lattice: Lattice, classes: Classes | None) -> Pieces:
-        """Count all patterns of a lattice; those of classes, where it has any, as if the words' classes were words."""
+    def pieces(self, lattice: Lattice, classes: Sequence[Classes]) -> Pieces:
+        """Count all patterns of a lattice; those of each clustering's classes as if the words' classes were words."""
         ...

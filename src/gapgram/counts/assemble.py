@@ -77,7 +77,7 @@ def places_of(patterns: tuple[Pattern, ...], sizes: list[int], n_rows: list[int]
     places[:, kernels.FIRST_GRAM] = np.cumsum([0, *sizes[:-1]])
     places[:, kernels.GRAM_BIT] = places[:, kernels.FIRST_GRAM] * FAST_WIDTH
     places[:, kernels.WIDTH] = FAST_WIDTH
-    places[:, kernels.OF_CLASSES] = [p.classes for p in patterns]
+    places[:, kernels.OF_CLASSES] = _clusterings(patterns, sizes)
     places[:, kernels.KEY_BITS] = [checked_key_bits(sizes[number[Pattern(0, p.classes)]]) for p in patterns]
     places[:, kernels.CODE_BITS] = FAST_WIDTH - places[:, kernels.KEY_BITS]
     places[:, kernels.N_ROWS] = n_rows
@@ -93,6 +93,16 @@ def places_of(patterns: tuple[Pattern, ...], sizes: list[int], n_rows: list[int]
             places[p, kernels.N_CONTEXTS] = sizes[places[p, kernels.TAIL]] if patterns[p].mask else 1
         used += len(group) * int(places[group[0], kernels.N_CONTEXTS] + 1)
     return places
+
+
+def _clusterings(patterns: tuple[Pattern, ...], sizes: list[int]) -> list[int]:
+    """The column of `places` that says of which clustering a pattern is, and how many classes those before it have."""
+    first_classes, n_classes = {0: 0}, 0
+    for pattern, size in zip(patterns, sizes, strict=True):
+        if pattern.classes and not pattern.mask:
+            first_classes[pattern.classes] = n_classes
+            n_classes += size
+    return [first_classes[p.classes] << kernels.CLUSTERING_BITS | p.classes for p in patterns]
 
 
 def side_by_side(patterns: tuple[Pattern, ...]) -> list[list[int]]:

@@ -64,19 +64,19 @@ def check_meaning(counts: Counts) -> None:
         if not small and _is_sound(counts, p, predicted):
             continue
         for some in _in_chunks(counts, p):
-            _check_words(counts, p, some, predicted if pattern.classes else None)
+            _check_words(counts, p, some, predicted[pattern.classes])
             _check_statistics(counts, p, some)
     if small:
         check_parts(counts)
 
 
-def _is_sound(counts: Counts, p: int, predicted: Integers) -> bool:
+def _is_sound(counts: Counts, p: int, predicted: list[Integers]) -> bool:
     """Whether a kernel finds nothing wrong with pattern p; False where it cannot look."""
     pattern = counts.lattice.stored[p]
     if is_compact(counts.tables) or not pattern.mask or counts.pages is not None:
         return False
-    n_words = len(counts.class_names) if pattern.classes else len(counts.vocabulary)
-    return bool(are_sound(counts.tables, p, n_words, predicted if pattern.classes else _NO_GRAMS))
+    own = predicted[pattern.classes]
+    return bool(are_sound(counts.tables, p, own.size or len(counts.vocabulary), own))
 
 
 def _refuse(pattern: Pattern, what: str) -> None:
@@ -92,14 +92,20 @@ def _check_large(tables: Tables) -> None:
         raise ValueError(f"a large count of {tables.large_counts.max():,}, expected at most {COUNT_MASK:,}")
 
 
-def _predicted_classes(counts: Counts) -> Integers:
-    """How often the words of each class are met: one that never is cannot be predicted."""
-    class_of, n_classes = counts.tables.class_of, len(counts.class_names)
-    if not class_of.size:
-        return _NO_GRAMS
-    if class_of[: len(SPECIAL)].tolist() != list(range(len(SPECIAL))) or class_of.max() >= n_classes:
-        raise ValueError("classes of words that have no name")
-    return np.bincount(class_of, counts.tables.word_counts, n_classes).astype(np.int64)
+def _predicted_classes(counts: Counts) -> list[Integers]:
+    """Of each clustering how often the words of each class are met: one that never is cannot be predicted.
+
+    The first is nothing, for patterns of words.
+    """
+    predicted = [_NO_GRAMS]
+    class_of = counts.tables.class_of.reshape(-1, len(counts.vocabulary))
+    for own, numbers in zip(counts.clusterings, class_of.astype(np.int64), strict=True):
+        numbers, n_classes = numbers - own.start, own.stop - own.start
+        has_special = numbers[: len(SPECIAL)].tolist() == list(range(len(SPECIAL)))
+        if not has_special or numbers.min() < 0 or numbers.max() >= n_classes:
+            raise ValueError("classes of words that have no name")
+        predicted.append(np.bincount(numbers, counts.tables.word_counts, n_classes).astype(np.int64))
+    return predicted
 
 
 def _in_chunks(counts: Counts, p: int) -> Iterator[_Some]:
@@ -170,15 +176,15 @@ def _keys(tables: Tables, p: int, words: Integers) -> Integers:
     return words * _odd(key_bits) & ((1 << key_bits) - 1)
 
 
-def _check_words(counts: Counts, p: int, some: _Some, predicted: Integers | None) -> None:
+def _check_words(counts: Counts, p: int, some: _Some, predicted: Integers) -> None:
     """Refuse grams of words that there are not, in an order that cannot be searched, or that predict `<s>`."""
     pattern, words = counts.lattice.stored[p], some.words
-    n_words = len(counts.class_names) if pattern.classes else len(counts.vocabulary)
+    n_words = predicted.size or len(counts.vocabulary)
     if words.size and words.max() >= n_words:
         _refuse(pattern, "a gram of a word that is not there")
     if (some.counts[words == START_ID] > 0).any():
         _refuse(pattern, "a gram that predicts <s>")
-    if predicted is not None and (predicted[words[some.counts > 0]] == 0).any():
+    if predicted.size and (predicted[words[some.counts > 0]] == 0).any():
         _refuse(pattern, "a gram of a class without words")
     if not pattern.mask:
         if (words != np.arange(n_words)).any():

@@ -12,6 +12,7 @@ from gapgram.counts.assemble import n_contexts, parts_of, places_of
 from gapgram.counts.compact import packed_columns
 from gapgram.kernels import compact_read as packed
 from gapgram.kernels import tables as columns
+from gapgram.kernels.special_words import SPECIAL
 from gapgram.kernels.tables import COUNT_MASK, FAST_WIDTH, ROW_MASK, Tables, is_compact
 from gapgram.pattern import Pattern
 
@@ -23,7 +24,7 @@ _OF_LAYOUT = (columns.GRAM_BIT, columns.WIDTH, columns.CODE_BITS)
 def check_structure(patterns: tuple[Pattern, ...], tables: Tables, n_words: int, n_classes: int) -> None:
     """Refuse tables whose places are not those that patterns with so many grams and rows have.
 
-    n_classes: how many classes have names; 0 without patterns of classes.
+    n_classes: how many classes of all clusterings have names; 0 without patterns of classes.
     """
     _check_sizes(patterns, tables, n_words, n_classes)
     _check_classes(patterns, tables, n_words, n_classes)
@@ -63,18 +64,20 @@ def _check_sizes(patterns: tuple[Pattern, ...], tables: Tables, n_words: int, n_
     if n_rows.min() < 1 or n_rows.max() > ROW_MASK:
         raise ValueError(f"{n_rows.min():,} to {n_rows.max():,} rows of a pattern, expected 1 to {ROW_MASK:,}")
     _expect("rows", len(tables.rows), int(n_rows.sum()))
-    for p, pattern in enumerate(patterns):
-        if not pattern.mask:
-            _expect(f"grams of {pattern}", int(sizes[p]), n_classes if pattern.classes else n_words)
+    roots = [p for p, pattern in enumerate(patterns) if not pattern.mask]
+    _expect(f"grams of {patterns[0]}", int(sizes[0]), n_words)
+    if sizes[roots].min() < len(SPECIAL) or int(sizes[roots].sum()) != n_words + n_classes:
+        classes = "+".join(str(size) for size in sizes[roots[1:]])
+        raise ValueError(f"{classes or 0} classes of words, expected {n_classes:,}")
 
 
 def _check_classes(patterns: tuple[Pattern, ...], tables: Tables, n_words: int, n_classes: int) -> None:
     """Refuse classes that are not there, or not for every word."""
-    has_classes = any(pattern.classes for pattern in patterns)
-    if has_classes != (n_classes > 0):
-        raise ValueError(f"{n_classes:,} names of classes, {'some' if has_classes else 'no'} patterns of classes")
-    for name, array in (("classes of words", tables.class_of), ("counts of words", tables.word_counts)):
-        _expect(name, array.size, n_words if has_classes else 0)
+    clusterings = max(pattern.classes for pattern in patterns)
+    if (clusterings > 0) != (n_classes > 0):
+        raise ValueError(f"{n_classes:,} names of classes, {'some' if clusterings else 'no'} patterns of classes")
+    _expect("classes of words", tables.class_of.size, clusterings * n_words)
+    _expect("counts of words", tables.word_counts.size, n_words if clusterings else 0)
 
 
 def _check_widths(places: Integers, expected: Integers) -> None:

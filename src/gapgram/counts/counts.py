@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,23 @@ class Counts:
         if not self.class_names:
             return "none"
         checksum = xxhash.xxh3_64_intdigest(self.tables.class_of.data)
-        return f"{len(self.class_names) - len(SPECIAL)}@{checksum:016x}"
+        return f"{'+'.join(map(str, self.n_classes))}@{checksum:016x}"
+
+    @property
+    def clusterings(self) -> list[slice]:
+        """Of each clustering of words its classes among those of all."""
+        roots = [p for p, pattern in enumerate(self.lattice.stored) if pattern.classes and not pattern.mask]
+        ends = np.cumsum(self.tables.places[roots, N_GRAMS]).tolist()
+        return [slice(begin, end) for begin, end in pairwise([0, *ends])]
+
+    @property
+    def n_classes(self) -> list[int]:
+        """How many classes each clustering has, those of the special words not counted."""
+        return [own.stop - own.start - len(SPECIAL) for own in self.clusterings]
+
+    def class_name(self, clustering: int, number: int) -> str:
+        """How a class of a clustering, from 1, is shown among words."""
+        return class_text(self.class_names[self.clusterings[clustering - 1]][number])
 
     def index(self, pattern: Pattern) -> int:
         """The number of a pattern's tables."""
@@ -157,7 +174,7 @@ class Counts:
     def words_of(self, pattern: Pattern, gram: int) -> tuple[str | None, ...]:
         """The words of the gram with this number, oldest first, None for each gap."""
         number = int(self.grams(pattern)[gram] >> COUNT_BITS)
-        word = class_text(self.class_names[number]) if pattern.classes else self.vocabulary[number]
+        word = self.class_name(pattern.classes, number) if pattern.classes else self.vocabulary[number]
         if not pattern.mask:
             return (word,)
         begins = self.contexts(pattern) >> ROW_BITS

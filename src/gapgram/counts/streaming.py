@@ -51,9 +51,10 @@ class StoredPiece(Protocol):
 Pieces = Callable[[Pattern], Iterator[StoredPiece]]
 
 
-def words_and_classes(words: Pieces, classes: Pieces) -> Pieces:
-    """The pieces of two streams: of words, and of their classes as if they were words."""
-    return lambda pattern: classes(pattern.of_words) if pattern.classes else words(pattern)
+def words_and_classes(words: Pieces, *classes: Pieces) -> Pieces:
+    """The pieces of several streams: of words, and of their classes in each clustering as if they were words."""
+    streams = words, *classes
+    return lambda pattern: streams[pattern.classes](pattern.of_words)
 
 
 def table_streams(

@@ -38,6 +38,11 @@ class CardModel(LanguageModel):
 
     def __init__(self, model: LanguageModel, arrays: ModelArrays) -> None:
         """arrays: of the model, in the fast layout."""
+        if arrays.tables.class_of.size > arrays.tables.word_counts.size:
+            raise UsageError(
+                "the model has several clusterings of its words, which the card cannot score with: use the CPU, or "
+                "train with one (--effort default)"
+            )
         self._cuda = find_card()
         from gapgram.cuda.buffer import packed
         from gapgram.cuda.lookup import Shape

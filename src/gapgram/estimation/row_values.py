@@ -49,16 +49,17 @@ def discount_table(discounts: Discounts) -> Floats:
 
 
 def given_class(tables: Tables) -> Floats:
-    """The probability of each word given its class, from how often it is met; 0 for a word never met."""
+    """The probability of each word given its class in each clustering, by how often it is met; 0 for one never met."""
     if not tables.class_of.size:
         return np.empty(0)
-    totals = np.bincount(tables.class_of, tables.word_counts)
-    chances: Floats = tables.word_counts / np.maximum(totals[tables.class_of], 1)
+    word_counts = np.tile(tables.word_counts, tables.class_of.size // tables.word_counts.size)
+    totals = np.bincount(tables.class_of, word_counts)
+    chances: Floats = word_counts / np.maximum(totals[tables.class_of], 1)
     return chances
 
 
 def members_of(tables: Tables) -> tuple[Ids, Integers]:
-    """The words of each class, the most frequent first, and where those of each class begin."""
-    members = np.argsort(tables.class_of, kind="stable").astype(np.int32)
+    """The words of each class of all clusterings, the most frequent first, and where those of each class begin."""
+    members = (np.argsort(tables.class_of, kind="stable") % max(tables.word_counts.size, 1)).astype(np.int32)
     base = np.cumsum([0, *np.bincount(tables.class_of)]) if tables.class_of.size else np.zeros(0, np.int64)
     return members, base

@@ -49,8 +49,9 @@ def probabilities_of_range(context, model, ranks, by_rank, first, last):
                 if wanted_counts[i] > 0:
                     out[i] += scale * discounted(discounts, p, wanted_counts[i])
     masses, class_of, given_class = lists.class_masses, tables.class_of, model.given_class
+    n_words = tables.word_counts.size
     for i in range(n if masses.size > 0 else 0):
-        out[i] += class_term(wanted[i], masses, class_of, given_class)
+        out[i] += class_term(wanted[i], n_words, masses, class_of, given_class)
     make_possible(out)
     return out
 

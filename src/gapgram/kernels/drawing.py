@@ -23,7 +23,17 @@ from gapgram.kernels.read_tables import RUN, context_at, read_grams
 from gapgram.kernels.search import first_at_least
 from gapgram.kernels.shares import share
 from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
-from gapgram.kernels.tables import FIRST_ROW, N_CONTEXTS, N_GRAMS, N_ROWS, NEAREST, OF_CLASSES, REACH, TAIL
+from gapgram.kernels.tables import (
+    FIRST_ROW,
+    N_CONTEXTS,
+    N_GRAMS,
+    N_ROWS,
+    NEAREST,
+    REACH,
+    TAIL,
+    clustering_of,
+    first_class,
+)
 
 STEP_BITS = 6
 STEP = 1 << STEP_BITS  # grams from one running sum to the next
@@ -36,7 +46,7 @@ class RunningSums(NamedTuple):
 
     first       int64 [pattern]: where the sums of a pattern begin
     of_grams    float64: of the discounted counts before grams 0, 64, 128 … of a pattern
-    of_members  float64 [word + 1]: of the probabilities given the class, before each of `members`
+    of_members  float64 [member + 1]: of the probabilities given the class, before each of `members`
     """
 
     first: np.ndarray
@@ -136,7 +146,8 @@ def _draw_word(model, sums, spans, rows, shares, rest, i, numbers, words, counts
             drawn = _draw_gram(
                 tables, p, model.discounts, sums, spans[0, p, i], spans[1, p, i], numbers[1], words, counts
             )
-            if drawn >= 0 and tables.places[p, OF_CLASSES]:
+            if drawn >= 0 and clustering_of(tables.places, p) > 0:
+                drawn += first_class(tables.places, p)
                 return _draw_member(model, sums, min(drawn, model.member_base.size - 2), numbers[2])
             return min(drawn, tables.places[0, N_GRAMS] - 1)
         left -= mass

@@ -12,7 +12,8 @@ and pattern p falls back on pattern `down[p]` with probability
 
     gamma = g e^c / (1 - g + g e^c),   g = (D1 N1 + D2 N2 + D3+ N3+) / total,   c = lift[p, bucket of p]
 
-What a pattern of classes keeps is multiplied by `given`, the probability of the word given its class.
+What a pattern keeps is multiplied by `given[clustering]`, the probability of the word given its class in the pattern's
+clustering; 1 for patterns of words, clustering 0.
 """
 
 from __future__ import annotations
@@ -141,14 +142,14 @@ def leave_out(statistics, first, last, available, unique, reaches, contiguous, o
 
 
 @kernel
-def hide(statistics, ids, available, hidden, masks, of_classes):
+def hide(statistics, ids, available, hidden, masks, clusterings):
     """Make hidden words unknown: they are never counted, and contexts that hold their classes were never seen."""
     for t in range(statistics.shape[0]):
         for p in range(masks.size):
             if hidden[ids[t]]:
                 statistics[t, p, COUNT] = 0
             for k in range(1, available[t] + 1):
-                if of_classes[p] and masks[p] >> (k - 1) & 1 and hidden[ids[t - k]]:
+                if clusterings[p] > 0 and masks[p] >> (k - 1) & 1 and hidden[ids[t - k]]:
                     statistics[t, p] = 0
 
 

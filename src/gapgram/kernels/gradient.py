@@ -34,11 +34,11 @@ class SamplePositions(NamedTuple):
 
 
 class FixedNumbers(NamedTuple):
-    """What is not fitted: the probability below all patterns, where each falls back, and whether it is of classes."""
+    """What is not fitted: the probability below all patterns, where each falls back, and its clustering."""
 
     uniform: Any
     down: Any
-    of_classes: Any
+    clusterings: Any
 
 
 class FittedNumbers(NamedTuple):
@@ -130,7 +130,7 @@ def slopes_of(positions, fixed, fitted, begin, end, first, slopes):
     The first sum of equation (21) of docs/ideas/mathematics.md, P by (16), (17) and (24).
     """
     statistics, features, given = positions.statistics, positions.features, positions.given
-    discounts, lifted_by, down, of_classes = fitted.discounts, fitted.lifted_by, fixed.down, fixed.of_classes
+    discounts, lifted_by, down, clusterings = fitted.discounts, fitted.lifted_by, fixed.down, fixed.clusterings
     n_patterns = down.size
     logit = np.empty(n_patterns)
     weight = np.empty(n_patterns)
@@ -162,8 +162,7 @@ def slopes_of(positions, fixed, fitted, begin, end, first, slopes):
                 count = statistics[t, p, COUNT]
                 if count > 0:
                     kept[p] = (count - discounts[p, min(count, 3) - 1]) / (total - taken)
-                    if of_classes[p]:
-                        kept[p] *= given[t]
+                    kept[p] *= given[t, clusterings[p]]
                 lifted = g[p] * lifted_by[p, features[t, p] - p * BUCKETS]
                 gamma[p] = lifted / (1.0 - g[p] + lifted)
             value[p] = (1.0 - gamma[p]) * kept[p] + gamma[p] * below
@@ -194,7 +193,7 @@ def slopes_of(positions, fixed, fitted, begin, end, first, slopes):
             left = total * (1.0 - g[p])
             slopes.by_taken[p, at] = d_g / total + d_kept * kept[p] / left
             if statistics[t, p, COUNT] > 0:
-                slopes.by_own[p, at] = d_kept / left * (given[t] if of_classes[p] else 1.0)
+                slopes.by_own[p, at] = d_kept / left * given[t, clusterings[p]]
     return loss
 
 

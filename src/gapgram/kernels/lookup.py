@@ -20,10 +20,11 @@ from gapgram.kernels.tables import (
     N_CONTEXTS,
     N_ROWS,
     NEAREST,
-    OF_CLASSES,
     REACH,
     TAIL,
+    clustering_of,
     code_mask_of,
+    first_class,
     format_of,
     gram_at,
     gram_word,
@@ -110,12 +111,13 @@ def _locate_words(words, p, tables, halves, keys, entries, codes):
     Returns the largest code.
     """
     bits, form, class_of = tables.grams, format_of(tables.places, p), tables.class_of
-    of_classes, code_mask = tables.places[p, OF_CLASSES] > 0, code_mask_of(form)
+    clustering, first, code_mask = clustering_of(tables.places, p), first_class(tables.places, p), code_mask_of(form)
+    n_words = tables.word_counts.size  # that have classes
     largest = np.int64(-1)
     for i in range(words.size):
         word = np.int64(words[i])
-        if of_classes and word < class_of.size:
-            word = np.int64(class_of[np.uint64(word)])
+        if clustering > 0 and word < n_words:
+            word = np.int64(class_of[np.uint64((clustering - 1) * n_words + word)]) - first
         word = word if 0 <= word < form.n_grams else np.int64(0)
         code = gram_at(bits, halves, form, word) & code_mask
         largest = max(largest, code)

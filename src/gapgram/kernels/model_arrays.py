@@ -8,8 +8,10 @@
     row_values                  [row, 4]: of a context with these statistics the SCALE that turns a
                                 discounted count into a probability, the BACKOFF probability g, the
                                 WEIGHT among the other patterns, and its BUCKET in the gate table
-    given_class                 of each word its probability given its class; empty without patterns of classes
-    members, member_base        the words of class c, the most probable first: members[member_base[c]:member_base[c+1]]
+    given_class                 [clustering, word], flat: of each word its probability given its class; empty without
+                                patterns of classes
+    members, member_base        the words of class c, the most probable first: members[member_base[c]:member_base[c+1]];
+                                classes are counted over all clusterings
     edge_base, edge_to, edge_weight    the patterns each pattern falls back on, and its leaning to each
     start_base, starts          for 0 … n-1 words available: the patterns a prediction starts from
     gate_table                  [feature, pattern]: logits that add up (`kernels.gate`); may be empty

@@ -17,14 +17,16 @@ from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT, discounted
 from gapgram.kernels.possible import log10_of
 from gapgram.kernels.read_tables import context_at, first_listed, listed_count
 from gapgram.kernels.search import find_key, first_guess
+from gapgram.kernels.shares import given_class
 from gapgram.kernels.stepping import gate_word, is_seen
 from gapgram.kernels.tables import (
     FIRST_ROW,
     N_CONTEXTS,
     N_ROWS,
-    OF_CLASSES,
     REACH,
+    clustering_of,
     code_mask_of,
+    first_class,
     format_of,
     gram_at,
     halves_of,
@@ -43,8 +45,9 @@ class OneWord(NamedTuple):
 def _root(word, p, tables):
     """(gram, its bits, key, row) of a word, or of its class, under the pattern of no context."""
     place, form = tables.places[p], format_of(tables.places, p)
-    if place[OF_CLASSES] > 0 and word < tables.class_of.size:
-        word = np.int64(tables.class_of[np.uint64(word)])
+    clustering, n_words = clustering_of(tables.places, p), tables.word_counts.size
+    if clustering > 0 and word < n_words:
+        word = np.int64(tables.class_of[np.uint64((clustering - 1) * n_words + word)]) - first_class(tables.places, p)
     word = word if 0 <= word < form.n_grams else np.int64(0)
     row = place[FIRST_ROW] + min(context_at(tables, p, 0)[2], place[N_ROWS] - 1)
     gram = gram_at(tables.grams, halves_of(tables), form, word)
@@ -71,16 +74,15 @@ def _look_up(word, held, base, available, slot_of, model, one):
         tables.parts,
         model.row_values,
     )
-    given = 1.0
-    if model.given_class.size > 0:
-        given = model.given_class[word] if word < model.given_class.size else 0.0
-    root, key = 0, np.int64(0)
+    root, key, given = 0, np.int64(0), 1.0
     for p in range(places.shape[0]):
         place = places[p]
         entry, gram, row = np.int64(-1), np.int64(0), np.int64(-1)
         if place[REACH] == 0:
+            # The word itself, or its class, and the word given that; the patterns up to the next such one have these.
             root = p
             entry, gram, key, row = _root(word, p, tables)
+            given = given_class(model, clustering_of(places, p), word)
         elif available >= place[REACH]:
             row = place[FIRST_ROW]
             context = min(np.int64(held[base + slot_of[p]]), place[N_CONTEXTS] - 1)
@@ -98,7 +100,7 @@ def _look_up(word, held, base, available, slot_of, model, one):
         if row >= 0:
             count = _count(tables, p, entry, gram)
             kept = discounted(model.discounts, p, count) * row_values[row, SCALE]
-            fallen = fallen * row_values[row, BACKOFF] + (kept * given if place[OF_CLASSES] > 0 else kept)
+            fallen = fallen * row_values[row, BACKOFF] + kept * given
         one.values[p] = fallen
 
 

@@ -11,7 +11,7 @@ from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT, Positions, disc
 from gapgram.kernels.possible import log10_of
 from gapgram.kernels.shares import probability, share
 from gapgram.kernels.special_words import START_ID
-from gapgram.kernels.tables import OF_CLASSES
+from gapgram.kernels.tables import clustering_of
 
 
 @kernel
@@ -28,22 +28,24 @@ def _chain_values(positions, found, model):
     """
     row_values, given_class, places = model.row_values, model.given_class, model.tables.places
     n, column, uniform = positions.available.size, positions.column, model.uniform
-    # Of each word the probability given its class.
-    given = np.ones(n)
-    for i in range(n if given_class.size > 0 else 0):
-        word = positions.ids[positions.first + i * positions.step]
-        given[i] = given_class[word] if word < given_class.size else 0.0
+    n_words = model.tables.word_counts.size
+    # Of each word the probability given its class in each clustering; 1 given itself.
+    given = np.ones((1 + given_class.size // max(n_words, 1), n))
+    for clustering in range(1, given.shape[0]):
+        for i in range(n):
+            word = positions.ids[positions.first + i * positions.step]
+            given[clustering, i] = given_class[(clustering - 1) * n_words + word] if word < n_words else 0.0
     # Shorter patterns come first, so that what a pattern falls back on is known.
     values = np.empty((places.shape[0], n))
     for p in range(values.shape[0]):
         rows, counts = found.rows[p, column : column + n], found.counts[p, column : column + n]
-        of_classes = places[p, OF_CLASSES] > 0
+        own_given = given[clustering_of(places, p)]
         below, own = values[model.edge_to[model.edge_base[p]] if p > 0 else np.int64(0)], values[p]
         for i in range(n):
             row, count = np.uint64(max(rows[i], 0)), counts[i]
             kept = discounted(model.discounts, p, count) * row_values[row, SCALE]
             fallen = below[i] if p > 0 else uniform
-            value = fallen * row_values[row, BACKOFF] + (kept * given[i] if of_classes else kept)
+            value = fallen * row_values[row, BACKOFF] + kept * own_given[i]
             own[i] = value if rows[i] >= 0 else fallen
     return values
 

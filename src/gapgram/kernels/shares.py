@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.gate import gate_weights
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.jit import kernel, shared
 from gapgram.kernels.lookup import locate_all
 from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT, Positions, discounted
-from gapgram.kernels.tables import OF_CLASSES
+from gapgram.kernels.tables import clustering_of
 
 
 @kernel
@@ -63,22 +63,27 @@ def share(positions, i, rows, gate, model, shares):
     return shares[0] * row_values[rows[0, column], BACKOFF]
 
 
-@kernel
-def given_class(model, word):
-    """The probability of a word given its class, equation (25); 0 where the text had none of it."""
-    return model.given_class[word] if word < model.given_class.size else 0.0
+@shared
+def given_class(model, clustering, word):
+    """The probability of a word given its class in a clustering, equation (25); 0 where the text had none of it.
+
+    It is 1 in clustering 0, which is that of every word by itself.
+    """
+    n_words = model.tables.word_counts.size
+    if clustering == 0:
+        return 1.0
+    return model.given_class[(clustering - 1) * n_words + word] if word < n_words else 0.0
 
 
 @kernel
 def probability(word, found, column, model, shares, rest):
     """The probability of the word that was located in a column, for given shares; `rest` is what every word has."""
     total = rest
-    given = given_class(model, word)
     for p in range(shares.size):
         count = found.counts[p, column]
         if count > 0 and shares[p] > 0.0:
             kept = shares[p] * discounted(model.discounts, p, count) * model.row_values[found.rows[p, column], SCALE]
-            total += kept * given if model.tables.places[p, OF_CLASSES] else kept
+            total += kept * given_class(model, clustering_of(model.tables.places, p), word)
     return total
 
 

@@ -20,9 +20,10 @@ from gapgram.kernels.tables import (
     N_GRAMS,
     N_ROWS,
     NEAREST,
-    OF_CLASSES,
     REACH,
     TAIL,
+    clustering_of,
+    first_class,
 )
 
 
@@ -33,8 +34,8 @@ class Successors(NamedTuple):
                     has no share, or is one of classes
     scale           float64 [pattern]: a discounted count of the list times this is its term of a probability
     floor           float: the term that every word has
-    class_masses    float64 [class]: what all patterns of classes together give a class, whose words share it by their
-                    probabilities given the class; empty without classes
+    class_masses    float64 [class]: what all patterns of its clustering together give a class, whose words share it by
+                    their probabilities given the class; empty without classes
     """
 
     begin: np.ndarray
@@ -83,7 +84,7 @@ def successors(context, model):
             end[p] = begin[p]
     masses = _class_masses(begin, end, scale, model)
     for p in range(n_patterns):
-        if model.tables.places[p, OF_CLASSES]:
+        if clustering_of(model.tables.places, p) > 0:
             end[p] = begin[p]
     return Successors(begin, end, scale, rest * model.uniform, masses)
 
@@ -96,19 +97,32 @@ def _class_masses(begin, end, scale, model):
     masses = np.zeros(n_classes)
     classes, counts = np.empty(RUN, np.int64), np.empty(RUN, np.int64)
     for p in range(begin.size):
-        for first in range(begin[p], end[p] if tables.places[p, OF_CLASSES] else begin[p], RUN):
+        before = first_class(tables.places, p)
+        for first in range(begin[p], end[p] if clustering_of(tables.places, p) > 0 else begin[p], RUN):
             n = min(RUN, end[p] - first)
             read_grams(tables, p, first, classes[:n], counts[:n])
             for i in range(n):
                 if counts[i] > 0:
-                    masses[min(classes[i], n_classes - 1)] += scale[p] * discounted(discounts, p, counts[i])
+                    masses[min(before + classes[i], n_classes - 1)] += scale[p] * discounted(discounts, p, counts[i])
     return masses
 
 
 @kernel
-def class_term(word, masses, class_of, given_class):
-    """What the patterns of classes give a word, `masses` being what they give each class."""
-    return masses[min(max(class_of[word], 0), masses.size - 1)] * given_class[word]
+def member_term(member, masses, class_of, given_class):
+    """What the patterns of a clustering give a word, `masses` being what they give each class.
+
+    member: the place of the word in that clustering's part of `class_of`.
+    """
+    return masses[min(max(class_of[member], 0), masses.size - 1)] * given_class[member]
+
+
+@kernel
+def class_term(word, n_words, masses, class_of, given_class):
+    """What the patterns of classes, of all clusterings, give a word; n_words: how many have classes."""
+    total = 0.0
+    for member in range(word, class_of.size, n_words):
+        total += member_term(member, masses, class_of, given_class)
+    return total
 
 
 @kernel
@@ -127,8 +141,9 @@ def distribution(context, model):
                 if counts[i] > 0:
                     out[min(words[i], out.size - 1)] += scale * discounted(discounts, p, counts[i])
     masses, class_of, given_class = lists.class_masses, tables.class_of, model.given_class
+    n_words = tables.word_counts.size
     for word in range(out.size if masses.size > 0 else 0):
-        out[word] += class_term(word, masses, class_of, given_class)
+        out[word] += class_term(word, n_words, masses, class_of, given_class)
     out[START_ID] = 0.0
     make_possible(out)
     return out

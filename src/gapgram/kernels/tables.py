@@ -12,8 +12,10 @@
                     never seen; 0 where there are none, and in pruned tables
     rows            int64 [row, STATISTICS], sorted for each pattern: the distinct statistics of its contexts: total,
                     N1, N2, N3+, and how much of the total is missing because its grams were pruned
-    class_of        int32 [word]: the class of each word, where there are patterns of classes; these are the patterns of
-                    another stream, for which all that is said here of words holds of the words' classes
+    class_of        int32 [clustering, word], flat: the class of each word, where there are patterns of classes; these
+                    are the patterns of other streams, one for each clustering, for which all that is said here of words
+                    holds of the words' classes. Classes are counted over all clusterings, so that those of the second
+                    follow those of the first; the grams of a clustering count its own, from 0
     word_counts     int64 [word]: how often each word is met in the text, where there are classes
     packed          uint64: the compact layout's own (`kernels.compact_read`); None in the fast one, which is how
                     kernels are compiled for one layout alone (`LAYOUT`)
@@ -37,7 +39,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.kernels.bits import read_bits
-from gapgram.kernels.jit import kernel, replaced
+from gapgram.kernels.jit import kernel, replaced, shared
 
 COUNT_BITS = 36
 ROW_BITS = 24
@@ -50,11 +52,13 @@ FAST_WIDTH = 32  # bits of a gram in the fast layout
 # Columns of `places`: the number of the first gram among those of all patterns and how many there are, the bit at which
 # they start, how many bits a gram and its code have; the first context, the step from one to the next, how many
 # there are; the first row of statistics and how many there are; the tail, the nearest offset and the farthest; the bits
-# of a key; whether it is a pattern of classes.
+# of a key; of a pattern of classes the number of its clustering, from 1, and above CLUSTERING_BITS how many classes the
+# clusterings before it have; 0 for a pattern of words.
 FIRST_GRAM, N_GRAMS, GRAM_BIT, WIDTH, CODE_BITS = 0, 1, 2, 3, 4
 FIRST_CONTEXT, STRIDE, N_CONTEXTS, FIRST_ROW, N_ROWS = 5, 6, 7, 8, 9
 TAIL, NEAREST, REACH, KEY_BITS, OF_CLASSES = 10, 11, 12, 13, 14
 N_COLUMNS = 15
+CLUSTERING_BITS = 8
 N_PACKED_COLUMNS = 16
 
 _LITTLE_ENDIAN = sys.byteorder == "little"
@@ -109,6 +113,18 @@ def format_of(places, p):
         places[p, GRAM_BIT], places[p, WIDTH], places[p, CODE_BITS], places[p, KEY_BITS], places[p, N_GRAMS],
         places[p, N_CONTEXTS],
     )  # fmt: skip
+
+
+@shared
+def clustering_of(places, p):
+    """The number of the clustering that pattern p is of, from 1; 0 for a pattern of words."""
+    return places[p, OF_CLASSES] & ((1 << CLUSTERING_BITS) - 1)
+
+
+@shared
+def first_class(places, p):
+    """How many classes the clusterings before that of pattern p have."""
+    return places[p, OF_CLASSES] >> CLUSTERING_BITS
 
 
 @kernel

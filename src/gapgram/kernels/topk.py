@@ -5,7 +5,7 @@ Pattern p gives a word of its list `scale[p]` times its discounted count, its te
 `floor` that every word has plus its terms. A word is at least as probable as `floor + budget` only if one
 of its terms reaches its list's cut, where the cuts add up to no more than the budget. So it is enough to
 read from each list the words whose term reaches the cut, and to add up all terms of these alone. Patterns
-of classes together are one more list: each class gets a mass, and its words parts of it, the largest first.
+of one clustering together are one more list: each class gets a mass, and its words parts of it, the largest first.
 
 Lists are read in blocks of BLOCK grams of the table. `block_counts` (int64, one a block of the grams of all patterns)
 holds the largest count of each block, 0 while nobody has looked; it is filled in as blocks are met, and every thread
@@ -21,7 +21,7 @@ from gapgram.kernels.model_arrays import discounted
 from gapgram.kernels.possible import make_possible, possible
 from gapgram.kernels.read_tables import find_counts, read_grams
 from gapgram.kernels.special_words import END_ID, START_ID
-from gapgram.kernels.successors import class_term, successors
+from gapgram.kernels.successors import class_term, member_term, successors
 from gapgram.kernels.tables import FIRST_GRAM, N_GRAMS
 
 BLOCK_BITS = 6
@@ -85,35 +85,45 @@ def _most(count, discounts, p):
 
 
 @kernel
-def _word_of(member, class_of):
-    """A member of a class as a word that there is."""
-    return min(max(np.int64(member), 0), class_of.size - 1)
+def _member_at(i, members, n_words):
+    """(word, its place in its clustering's part of `class_of`) of entry i of `members`, a word that there is."""
+    word = min(max(np.int64(members[i]), 0), n_words - 1)
+    return word, i // n_words * n_words + word
+
+
+@kernel
+def _clustering_of_class(c, member_base, n_words):
+    """Which clustering class c is of, from 0: the words of each take n_words members."""
+    return min(member_base[c], member_base[-1] - 1) // n_words
 
 
 @kernel
 def _first_terms(masses, model):
-    """What the patterns of classes give the most probable word of each class."""
+    """What the patterns of its clustering give the most probable word of each class."""
     members, member_base, class_of, given_class = (
         model.members, model.member_base, model.tables.class_of, model.given_class
     )  # fmt: skip
-    out = np.zeros(masses.size)
+    n_words, out = model.tables.word_counts.size, np.zeros(masses.size)
     for c in range(masses.size):
         if member_base[c] < member_base[c + 1]:
-            out[c] = class_term(_word_of(members[member_base[c]], class_of), masses, class_of, given_class)
+            out[c] = member_term(_member_at(member_base[c], members, n_words)[1], masses, class_of, given_class)
     return out
 
 
 @kernel
 def _largest_terms(lists, model, block_counts):
-    """A bound of the terms of each list; the last is that of the classes."""
+    """A bound of the terms of each list; the last are those of the clusterings."""
     n, discounts = lists.begin.size, model.discounts
-    largest = np.zeros(n + 1)
+    n_words = max(model.tables.word_counts.size, 1)
+    largest = np.zeros(n + model.tables.class_of.size // n_words)
     for p in range(n):
         if lists.begin[p] < lists.end[p]:
             counts = _largest_counts(model.tables, p, lists.begin[p], lists.end[p], block_counts)
             largest[p] = lists.scale[p] * _most(counts.max(), discounts, p)
-    if lists.class_masses.size > 0:
-        largest[n] = _first_terms(lists.class_masses, model).max()
+    first_terms, member_base = _first_terms(lists.class_masses, model), model.member_base
+    for c in range(first_terms.size):
+        own = n + _clustering_of_class(c, member_base, n_words)
+        largest[own] = max(largest[own], first_terms[c])
     return largest
 
 
@@ -179,16 +189,19 @@ def _collect(lists, cuts, model, block_counts, special, limit):
                     n += 1
             if n > limit:
                 return chosen[:n]
-    # From each class that may reach the cut of all classes: its words, the most probable first, down to the cut.
-    masses, members, member_base = lists.class_masses, model.members, model.member_base
-    class_of, given_class, first_terms = tables.class_of, model.given_class, _first_terms(lists.class_masses, model)
+    # From each class that may reach the cut of its clustering: its words, the most probable first, down to the cut.
+    masses, members, member_base, class_of, given_class = (
+        lists.class_masses, model.members, model.member_base, tables.class_of, model.given_class
+    )  # fmt: skip
+    first_terms, n_classed = _first_terms(masses, model), tables.word_counts.size
     for c in range(masses.size):
-        if first_terms[c] < cuts[n_lists]:
+        cut = cuts[n_lists + _clustering_of_class(c, member_base, n_classed)]
+        if first_terms[c] < cut:
             continue
         chosen = _with_capacity(chosen, n, 1)
         for i in range(member_base[c], member_base[c + 1]):
-            word = _word_of(members[i], class_of)
-            if class_term(word, masses, class_of, given_class) < cuts[n_lists]:
+            word, member = _member_at(i, members, n_classed)
+            if member_term(member, masses, class_of, given_class) < cut:
                 break
             if _may(word, special):
                 chosen = _with_capacity(chosen, n, 1)
@@ -212,8 +225,9 @@ def probabilities(words, lists, model):
                 if counts[i] > 0:
                     out[i] += lists.scale[p] * discounted(discounts, p, counts[i])
     masses, class_of, given_class = lists.class_masses, tables.class_of, model.given_class
+    n_words = tables.word_counts.size
     for i in range(words.size if masses.size > 0 else 0):
-        out[i] += class_term(words[i], masses, class_of, given_class)
+        out[i] += class_term(words[i], n_words, masses, class_of, given_class)
     make_possible(out)
     return out
 

@@ -296,7 +296,8 @@ class Model(LanguageModel):
         return self.parts.history
 
     def _classes_of_words(self) -> Ids | None:
-        class_of: Ids = self.counts.tables.class_of
+        tables = self.counts.tables
+        class_of: Ids = tables.class_of[: tables.word_counts.size]  # of the first clustering
         return class_of if class_of.size else None
 
     def gram_lengths(self, ids: Ids) -> Integers:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from gapgram.classes.classes import Classes
+from gapgram.classes.classes import Classes, flat_classes
 from gapgram.counting.in_memory import check_longest, counts_in_memory
 from gapgram.counting.text_source import TextSource
-from gapgram.counts.assemble import NO_CLASSES, NO_COUNTS
+from gapgram.counts.assemble import NO_COUNTS
 from gapgram.counts.counts import Counts
 from gapgram.counts.streaming import table_streams
 from gapgram.estimation.discounts import Discounts
@@ -43,7 +44,7 @@ class TablesInFile:
             return None
         return model_file.read(self.path, most_resident=self._most_resident)
 
-    def count(self, text: TextSource, lattice: Lattice, classes: Classes | None) -> Counts:
+    def count(self, text: TextSource, lattice: Lattice, classes: Sequence[Classes]) -> Counts:
         """The counts of a text, in tables that are mapped from this file; counted now unless an earlier run did."""
         check_longest(text.longest_sentence, lattice.order)
         noted = self._folder.done(_TABLES)
@@ -52,13 +53,12 @@ class TablesInFile:
         self._mapped = self._file.mapped()
         arrays, pages = self._mapped.arrays, PageBudget(self._most_resident, self._mapped.map)
         tables = Tables(**{name: arrays[name] for name in Tables._fields if name in arrays})
-        names = classes.names if classes is not None else ()
-        return Counts(lattice, text.vocabulary, text.facts, tables, names, pages=pages)
+        return Counts(lattice, text.vocabulary, text.facts, tables, flat_classes(classes)[1], pages=pages)
 
-    def _written(self, text: TextSource, lattice: Lattice, classes: Classes | None) -> Unfinished:
+    def _written(self, text: TextSource, lattice: Lattice, classes: Sequence[Classes]) -> Unfinished:
         """A new file with the words and tables of a text."""
         pieces = text.pieces(lattice, classes)
-        class_of, word_counts = (NO_CLASSES, NO_COUNTS) if classes is None else (classes.of_word, text.word_counts)
+        class_of, word_counts = flat_classes(classes)[0], text.word_counts if classes else NO_COUNTS
         file = Unfinished.new(self.path, container.MODEL)
         discard_unfinished(self.path, self._folder)
         self._folder.note(_BEGUN, file.aside.name)
@@ -98,7 +98,7 @@ class TablesWrittenAhead:
         self._path, self._threads, self._pool = path, threads, ThreadPoolExecutor(1)
         self._file: Unfinished | None = None
 
-    def count(self, text: TextSource, lattice: Lattice, classes: Classes | None) -> Counts:
+    def count(self, text: TextSource, lattice: Lattice, classes: Sequence[Classes]) -> Counts:
         """The counts of a text, in memory."""
         counts = counts_in_memory(text, lattice, classes, threads=self._threads)
         self._file = Unfinished.new(self._path, container.MODEL)

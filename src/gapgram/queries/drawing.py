@@ -57,5 +57,6 @@ def _running_sums(arrays: ModelArrays, threads: int) -> RunningSums:
 
     for _ in parallel_map(work, range(len(sizes)), threads):
         pass
-    given = arrays.given_class[arrays.members] if arrays.given_class.size else np.empty(0)
+    members, n_words = arrays.members, max(arrays.tables.word_counts.size, 1)
+    given = arrays.given_class[members + np.arange(members.size) // n_words * n_words]
     return RunningSums(first[:-1], of_grams, np.concatenate([[0.0], np.cumsum(given)]))

@@ -49,7 +49,7 @@ class PatternShare:
     @property
     def classes(self) -> bool:
         """Whether it is a pattern of classes."""
-        return Pattern.parse(self.pattern).classes
+        return Pattern.parse(self.pattern).classes > 0
 
     @property
     def kind(self) -> str:
@@ -172,7 +172,7 @@ def _pattern_share(
     frequency = left * float(arrays.row_values[row, SCALE])
     offsets = range(pattern.reach, 0, -1)
     words = [_shown(counts, int(ids[-1 - k]), pattern) if k in pattern else "_" for k in offsets]
-    given = float(given_class(arrays, int(ids[-1]))) if pattern.classes else 1.0
+    given = float(given_class(arrays, pattern.classes, int(ids[-1])))
     below = counts.lattice.below(pattern) if pattern in counts.lattice.patterns else ()
     return PatternShare(
         pattern=str(pattern),
@@ -191,6 +191,6 @@ def _pattern_share(
 def _shown(counts: Counts, word: int, pattern: Pattern) -> str:
     """A word of the context, or its class."""
     if pattern.classes:
-        number = int(counts.tables.class_of[word])
+        number = int(counts.tables.class_of[(pattern.classes - 1) * len(counts.vocabulary) + word])
         return class_text(counts.class_names[min(max(number, 0), len(counts.class_names) - 1)])
     return counts.vocabulary[word]

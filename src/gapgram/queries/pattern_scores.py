@@ -7,7 +7,7 @@ import numpy as np
 from gapgram.arrays import Floats, Ids
 from gapgram.kernels.lookup import Found, locate_all
 from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT, ModelArrays
-from gapgram.kernels.tables import N_GRAMS, OF_CLASSES
+from gapgram.kernels.tables import N_GRAMS, clustering_of
 
 
 def pattern_scores(arrays: ModelArrays, ids: Ids) -> Floats:
@@ -18,11 +18,13 @@ def pattern_scores(arrays: ModelArrays, ids: Ids) -> Floats:
     word at one of the pattern's places yet, and for patterns that are only stored for others' sake.
     """
     found = locate_all(ids, arrays.start_base.size - 1, arrays.tables)
-    given = np.append(arrays.given_class, 0.0)[np.minimum(ids, arrays.given_class.size)]
+    n_words, ones = arrays.tables.word_counts.size, np.ones(ids.size)
+    of_clusterings = arrays.given_class.reshape(-1, n_words or 1)
+    given = [ones, *(np.append(own, 0.0)[np.minimum(ids, n_words)] for own in of_clusterings)]
     values = np.empty((arrays.discounts.shape[0], ids.size))
     for p in range(values.shape[0]):
-        of_words = np.ones(ids.size) if not arrays.tables.places[p, OF_CLASSES] else given
-        values[p] = _kept(arrays, found, p) * of_words + _passed(arrays, found, values, p)
+        own_given = given[clustering_of(arrays.tables.places, p)]
+        values[p] = _kept(arrays, found, p) * own_given + _passed(arrays, found, values, p)
     values[found.rows < 0] = np.nan
     return np.log10(values)
 

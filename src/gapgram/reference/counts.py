@@ -8,11 +8,11 @@
     >>> counts.counts[Pattern.of(2)][("<s>",), "b"]        # the gap of "<s> _ b" is filled by "a" and "c"
     2
 
-With the class of every word, patterns of classes are counted as if classes were words.
+With the class of every word, patterns of classes are counted as if classes were words; so they are for each clustering.
 
     >>> lattice = Lattice.chain(2).with_classes("chain")
-    >>> counts = ReferenceCounts([["a", "x"], ["b", "x"]], lattice, {"a": "L", "b": "L", "x": "R"})
-    >>> counts.counts[Pattern.of(1).of_classes][("L",), "R"], counts.given_class("a")
+    >>> counts = ReferenceCounts([["a", "x"], ["b", "x"]], lattice, [{"a": "L", "b": "L", "x": "R"}])
+    >>> counts.counts[Pattern.of(1).of_classes][("L",), "R"], counts.given_class(1, "a")
     (2, 0.5)
 """
 
@@ -56,14 +56,15 @@ def keep(pattern: Pattern, before: Sequence[str]) -> Context:
 class ReferenceCounts:
     """For every pattern of a lattice: `counts[pattern][context, word]`, the count that is smoothed.
 
-    class_of: the class of every word, where the lattice has patterns of classes; special words are their own classes.
+    class_of: of each clustering the class of every word, where the lattice has patterns of classes; special words are
+        their own classes.
     """
 
     def __init__(
-        self, sentences: Iterable[Sequence[str]], lattice: Lattice, class_of: Mapping[str, str] | None = None
+        self, sentences: Iterable[Sequence[str]], lattice: Lattice, class_of: Sequence[Mapping[str, str]] = ()
     ) -> None:
         self.sentences = [list(s) for s in sentences]
-        self.lattice, self.class_of = lattice, class_of or {}
+        self.lattice, self.class_of = lattice, class_of
         self.vocabulary = [*sorted({w for s in self.sentences for w in s} - {UNKNOWN}), END, UNKNOWN]
         self.occurrences = Counter(word for _, _, word in predictions(self.sentences))
         self.counts = {pattern: self._count(pattern) for pattern in lattice.stored}
@@ -84,7 +85,7 @@ class ReferenceCounts:
 
     def name(self, pattern: Pattern, word: str) -> str:
         """What a pattern sees of a word: the word, or its class."""
-        return self.class_of.get(word, word) if pattern.classes else word
+        return self.class_of[pattern.classes - 1].get(word, word) if pattern.classes else word
 
     def names(self, pattern: Pattern, words: Sequence[str]) -> list[str]:
         """What a pattern sees of words."""
@@ -145,14 +146,15 @@ class ReferenceCounts:
         values = Counter(self.counts[pattern].values())
         return values[1], values[2], values[3], values[4]
 
-    def given_class(self, word: str) -> float:
-        """P(word | its class): how often the word occurs, of all words of its class. Equation (25)."""
-        return self.occurrences[word] / max(self.occurrences_of_class(word), 1)
+    def given_class(self, clustering: int, word: str) -> float:
+        """P(word | its class in a clustering, from 1): how often it occurs, of all words of its class; (25)."""
+        return self.occurrences[word] / max(self.occurrences_of_class(clustering, word), 1)
 
-    def occurrences_of_class(self, word: str) -> int:
+    def occurrences_of_class(self, clustering: int, word: str) -> int:
         """How often words of the class of a word occur."""
-        own = self.class_of.get(word, word)
-        return sum(n for other, n in self.occurrences.items() if self.class_of.get(other, other) == own)
+        class_of = self.class_of[clustering - 1]
+        own = class_of.get(word, word)
+        return sum(n for other, n in self.occurrences.items() if class_of.get(other, other) == own)
 
     @cached_property
     def ranks(self) -> dict[str, int]:

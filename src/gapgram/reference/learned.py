@@ -6,7 +6,7 @@ All patterns are mixed; each falls back along its own chain. What was fitted is 
     >>> from gapgram.lattice import Lattice
     >>> lattice = Lattice.full(2).with_classes("chain")
     >>> class_of = {"a": "L", "b": "L", "x": "R", "y": "R"}
-    >>> counts = ReferenceCounts([["a", "x"], ["b", "x"], ["a", "y"]], lattice, class_of)
+    >>> counts = ReferenceCounts([["a", "x"], ["b", "x"], ["a", "y"]], lattice, [class_of])
     >>> nothing = dict.fromkeys(lattice.patterns, 0.0)
     >>> fitted = Fitted(
     ...     discounts=dict.fromkeys(lattice.patterns, (0.5, 1.0, 1.5)),
@@ -76,7 +76,7 @@ class LearnedModel(ShiftedModel):
             return 0.0
         g = self.backoff_before_pruning(pattern, before)
         what_it_is = SEEN + EACH_WORD * len(pattern) + REACH * pattern.reach + NEXT_WORD * (1 in pattern)
-        return what_it_is + OF_CLASSES * pattern.classes + BY_G * g + BY_LOG * math.log(max(1 - g, LEAST_KEPT))
+        return what_it_is + OF_CLASSES * bool(pattern.classes) + BY_G * g + BY_LOG * math.log(max(1 - g, LEAST_KEPT))
 
     def features(self, before: Sequence[str]) -> list[Feature]:
         """What the gate looks at."""

@@ -53,11 +53,11 @@ class LeftOutCounts(ReferenceCounts):
             before = [NO_CLASS if word in self.hidden else word for word in before]
         return super().context(pattern, before)
 
-    def given_class(self, word: str) -> float:
+    def given_class(self, clustering: int, word: str) -> float:
         """P(word | its class) without one occurrence of the word; 0 for a hidden word."""
         if word in self.hidden:
             return 0.0
-        return max(self.occurrences[word] - 1, 0) / max(self.occurrences_of_class(word) - 1, 1)
+        return max(self.occurrences[word] - 1, 0) / max(self.occurrences_of_class(clustering, word) - 1, 1)
 
     def counts_of_counts(self, pattern: Pattern) -> tuple[int, int, int, int]:
         """Those of the whole text."""

@@ -30,7 +30,7 @@ class ShiftedModel(ReferenceModel):
         count = self.counts.count(pattern, context, word)
         kept = max(count - self.discount(pattern, count), 0)
         if pattern.classes:
-            kept *= self.counts.given_class(word)
+            kept *= self.counts.given_class(pattern.classes, word)
         taken = self.taken(pattern, context)
         falls = math.exp(self.shift(pattern, before)) * taken
         return (kept + falls * self.below(pattern, word, before)) / (total - taken + falls)

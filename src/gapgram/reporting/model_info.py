@@ -41,7 +41,8 @@ def model_info(model: Model) -> dict[str, Any]:
         "order": model.order,
         "model": model.name,
         "lattice": counts.lattice.name,
-        "classes": max(0, len(counts.class_names) - len(SPECIAL)),
+        "classes": sum(counts.n_classes),
+        "clusterings": counts.n_classes,
         "weights": model.parts.weights.name,
         **tokeniser_info(model),
         "learned": {k: v for k, v in report.items() if k != "mean_weights"},
@@ -68,7 +69,8 @@ def train_summary(parts: ModelParts, n_bytes: int) -> dict[str, Any]:
         "order": counts.lattice.order,
         "model": parts.name,
         "lattice": counts.lattice.name,
-        "classes": max(0, len(counts.class_names) - len(SPECIAL)),
+        "classes": sum(counts.n_classes),
+        "clusterings": counts.n_classes,
         "weights": parts.weights.name,
         "words": text.words,
         "sentences": text.sentences,
@@ -112,11 +114,14 @@ def pattern_info(model: Model, i: int) -> dict[str, Any]:
 
 
 def class_info(model: Model, top: int) -> list[dict[str, Any]]:
-    """Each class, the most frequent first: its name, how many words it has, and its most frequent ones."""
+    """The classes of each clustering, the most frequent first: name, number of words, and its most frequent ones."""
     arrays, vocabulary = model.parts.arrays, model.vocabulary
     classes = []
-    for number, name in enumerate(model.counts.class_names):
-        begin, end = arrays.member_base[number : number + 2]
-        members = [vocabulary[int(word)] for word in arrays.members[begin : min(end, begin + top)]]
-        classes.append({"class": name, "words": int(end - begin), "most_frequent": members})
-    return classes[len(SPECIAL) :]
+    for clustering, own in enumerate(model.counts.clusterings, 1):
+        for number in range(own.start + len(SPECIAL), own.stop):
+            begin, end = arrays.member_base[number : number + 2]
+            members = [vocabulary[int(word)] for word in arrays.members[begin : min(end, begin + top)]]
+            name = model.counts.class_names[number]
+            figures = {"class": name, "words": int(end - begin), "most_frequent": members}
+            classes.append({"clustering": clustering, **figures})
+    return classes

@@ -1,4 +1,4 @@
-"""The classes of a training run: a user's own, or found in the text.
+"""The classes of a training run: a user's own, or found in the text; of one clustering of the words or of several.
 
 Classes fit the text they were found in better than any other, and weights learned from the same text would trust them
 too much. So a part of the text, the one that weights are learned from, is held apart, and classes are found without it.
@@ -6,6 +6,7 @@ too much. So a part of the text, the one that weights are learned from, is held 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 from gapgram.arguments import wrong_type
 from gapgram.arrays import Ids
 from gapgram.classes.classes import Classes, read_classes
-from gapgram.classes.exchange import find_classes
+from gapgram.classes.exchange import automatic_k, find_classes
 from gapgram.counting.text_source import TextSource
 from gapgram.errors import UsageError
 from gapgram.estimation.weights.sample import sample_positions
@@ -30,24 +31,29 @@ LEAST_POSITIONS = 100_000  # in a smaller text classes do more harm than good
 MAX_POSITIONS = 1 << 24  # that classes are found in; of a larger text a sample
 _POSITION_BYTES = 40  # of memory, about, that finding classes takes
 _STAGE = "classes"
+_EXPECTED = "a number, none, auto, or a file of words and classes"
+
+AskedClasses = str | int | Path | Sequence[str | int | Path] | None
 
 
 @dataclass(frozen=True)
 class ClassSource:
-    """Where classes come from: a file, or the text, in which at most k are found (None: by its size).
+    """Where the classes of a clustering come from: a file, or the text, in which at most k are found.
 
+    k: None for so many as the text bears out by its size, times `share`.
+    family: of the patterns of these classes, `chain` or `full`.
     least_positions: a smaller text does without classes.
     """
 
     path: Path | None = None
     k: int | None = None
+    share: float = 1.0
+    family: str = "chain"
     least_positions: int = 0
 
     @classmethod
-    def parse(cls, text: str | int | Path | None) -> ClassSource | None:
-        """Read `none`, `auto`, a number or the path of a file of classes."""
-        if text is None or text == "none":
-            return None
+    def parse(cls, text: str | int | Path) -> ClassSource:
+        """Read `auto`, a number or the path of a file of classes."""
         if text == "auto":
             return cls(least_positions=LEAST_POSITIONS)
         if isinstance(text, int) or (isinstance(text, str) and text.isdecimal()):
@@ -55,31 +61,60 @@ class ClassSource:
                 raise UsageError(f"{text} classes: expected 1 or more, none, auto, or a file of words and classes")
             return cls(k=int(text))
         if not isinstance(text, str | PathLike):
-            raise wrong_type("classes", text, "a number, none, auto, or a file of words and classes")
+            raise wrong_type("classes", text, _EXPECTED)
         if not Path(text).is_file():
             there = "a folder" if Path(text).is_dir() else "no such file"
-            raise UsageError(
-                f"classes {str(text)!r}: {there}; expected a number, none, auto, or a file of words and classes"
-            )
+            raise UsageError(f"classes {str(text)!r}: {there}; expected {_EXPECTED}")
         return cls(path=Path(text))
+
+    def __str__(self) -> str:
+        """What was asked for, in a word."""
+        automatic = "auto" if self.share == 1.0 else f"auto × {self.share:g}"
+        return automatic if self.k is None else str(self.k)
+
+    def most_classes(self, n_positions: int) -> int:
+        """How many classes are found at most in a text of so many positions."""
+        return self.k if self.k is not None else max(2, round(self.share * automatic_k(n_positions)))
+
+
+def _automatic(*shares: float, family: str = "chain") -> tuple[ClassSource, ...]:
+    return tuple(ClassSource(share=share, family=family, least_positions=LEAST_POSITIONS) for share in shares)
+
+
+# What is done for a better model of the same text: the clusterings that are found in it.
+EFFORTS: dict[str, tuple[ClassSource, ...]] = {
+    "fast": (),
+    "default": _automatic(1.0),
+    "best": _automatic(1.0, 0.2, 4.0),
+}
+
+
+def parse_sources(asked: AskedClasses) -> tuple[ClassSource, ...]:
+    """Where the classes of each clustering come from; several are a list, or have commas between them."""
+    if asked is None or asked == "none":
+        return ()
+    if isinstance(asked, str) and "," in asked and not Path(asked).is_file():
+        asked = [part.strip() for part in asked.split(",")]
+    return tuple(map(ClassSource.parse, asked if isinstance(asked, list | tuple) else (asked,)))
 
 
 @dataclass(frozen=True)
 class ChosenClasses:
-    """The classes of a run, if it has any, and the sentences that they were found without, if they were found."""
+    """The clusterings of a run, if it has any, and the sentences that they were found without, if they were found."""
 
-    classes: Classes | None = None
+    classes: tuple[Classes, ...] = ()
     held_apart: Ids | None = None
 
     def store(self, folder: WorkFolder) -> None:
         """Keep classes for a run that goes on."""
-        if self.classes is None:
+        if not self.classes:
             return
         held_apart = self.held_apart if self.held_apart is not None else np.empty(0, np.int32)
-        for name, array in (("class_of.npy", self.classes.of_word), ("held_apart.npy", held_apart)):
+        of_words = np.stack([own.of_word for own in self.classes])
+        for name, array in (("class_of.npy", of_words), ("held_apart.npy", held_apart)):
             with folder.written(name) as file:
                 np.save(file, array)
-        folder.note(_STAGE, self.classes.names)
+        folder.note(_STAGE, [own.names for own in self.classes])
 
     @classmethod
     def of_folder(cls, folder: WorkFolder) -> ChosenClasses | None:
@@ -87,12 +122,13 @@ class ChosenClasses:
         names = folder.done(_STAGE)
         if names is None:
             return None
-        of_word, held_apart = np.load(folder.path / "class_of.npy"), np.load(folder.path / "held_apart.npy")
-        return cls(Classes(of_word, tuple(names)), held_apart if held_apart.size else None)
+        of_words, held_apart = np.load(folder.path / "class_of.npy"), np.load(folder.path / "held_apart.npy")
+        classes = tuple(Classes(of_word, tuple(own)) for of_word, own in zip(of_words, names, strict=True))
+        return cls(classes, held_apart if held_apart.size else None)
 
 
 def choose_classes(  # noqa: PLR0913 - all that a run knows, by keyword
-    source: ClassSource,
+    sources: Sequence[ClassSource],
     text: TextSource,
     *,
     n_patterns: int,
@@ -103,46 +139,78 @@ def choose_classes(  # noqa: PLR0913 - all that a run knows, by keyword
     progress: bool,
     cores: SharedCores | None = None,
 ) -> ChosenClasses:
-    """The classes of a text.
+    """The clusterings of a text.
 
     hold_apart: whether weights will be fitted on sentences of the text, as a sample for so many patterns holds them.
     memory: what finding them may take; any amount without it.
     cores: that other work takes some of meanwhile.
     """
-    if source.path is not None:
-        return ChosenClasses(read_classes(source.path, text.vocabulary, text.word_counts))
-    positions = text.positions
-    if memory is not None:
-        needed = min(positions, MAX_POSITIONS) * _POSITION_BYTES
-        memory.check(needed, "finding classes", "bring a file of classes")
-    apart_positions = min(sample_positions(n_patterns), int(HELD_APART_SHARE * positions)) if hold_apart else 0
-    ids = text.sample(seed=seed, limit=apart_positions + MAX_POSITIONS)
+    found_without, found_in = np.empty(0, np.int32), np.empty(0, np.int32)
+    if any(source.path is None for source in sources):
+        if memory is not None:
+            needed = min(text.positions, MAX_POSITIONS) * _POSITION_BYTES
+            memory.check(needed, "finding classes", "bring a file of classes")
+        most_apart = min(sample_positions(n_patterns), int(HELD_APART_SHARE * text.positions)) if hold_apart else 0
+        found_without, found_in = _cut_apart(text.sample(seed=seed, limit=most_apart + MAX_POSITIONS), most_apart)
+    n_words, clusterings = text.word_counts.size, []
+    for source in sources:
+        if source.path is not None:
+            clusterings.append(read_classes(source.path, text.vocabulary, text.word_counts))
+            continue
+        classes = find_classes(
+            found_in, n_words, source.most_classes(found_in.size), later=found_without, threads=threads,
+            cores=cores, progress=progress,
+        )  # fmt: skip
+        clusterings.append(classes.named_by(text.vocabulary))
+    return ChosenClasses(tuple(clusterings), found_without if found_without.size else None)
+
+
+def _cut_apart(ids: Ids, positions: int) -> tuple[Ids, Ids]:
+    """The first sentences of a text, of so many positions or one sentence more, and the others."""
     begins = sentence_begins(ids)
-    cut = int(begins[min(int(np.searchsorted(begins, apart_positions)), begins.size - 1)])
+    cut = int(begins[min(int(np.searchsorted(begins, positions)), begins.size - 1)])
     if cut == ids.size:  # classes need some text, too
         cut = 0
-    classes = find_classes(
-        ids[cut:], text.word_counts.size, source.k, later=ids[:cut], threads=threads, cores=cores, progress=progress
-    )
-    return ChosenClasses(classes.named_by(text.vocabulary), ids[:cut] if cut else None)
+    return ids[:cut], ids[cut:]
+
+
+def check_effort(effort: str, *, chosen: bool) -> None:
+    """Refuse an effort that there is not, or that has nothing to choose."""
+    if effort not in EFFORTS:
+        raise UsageError(f"effort {effort!r}: expected {', '.join(EFFORTS)}")
+    if effort != "default" and not chosen:
+        raise UsageError(
+            f"effort {effort}: it chooses patterns and classes of a glm with learned weights; leave it out, or "
+            "what you chose yourself"
+        )
 
 
 def with_classes(
-    lattice: Lattice, asked: str | int | Path | None, *, fitted: bool, named: bool
-) -> tuple[Lattice, ClassSource | None]:
-    """The lattice with patterns of classes where there are to be classes, and where these come from.
+    lattice: Lattice, asked: AskedClasses, *, fitted: bool, named: bool, effort: str = "default"
+) -> tuple[Lattice, tuple[ClassSource, ...]]:
+    """The lattice with patterns of classes where there are to be classes, and where each clustering comes from.
 
     fitted: weights are fitted.
     named: the lattice is the user's own; it gets patterns of classes only if classes are asked for.
+    effort: what is done where no classes are asked for.
     """
-    source = ClassSource.parse(asked)
-    has_patterns = lattice.of_classes is not None
-    if asked is None and (has_patterns or (fitted and not named)):
-        source = ClassSource(least_positions=LEAST_POSITIONS)
-    if source is None:
-        if has_patterns:
+    check_effort(effort, chosen=fitted and not named and asked is None)
+    sources, n_clusterings = parse_sources(asked), len(lattice.of_classes)
+    if asked is None and n_clusterings:
+        sources = EFFORTS["best"][:n_clusterings]
+    elif asked is None and fitted and not named:
+        sources = EFFORTS[effort]
+    if not sources:
+        if n_clusterings:
             raise UsageError("the lattice has patterns of classes: say which classes (auto, a number, or a file)")
-        return lattice, None
+        return lattice, ()
     if not fitted:
         raise UsageError("classes are for a glm with learned weights: nothing else knows how far to trust them")
-    return (lattice, replace(source, least_positions=0)) if has_patterns else (lattice.with_classes("chain"), source)
+    if not n_clusterings:
+        return lattice.with_classes(*(source.family for source in sources)), sources
+    if n_clusterings != len(sources):
+        raise UsageError(
+            f"the lattice has patterns of {n_clusterings} clusterings, and classes are named for {len(sources)}: "
+            "name as many, such as 60,350,1500"
+        )
+    return lattice, tuple(replace(source, least_positions=0) for source in sources)

@@ -79,13 +79,13 @@ class DrawnDocuments(NamedTuple):
 
     documents: list[ReadSentences]
     rest: LocalText
-    classes: Classes | None
+    classes: tuple[Classes, ...]
 
 
 def fit_documents(
     text: LocalText,
     parts: tuple[str, Counts, Discounts, Weights],
-    classes: Classes | None,
+    classes: tuple[Classes, ...],
     *,
     seed: int,
     threads: int,
@@ -113,8 +113,8 @@ def fit_documents(
         tables = TablesInFile(place.path / "model", place, most_resident=limits.memory.most_resident)
         rest = tables.count(drawn.rest, counts.lattice, drawn.classes)
     model = Model(ModelParts.of(name, rest, discounts, with_rows_of(rest, discounts, weights)))
-    class_of = drawn.classes.of_word if drawn.classes is not None else np.zeros(len(model.vocabulary), np.int32)
-    shipped = HistoryWeights.shipped(classes=drawn.classes is not None)
+    class_of = drawn.classes[0].of_word if drawn.classes else np.zeros(len(model.vocabulary), np.int32)
+    shipped = HistoryWeights.shipped(classes=bool(drawn.classes))
     return fit_with_decays([(one, _scores(model, one, threads)) for one in drawn.documents], shipped, class_of)
 
 
@@ -125,7 +125,7 @@ def _scores(model: Model, document: ReadSentences, threads: int) -> Floats:
 
 
 def draw_documents(
-    text: LocalText, classes: Classes | None, *, seed: int, threads: int, folder: WorkFolder | None
+    text: LocalText, classes: tuple[Classes, ...], *, seed: int, threads: int, folder: WorkFolder | None
 ) -> DrawnDocuments | None:
     """Hold some documents of a text out; None where it is too small."""
     limit = min(MOST_HELD_OUT, int(HELD_OUT_SHARE * text.positions))
@@ -140,7 +140,7 @@ def draw_documents(
     documents = [new_ids[held] for _, held in _split(text.chunks(), ranges)]
     pieces = (new_ids[rest] for rest, _ in _split(text.chunks(), ranges))
     rest_text = _without(text, pieces, known, occurrences[known], lengths, ranges, threads=threads, folder=folder)
-    kept = None if classes is None else _kept_classes(classes, known)
+    kept = tuple(_kept_classes(own, known) for own in classes)
     begins = np.concatenate([[0], np.cumsum([lengths[a:b].sum() for a, b in ranges])])
     ids = np.concatenate(documents)
     return DrawnDocuments([_sentences(ids[a:b]) for a, b in pairwise(begins.tolist())], rest_text, kept)

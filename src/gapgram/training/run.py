@@ -71,7 +71,7 @@ class TrainingTask:
     model: str
     lattice: Lattice
     weights: str
-    classes: ClassSource | None
+    classes: tuple[ClassSource, ...]
     seed: int
     layout: str
     prune: str | None
@@ -119,9 +119,9 @@ class TrainingTask:
 
     def for_text_of(self, positions: int) -> TrainingTask:
         """The task as a text of so many positions has it: a small one goes without classes."""
-        if self.classes is None or positions >= self.classes.least_positions:
+        if all(positions >= source.least_positions for source in self.classes):
             return self
-        return replace(self, classes=None, lattice=self.lattice.of_words)
+        return replace(self, classes=(), lattice=self.lattice.of_words)
 
     def blocks(self) -> Iterator[Block]:
         """The lines of the text."""
@@ -146,8 +146,8 @@ class TrainingTask:
 
     def inputs(self) -> dict[str, list[str | Path]]:
         """The files that are read, by what they are."""
-        classes = self.classes.path if self.classes is not None else None
-        files = {"text": self.texts, "held-out text": self.held_out_texts, "classes": classes}
+        classes = [source.path for source in self.classes if source.path is not None]
+        files = {"text": self.texts, "held-out text": self.held_out_texts, "classes": classes or None}
         return {name: as_paths(paths) for name, paths in files.items() if paths is not None}
 
     def identity(self) -> dict[str, Any]:
@@ -155,8 +155,8 @@ class TrainingTask:
         options = {"order": self.lattice.order, "lattice": str(self.lattice), "model": self.model}
         options |= {"weights": self.weights, "seed": self.seed, **vars(self.rules)}
         options |= {"layout": self.layout, "prune": self.prune, "size": self.size}
-        if self.classes is not None:
-            options["number of classes"] = self.classes.k
+        if self.classes:
+            options["number of classes"] = ", ".join(map(str, self.classes))
         if self.about:
             options["about"] = list(map(list, self.about))
         if self.documents:
@@ -323,7 +323,7 @@ def counting_ahead(task: TrainingTask, text: TextSource) -> AbstractContextManag
 
     A text is held in memory where there is room for all tables later on: finding classes takes less than these.
     """
-    finds_classes = task.classes is not None and task.classes.path is None
+    finds_classes = any(source.path is None for source in task.classes)
     if finds_classes and task.threads > 1 and isinstance(text, TextInMemory):
         return text.counting_ahead(task.lattice)
     return nullcontext()
@@ -336,8 +336,8 @@ def chosen_classes(
     folder: WorkFolder | None,
     cores: SharedCores | None = None,
 ) -> ChosenClasses:
-    """The classes of the run, if it has any; of an earlier run where there are."""
-    if task.classes is None:
+    """The clusterings of the run, if it has any; of an earlier run where there are."""
+    if not task.classes:
         return ChosenClasses()
     kept = ChosenClasses.of_folder(folder) if folder is not None else None
     if kept is not None:

@@ -16,7 +16,7 @@ from gapgram.system.parallel import checked_threads
 from gapgram.text.corpus import TextRules
 from gapgram.text.files import Paths
 from gapgram.text.tokenisers.tokeniser import Tokeniser
-from gapgram.training.choose_classes import with_classes
+from gapgram.training.choose_classes import AskedClasses, with_classes
 from gapgram.training.limits import TrainingLimits
 from gapgram.training.run import TrainingTask, train_in_memory, train_to_file, train_with_spark
 from gapgram.training.spark_options import SparkOptions
@@ -33,7 +33,8 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     model: str = "glm",
     lattice: str | Lattice | None = None,
     weights: str | None = None,
-    classes: str | int | Path | None = None,
+    classes: AskedClasses = None,
+    effort: str = "default",
     held_out_texts: Paths | None = None,
     seed: int = 1,
     rules: TextRules | None = None,
@@ -59,7 +60,10 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     weights: of a glm: `learned` (the default), `counts` or `uniform`.
     classes: of a glm with learned weights, patterns of word classes beside those of words: how many classes to find in
         the text at most; `auto`, by its size, and none where it is small; the path of a file of words and their
-        classes; or `none`. The default is `auto`, and `none` where the lattice is named.
+        classes; a list of these, for several clusterings of the words; or `none`. The default is `auto`, and `none`
+        where the lattice is named.
+    effort: how much is done for a better glm: `fast` has patterns of words alone, `default` those of the classes of one
+        clustering, too, `best` of several, for longer training and slower scoring.
     held_out_texts: text to learn weights from; by default the training text, each word left out in turn.
     seed: of the sample that weights are learned from.
     rules: which words are kept (`min_count`, `vocab_limit`), and what to do with special words and invalid bytes.
@@ -85,10 +89,10 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     estimator = checked_estimator(model, weights, lattice=lattice, held_out_texts=held_out_texts)
     patterns = lattice if isinstance(lattice, Lattice) else Lattice.parse(lattice or LATTICES[model], order)
     fitted = isinstance(ESTIMATORS[estimator], Fitted)
-    patterns, class_source = with_classes(patterns, classes, fitted=fitted, named=lattice is not None)
+    patterns, class_sources = with_classes(patterns, classes, fitted=fitted, named=lattice is not None, effort=effort)
     task = TrainingTask(
         texts=texts, sentences=sentences, held_out_texts=held_out_texts, rules=rules or TextRules(), model=model,
-        lattice=patterns, weights=estimator, classes=class_source, seed=seed, layout=layout, prune=prune, size=size,
+        lattice=patterns, weights=estimator, classes=class_sources, seed=seed, layout=layout, prune=prune, size=size,
         tokeniser=Tokeniser.named(tokenizer) if tokenizer is not None else None,
         documents=documents, threads=checked_threads(threads), progress=progress,
         about=about_of(about) if about else (),

@@ -170,9 +170,10 @@ class ExplainedPattern(BaseModel):
 
 
 class WordClass(BaseModel):
-    """The class of a word: how many words it has, and its most frequent ones."""
+    """The class of a word in a clustering, numbered from 1: how many words it has, and its most frequent ones."""
 
     word: str
+    clustering: int
     words: int
     members: list[str]
 

@@ -170,15 +170,18 @@ class ServedModel:
         )
 
     def _classes(self, words: list[str]) -> list[responses.WordClass]:
-        """The classes of words, each word once."""
+        """The classes of words in each clustering, each word once."""
         arrays, vocabulary = self.model.parts.arrays, self.model.vocabulary
-        class_of = arrays.tables.class_of
+        clusterings = arrays.tables.class_of.reshape(-1, len(vocabulary))
         found = []
-        for word in dict.fromkeys(words if class_of.size else []):
-            number = int(class_of[vocabulary.id(word)])
-            begin, end = map(int, arrays.member_base[number : number + 2])
-            members = [vocabulary[int(i)] for i in arrays.members[begin : min(end, begin + _MEMBERS)]]
-            found.append(responses.WordClass(word=word, words=end - begin, members=members))
+        for word in dict.fromkeys(words):
+            for clustering, class_of in enumerate(clusterings, 1):
+                number = int(class_of[vocabulary.id(word)])
+                begin, end = map(int, arrays.member_base[number : number + 2])
+                members = [vocabulary[int(i)] for i in arrays.members[begin : min(end, begin + _MEMBERS)]]
+                found.append(
+                    responses.WordClass(word=word, clustering=clustering, words=end - begin, members=members)
+                )
         return found
 
     def score(self, question: requests.ScoreQuestion, deadline: Deadline) -> responses.Scores:

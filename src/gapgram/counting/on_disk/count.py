@@ -15,7 +15,7 @@ up.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
@@ -107,13 +107,14 @@ class TextInFiles:
         """As `TextSource`."""
         return sample_sentences(self.chunks(), seed=seed, limit=limit)
 
-    def pieces(self, lattice: Lattice, classes: Classes | None) -> Pieces:
+    def pieces(self, lattice: Lattice, classes: Sequence[Classes]) -> Pieces:
         """As `TextSource`."""
         words = self._count(self._stored, lattice.of_words, self.folder)
-        if lattice.of_classes is None or classes is None:
-            return words
-        stored = StoredClasses(self._stored, classes)
-        return words_and_classes(words, self._count(stored, lattice.of_classes, self.folder.inside("classes")))
+        of_classes = [
+            self._count(StoredClasses(self._stored, own), patterns, self.folder.inside(f"classes{number}"))
+            for number, (own, patterns) in enumerate(zip(classes, lattice.of_classes, strict=True), 1)
+        ]
+        return words_and_classes(words, *of_classes)
 
     def _count(self, text: StoredText | StoredClasses, lattice: Lattice, folder: WorkFolder) -> Pieces:
         counting = SpilledCount(text, lattice, folder, memory=self._memory.left(), threads=self._threads)

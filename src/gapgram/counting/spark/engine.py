@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -40,17 +40,20 @@ class TextOnSpark:
         """As `TextSource`."""
         return sample.sample(self._lines, self._stream, positions=self.facts.positions, seed=seed, limit=limit)
 
-    def pieces(self, lattice: Lattice, classes: Classes | None) -> Pieces:
-        """As `TextSource`; the counts of classes are in shards beside those of the words."""
+    def pieces(self, lattice: Lattice, classes: Sequence[Classes]) -> Pieces:
+        """As `TextSource`; the counts of each clustering's classes are in shards beside those of the words."""
         words = self.shards(lattice.of_words)
-        if lattice.of_classes is None or classes is None:
-            return words.of
+        of_classes = [
+            self._shards_of_classes(own, patterns, f"-classes{number}" if number > 1 else "-classes")
+            for number, (own, patterns) in enumerate(zip(classes, lattice.of_classes, strict=True), 1)
+        ]
+        return words_and_classes(words.of, *(shards.of for shards in of_classes))
+
+    def _shards_of_classes(self, classes: Classes, lattice: Lattice, suffix: str) -> Shards:
         of_word = self._counting.spark.sparkContext.broadcast(classes.of_word)
         self._resources.callback(of_word.destroy)
         class_counts = np.bincount(classes.of_word, self.word_counts, len(classes)).astype(np.int64)
-        stream = replace(self._stream, mapped=of_word)
-        of_classes = self._shards(stream, lattice.of_classes, class_counts, "-classes")
-        return words_and_classes(words.of, of_classes.of)
+        return self._shards(replace(self._stream, mapped=of_word), lattice, class_counts, suffix)
 
     def shards(self, lattice: Lattice) -> Shards:
         """The pieces of the patterns of a lattice without classes."""

@@ -99,7 +99,7 @@ def prior_weights(counts: Counts, discounts: Discounts) -> Floats:
 
 def prior_logits(counts: Counts) -> Floats:
     """What the logit of each pattern starts from, where its context was seen: the first line of equation (18)."""
-    of_classes = np.array([p.classes for p in counts.lattice.stored])
+    of_classes = np.array([p.classes > 0 for p in counts.lattice.stored])
     sizes = np.array([len(p) for p in counts.lattice.stored])
     reaches = np.array([p.reach for p in counts.lattice.stored])
     adjacent = np.array([p.nearest == 1 for p in counts.lattice.stored])
@@ -134,7 +134,7 @@ class Problem:
         # Where each pattern falls back; 0 where it falls back on none.
         has_edges = np.diff(self.graph.edge_base) > 0
         self.down = np.where(has_edges, np.append(self.graph.edge_to, 0)[self.graph.edge_base[:-1]], 0)
-        self.of_classes = np.array([p.classes for p in counts.lattice.stored])
+        self.clusterings = np.array([p.classes for p in counts.lattice.stored])
 
     def add_gradient(self, values: Parameters, gradients: Parameters, begin: int, end: int) -> float:
         """Sum of -ln P over some positions; adds its gradient by the flat parameters."""
@@ -150,7 +150,7 @@ class Problem:
 
     @property
     def _fixed(self) -> FixedNumbers:
-        return FixedNumbers(self.uniform, self.down, self.of_classes)
+        return FixedNumbers(self.uniform, self.down, self.clusterings)
 
     def zeros(self) -> Parameters:
         """Parameters of the problem's size, all 0."""

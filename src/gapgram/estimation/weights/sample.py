@@ -86,8 +86,8 @@ class _RowsInMemory:
 
 @dataclass(frozen=True)
 class FittingSample:
-    """Statistics [position, pattern, 5], features [position, feature], and the probability of each word given its
-    class, 1 without classes; see `kernels.fitting`.
+    """Statistics [position, pattern, 5], features [position, feature], and the probabilities of each word given itself,
+    1, and its class in each clustering [position, 1 + clustering]; see `kernels.fitting`.
 
     source: what text it was taken from. folder: where the arrays are kept if they are not in memory.
     """
@@ -184,7 +184,7 @@ def _sample(source: str, lookup: _Lookup, ids: Ids, limit: int, folder: Path | N
         source,
         _new_rows(folder, "statistics", ids.size, (n_patterns, 5), np.int32),
         _new_rows(folder, "features", ids.size, (n_patterns + order,), np.int32),
-        _new_rows(folder, "given", ids.size, (), np.float64),
+        _new_rows(folder, "given", ids.size, (1 + len(lookup.counts.lattice.of_classes),), np.float64),
         folder,
     )
     for statistics, features, given in map_in_order(
@@ -207,12 +207,12 @@ class _Lookup:
             )
         self.counts, self.threads = counts, threads
         self._reaches = np.array([p.reach if p in counts.lattice.patterns else _NEVER for p in counts.lattice.stored])
-        self._given = self._given_class()
+        ones, n_words = np.ones(len(counts.vocabulary)), len(counts.vocabulary)
+        self._given = np.concatenate([ones, self._given_class()]).reshape(-1, n_words).T.copy()
 
     def _given_class(self) -> Floats:
-        """The probability of each word given its class."""
-        tables = self.counts.tables
-        return given_class(tables) if tables.class_of.size else np.ones(len(self.counts.vocabulary))
+        """The probability of each word given its class, for each clustering."""
+        return given_class(self.counts.tables)
 
     def positions(self, sentences: tuple[Ids, Begins]) -> tuple[Ids, Ids, Floats]:
         """Statistics, features and probability given the class of the positions of sentences that are fitted to."""
@@ -237,17 +237,16 @@ class _LeftOutLookup(_Lookup):
     def __init__(self, counts: Counts, hidden: Mask, threads: int) -> None:
         super().__init__(counts, threads)
         self._hidden = hidden
-        self._given[hidden] = 0.0
+        self._given[hidden, 1:] = 0.0
         self._masks = np.array([p.mask for p in counts.lattice.stored])
-        self._of_classes = np.array([p.classes for p in counts.lattice.stored])
+        self._clusterings = np.array([p.classes for p in counts.lattice.stored])
 
     def _given_class(self) -> Floats:
         """As above, without one occurrence of the word."""
         tables = self.counts.tables
-        if not tables.class_of.size:
-            return np.ones(len(self.counts.vocabulary))
-        totals = np.bincount(tables.class_of, tables.word_counts)[tables.class_of]
-        given: Floats = np.maximum(tables.word_counts - 1, 0) / np.maximum(totals - 1, 1)
+        word_counts = np.tile(tables.word_counts, len(self.counts.lattice.of_classes))
+        totals = np.bincount(tables.class_of, word_counts)[tables.class_of]
+        given: Floats = np.maximum(word_counts - 1, 0) / np.maximum(totals - 1, 1)
         return given
 
     def _usable(self, words: Ids, available: npt.NDArray[np.int16], statistics: Ids) -> Mask:
@@ -255,7 +254,7 @@ class _LeftOutLookup(_Lookup):
         usable = super()._usable(words, available, statistics)
         lost = _leave_out(self.counts, statistics, available)
         if self._hidden.any():
-            fitting.hide(statistics, words, available, self._hidden, self._masks, self._of_classes)
+            fitting.hide(statistics, words, available, self._hidden, self._masks, self._clusterings)
             lost |= self._hidden[words]
         lost &= usable
         usable &= ~lost | (np.cumsum(lost) % LOST_EVERY == 0)
@@ -267,12 +266,12 @@ def _leave_out(counts: Counts, statistics: Ids, available: npt.NDArray[np.int16]
     order, reaches = counts.lattice.order, np.ascontiguousarray(counts.reaches)
     contiguous = np.array([p.is_contiguous for p in counts.lattice.stored])
     alone = np.zeros(len(statistics), bool)
-    for classes in {p.classes for p in counts.lattice.stored}:
-        chain = np.array([counts.index(Pattern.contiguous(k, classes)) for k in range(order)])
-        numbers = [i for i, p in enumerate(counts.lattice.stored) if p.classes == classes]
+    for clustering in range(1 + len(counts.lattice.of_classes)):
+        chain = np.array([counts.index(Pattern.contiguous(k, clustering)) for k in range(order)])
+        numbers = [i for i, p in enumerate(counts.lattice.stored) if p.classes == clustering]
         unique = fitting.unique_from(statistics, available, chain)
         fitting.leave_out(statistics, numbers[0], numbers[-1] + 1, available, unique, reaches, contiguous, order)
-        alone |= (unique == 0) & (not classes)
+        alone |= (unique == 0) & (clustering == 0)
     return alone
 
 

@@ -1,7 +1,7 @@
 // The lattice of one prediction: a drawing whose discs can be walked through, the numbers of one disc, a table of all.
 
 import { draw, make } from "./dom.js";
-import { drawn, layout, LINE, radius, under, UNIFORM } from "./lattice_layout.js";
+import { clustering, drawn, layout, LINE, radius, under, UNIFORM } from "./lattice_layout.js";
 import { bits, oneIn, percent, probability, said, whole } from "./numbers.js";
 
 const context = (p) => (p.classes && p.kept.length ? `the classes of ${p.kept.length} word${p.kept.length === 1 ? "" : "s"}` : p.kept.length ? `“${p.kept.map((word) => said(word ?? "_")).join(" ")}”` : p.classes ? "no context, the class of the word" : "no context");
@@ -63,7 +63,7 @@ function shape(node, r, attributes) {
 function members(node, explanation) {
   if (!node.classes) return [];
   const looked = [...(node.kept.length ? explanation.context.slice(-node.kept.length) : []), explanation.word];
-  const found = looked.map((word) => explanation.classes.find((of) => of.word === word)).filter(Boolean);
+  const found = looked.map((word) => explanation.classes.find((of) => of.word === word && of.clustering === clustering(node))).filter(Boolean);
   return [make("ul", { class: "members" }, ...found.map((of) => make("li", { dir: "auto" }, "class of ", make("b", {}, said(of.word)),
     `: ${of.members.map(said).join(", ")}${of.words > of.members.length ? ` … (${whole(of.words)} words)` : ""}`)))];
 }

@@ -13,7 +13,9 @@ const LINE = 14;
 const LABEL = 33; // the height of the words under a disc; edges begin below them
 export const UNIFORM = "uniform";
 
-const mask = (p) => parseInt(p.pattern.replaceAll("2", "1"), 2) + (p.classes ? 0.5 : 0);
+const mask = (p) => parseInt(p.pattern.replaceAll(/[2-9]/g, "1"), 2) + (p.classes ? 0.5 : 0);
+// The clustering whose classes a pattern is of, by the digit that it is printed with; 0 for words.
+export const clustering = (p) => Number(p.pattern.at(-1)) - 1;
 const size = (p) => p.kept.filter((word) => word !== null).length;
 
 export function drawn(patterns) {
@@ -34,7 +36,8 @@ export function layout(explanation, width) {
   const patterns = drawn(explanation.patterns);
   const ofWords = patterns.filter((p) => !p.classes);
   const ofClasses = patterns.filter((p) => p.classes).sort((a, b) => size(b) - size(a));
-  const beside = ofClasses.length > 0 && width >= 3 * CLASSES;
+  const several = new Set(ofClasses.map(clustering)).size > 1; // clusterings: side by side, level by level
+  const beside = ofClasses.length > 0 && !several && width >= 3 * CLASSES;
   const room = beside ? width - CLASSES : width;
   const most = Math.max(2, Math.floor(room / CELL));
   const sizes = [...new Set(ofWords.map(size))].sort((a, b) => b - a);
@@ -43,8 +46,11 @@ export function layout(explanation, width) {
   const nodes = all.flatMap((row, y) => row.map((p, i) =>
     ({ ...p, id: p.pattern, x: room / 2 + (i - (row.length - 1) / 2) * column, row: y, room: row.length > 1 ? column : room })));
   const first = beside ? 0 : all.length;
-  nodes.push(...ofClasses.map((p, i) =>
-    ({ ...p, id: p.pattern, x: beside ? width - CLASSES / 2 : width / 2, row: first + i, room: beside ? CLASSES : width })));
+  const levels = [...new Set(ofClasses.map(size))].map((n) => ofClasses.filter((p) => size(p) === n));
+  const classRows = several ? levels.flatMap((level) => rows(level, most)) : ofClasses.map((p) => [p]);
+  nodes.push(...classRows.flatMap((row, y) => row.map((p, i) =>
+    ({ ...p, id: p.pattern, x: beside ? width - CLASSES / 2 : width / 2 + (i - (row.length - 1) / 2) * column, row: first + y,
+      room: beside ? CLASSES : row.length > 1 ? column : width }))));
   const last = Math.max(...nodes.map((node) => node.row), -1) + 1;
   nodes.push({ id: UNIFORM, pattern: UNIFORM, part: explanation.uniform_contribution / explanation.probability, below: [], x: room / 2, row: last, room });
   for (const node of nodes) {
