@@ -59,7 +59,7 @@ _KERNELS = {
         "topk.n_blocks",
         "words.find_word",
     },
-    "explain MODEL w1 w2": {"shares.shares_of_last", "words.find_word"},
+    "explain MODEL w1 w2": {"probabilities.shares_of_last", "words.find_word"},
     "info MODEL": {"read_tables.counts_of_counts"},
     "verify MODEL": {"successors.distribution", "words.fill_slots", "words.find_word"},
     "arpa MODEL -o NEW": {"backoff.suffixes_of", "read_tables.unpack_grams"},

@@ -13,7 +13,7 @@ from gapgram.cuda.card import for_card
 from gapgram.cuda.lookup import Shape, discount_of, place_of, row_value
 from gapgram.kernels.gate import BUCKETS, LIMIT, add_logits, word_bucket, word_row
 from gapgram.kernels.model_arrays import BUCKET, SCALE, WEIGHT, ModelArrays, Positions
-from gapgram.kernels.shares import share
+from gapgram.kernels.probabilities import share
 from gapgram.kernels.tables import N_GRAMS, OF_CLASSES
 
 
@@ -77,7 +77,7 @@ def gating(shape: Shape) -> Any:
 
 @cache
 def sharing(shape: Shape) -> Any:
-    """A function for kernels: fill shares[p] with what each pattern decides (`kernels.shares`); returns the rest."""
+    """A function for kernels: fill shares[p] with what each pattern decides; returns the rest."""
     share_out, n_patterns = for_card(share), shape.n_patterns
 
     @cuda.jit(device=True)

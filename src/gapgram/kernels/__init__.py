@@ -17,8 +17,8 @@
     lookup          grams of a text found in the tables
     model_arrays    a model as kernels take it
     gate            what learned weights look at, and what they make of it
-    possible        probabilities that are some, whatever tables say
-    shares          what each pattern decides of a prediction
+    probabilities   the probability of a word: under each pattern, and of all together
+    scores          probabilities to scores that are some, whatever tables say
     scoring         the probability of every word of a text
     score_text      lines of text to scores in one go
     score_line      the same for one line

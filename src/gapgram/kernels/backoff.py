@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.jit import bound_first, kernel
-from gapgram.kernels.possible import make_possible, possible_log10
+from gapgram.kernels.scores import make_possible, possible_log10
 from gapgram.kernels.search import first_at_least
 from gapgram.kernels.special_words import START_ID
 

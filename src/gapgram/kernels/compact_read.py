@@ -29,7 +29,8 @@ import numpy as np
 from gapgram.kernels.bits import from_bit, lowest_one, ones, read_bits, select_one
 from gapgram.kernels.jit import apart, inlined, kernel
 from gapgram.kernels.prefetch import prefetch
-from gapgram.kernels.tables import GramFormat, code_mask_of, format_of, gram_at, gram_word
+from gapgram.kernels.search import gram_word
+from gapgram.kernels.tables import GramFormat, code_mask_of, format_of, gram_at
 
 # Columns of `packed_places`: words for the book, vector and records, bits for the others (multiples of 64).
 BOOK, MORE, N_MORE, VALUE_WIDTH, BUCKET_BITS, BUCKETS, BUCKET_WIDTH = 0, 1, 2, 3, 4, 5, 6

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.model_arrays import discounted
-from gapgram.kernels.possible import make_possible
+from gapgram.kernels.probabilities import discounted
 from gapgram.kernels.read_tables import RUN, find_counts, read_grams
+from gapgram.kernels.scores import make_possible
 from gapgram.kernels.successors import class_term, successors
 
 _SEARCH_COST = 12  # what a step of a binary search costs, in grams read one after the other

@@ -1,9 +1,9 @@
 """Sentences drawn from a model without its distributions.
 
 A prediction is a mixture: each pattern decides a share of it by its discounted counts, and a rest goes evenly to all
-words (`kernels.shares`). So a word is drawn exactly by drawing the pattern that decides, by the shares, and then a gram
-of the pattern's list, by the discounted counts; for a pattern of classes that is a class, and a word of it is drawn by
-the probabilities given the class. A gram of a long list is found by running sums, kept for every 64th gram.
+words (`kernels.probabilities`). So a word is drawn exactly by drawing the pattern that decides, by the shares, and then
+a gram of the pattern's list, by the discounted counts; for a pattern of classes that is a class, and a word of it is
+drawn by the probabilities given the class. A gram of a long list is found by running sums, kept for every 64th gram.
 
 Many sentences are drawn side by side, each in a column of its own; where one ends another begins. Random numbers belong
 to a sentence and a place in it, so that nothing depends on what is drawn beside it.
@@ -18,10 +18,10 @@ import numpy as np
 from gapgram.kernels.gate import gate_weights
 from gapgram.kernels.jit import apart, kernel
 from gapgram.kernels.lookup import locate, new_found
-from gapgram.kernels.model_arrays import BACKOFF, Positions, discounted
+from gapgram.kernels.model_arrays import BACKOFF, Positions
+from gapgram.kernels.probabilities import discounted, share
 from gapgram.kernels.read_tables import RUN, context_at, read_grams
 from gapgram.kernels.search import first_at_least
-from gapgram.kernels.shares import share
 from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
 from gapgram.kernels.tables import (
     FIRST_ROW,

@@ -11,10 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.kernels.jit import apart, kernel
-from gapgram.kernels.keys import key_of
 from gapgram.kernels.prefetch import prefetch
 from gapgram.kernels.read_tables import context_at, first_listed, read_contexts, replace_codes
-from gapgram.kernels.search import find_key, first_guess
+from gapgram.kernels.search import Searches, find_keys, first_guess, gram_word
 from gapgram.kernels.tables import (
     FIRST_ROW,
     N_CONTEXTS,
@@ -27,7 +26,6 @@ from gapgram.kernels.tables import (
     first_class,
     format_of,
     gram_at,
-    gram_word,
     halves_of,
 )
 
@@ -54,21 +52,6 @@ def new_found(n_patterns, n_columns):
     return Found(np.empty(shape, np.int64), np.empty(shape, np.int64), np.empty(shape, np.int64))
 
 
-class Searches(NamedTuple):
-    """Searches for the words of a block among the grams of their contexts, one after the other: int64 [search] each.
-
-    words       which word of the block is searched
-    low         the first gram of its context
-    spread      how many grams the context has
-    guess       where the word is looked for first
-    """
-
-    words: np.ndarray
-    low: np.ndarray
-    spread: np.ndarray
-    guess: np.ndarray
-
-
 @kernel
 def availability(ids, begins, order):
     """For each position how many words before it a prediction sees; sequence s is begins[s] to begins[s+1]."""
@@ -80,38 +63,11 @@ def availability(ids, begins, order):
 
 
 @kernel
-def _search(bits, halves, form, keys, searches, n, entries, codes):
-    """Do the first n searches for the grams with keys[word]; writes entries[word] and codes[word] of those found.
-
-    From the key that lies at the first guess a second one is made, for all searches before any goes on. Returns the
-    largest code.
-    """
-    words, low, spread, guess = searches
-    code_mask = code_mask_of(form)
-    largest = np.int64(-1)
-    for j in range(n):
-        g = guess[j]
-        ahead = keys[np.uint64(words[j])] - (gram_at(bits, halves, form, g) >> form.code_bits)
-        guess[j] = min(max(g + (ahead * spread[j] >> form.key_bits), low[j]), low[j] + spread[j] - 1)
-        prefetch(bits, gram_word(form, guess[j]))
-    for j in range(n):
-        i = np.uint64(words[j])
-        g, gram = find_key(bits, halves, form, keys[i], low[j], spread[j], guess[j])
-        if g >= 0:
-            entries[i] = g
-            codes[i] = gram & code_mask
-            largest = max(largest, gram & code_mask)
-    return largest
-
-
-@kernel
-def _locate_words(words, p, tables, halves, keys, entries, codes):
-    """`locate` for a pattern of no context: the words, or the classes, themselves; keys[i] receives the key of each.
-
-    Returns the largest code.
-    """
-    bits, form, class_of = tables.grams, format_of(tables.places, p), tables.class_of
-    clustering, first, code_mask = clustering_of(tables.places, p), first_class(tables.places, p), code_mask_of(form)
+def _locate_words(words, p, tables, keys, entries, counts, rows):
+    """`locate` for a pattern of no context: the words, or the classes, themselves; keys[i] receives the key of each."""
+    bits, halves, form = tables.grams, halves_of(tables), format_of(tables.places, p)
+    place, class_of, code_mask = tables.places[p], tables.class_of, code_mask_of(form)
+    clustering, first = clustering_of(tables.places, p), first_class(tables.places, p)
     n_words = tables.word_counts.size  # that have classes
     largest = np.int64(-1)
     for i in range(words.size):
@@ -119,12 +75,17 @@ def _locate_words(words, p, tables, halves, keys, entries, codes):
         if clustering > 0 and word < n_words:
             word = np.int64(class_of[np.uint64((clustering - 1) * n_words + word)]) - first
         word = word if 0 <= word < form.n_grams else np.int64(0)
-        code = gram_at(bits, halves, form, word) & code_mask
-        largest = max(largest, code)
-        keys[i] = key_of(word, form.key_bits)
+        gram = gram_at(bits, halves, form, word)
+        keys[i] = gram >> form.code_bits
         entries[i] = word
-        codes[i] = code
-    return largest
+        counts[i] = gram & code_mask
+        largest = max(largest, gram & code_mask)
+    # All follow the one context that there is.
+    row = min(place[FIRST_ROW] + context_at(tables, p, 0)[2], place[FIRST_ROW] + place[N_ROWS] - 1)
+    for i in range(words.size):
+        rows[i] = row
+    if largest >= first_listed(tables, code_mask):
+        replace_codes(tables, p, entries, counts)
 
 
 @apart
@@ -136,29 +97,23 @@ def locate(words, available, found, at, tables):
     """
     n = words.size
     places, parts, bits, all_entries = tables.places, tables.parts, tables.grams, found.entries
-    halves = halves_of(tables)
     scratch = np.empty((7, n + 1), np.int64)
     keys, chosen, context_rows = scratch[0], scratch[1], scratch[2]
     searches = Searches(scratch[3], scratch[4], scratch[5], scratch[6])
     searched, low, spread, guess = searches.words, searches.low, searches.spread, searches.guess
     root = 0
     for p in range(places.shape[0]):
-        place, form = places[p], format_of(places, p)
+        place = places[p]
         entries, counts = all_entries[p, at : at + n], found.counts[p, at : at + n]
         rows = found.rows[p, at : at + n]
-        first_row, last_row = place[FIRST_ROW], place[FIRST_ROW] + place[N_ROWS] - 1
-        listed = first_listed(tables, code_mask_of(form))
         if place[REACH] == 0:
             # The words themselves, or their classes; the patterns up to the next such one have their keys.
             root = p
-            row = min(first_row + context_at(tables, p, 0)[2], last_row)
-            for i in range(n):
-                rows[i] = row
-            largest = _locate_words(words, p, tables, halves, keys, entries, counts)
-            if largest >= listed:
-                replace_codes(tables, p, entries, counts)
+            _locate_words(words, p, tables, keys, entries, counts, rows)
             continue
         # Nothing is found yet.
+        halves, form = halves_of(tables), format_of(places, p)
+        first_row, last_row = place[FIRST_ROW], place[FIRST_ROW] + place[N_ROWS] - 1
         tail, distance, reach, last_context = place[TAIL], place[NEAREST], place[REACH], place[N_CONTEXTS] - 1
         for i in range(n):
             entries[i] = -1
@@ -192,8 +147,8 @@ def locate(words, available, found, at, tables):
             prefetch(bits, gram_word(form, guess[n_searched]))
             n_searched += n_grams > 0
         # The searches themselves, and counts that their codes do not tell.
-        largest = _search(bits, halves, form, keys, searches, n_searched, entries, counts)
-        if largest >= listed:
+        largest = find_keys(bits, halves, form, keys, searches, n_searched, entries, counts)
+        if largest >= first_listed(tables, code_mask_of(form)):
             replace_codes(tables, p, entries, counts)
 
 

@@ -30,7 +30,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.kernels.jit import shared
 from gapgram.kernels.tables import Tables
 
 SCALE, BACKOFF, WEIGHT, BUCKET = 0, 1, 2, 3  # columns of `row_values`
@@ -56,12 +55,6 @@ class ModelArrays(NamedTuple):
 
 
 SECTIONS = ModelArrays._fields[3:]  # the arrays of a model file beside those of its tables
-
-
-@shared
-def discounted(discounts, p, count):
-    """What is left of a count, or of each of an array, under pattern p: a - D(a) in equation (8)."""
-    return count - discounts[p, np.uint64(np.minimum(count, 3))]
 
 
 class Positions(NamedTuple):

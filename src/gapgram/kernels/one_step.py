@@ -1,7 +1,7 @@
 """One more word after one state, where every pattern falls back on one other: no arrays of columns, one word's numbers.
 
-What is computed, and in which order, is what `kernels.lookup.locate` and `kernels.scoring` compute for many words: the
-results have the same bits.
+What is computed, and in which order, is what `kernels.lookup.locate` and `kernels.probabilities` compute for many
+words: the results have the same bits.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ import numpy as np
 from gapgram.kernels.gate import BUCKETS, add_logits, bucket_of_row, exponentials, word_bucket, word_row
 from gapgram.kernels.jit import bound_first, kernel
 from gapgram.kernels.keys import key_of
-from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT, discounted
-from gapgram.kernels.possible import log10_of
+from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT
+from gapgram.kernels.probabilities import discounted
 from gapgram.kernels.read_tables import context_at, first_listed, listed_count
+from gapgram.kernels.scores import log10_of
 from gapgram.kernels.search import find_key, first_guess
 from gapgram.kernels.shares import given_class
 from gapgram.kernels.stepping import gate_word, is_seen

@@ -13,7 +13,8 @@ import numpy as np
 
 from gapgram.kernels.distinct_rows import empty_row_set, grown, is_full, row_number, rows_of
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.model_arrays import BACKOFF, SCALE, discounted
+from gapgram.kernels.model_arrays import BACKOFF, SCALE
+from gapgram.kernels.probabilities import discounted
 from gapgram.kernels.search import first_at_least
 from gapgram.kernels.tables import COUNT_MASK, ROW_BITS, ROW_MASK
 

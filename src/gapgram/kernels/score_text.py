@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.scoring import score_positions, sum_sequences
+from gapgram.kernels.scores import sum_sequences
+from gapgram.kernels.scoring import score_positions
 from gapgram.kernels.special_words import END_ID, START_ID
 from gapgram.kernels.words import encode_lines
 

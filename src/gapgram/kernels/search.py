@@ -1,11 +1,14 @@
-"""Where a number lies among sorted ones, and where a key lies among those of a context."""
+"""Where a number lies among sorted ones, and where a key lies among those of a context: one, or many at once."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.tables import gram_at
+from gapgram.kernels.prefetch import prefetch
+from gapgram.kernels.tables import code_mask_of, gram_at
 
 
 @kernel
@@ -27,6 +30,12 @@ def first_guess(key, low, spread, key_bits):
 
 
 @kernel
+def gram_word(form, g):
+    """The 64-bit word in which gram g begins, for `prefetch`."""
+    return (form.first_bit + g * form.width) >> 6
+
+
+@kernel
 def find_key(bits, halves, form, key, low, spread, guess):
     """(number, gram) of the gram with a key among the `spread` grams from `low` on; (-1, 0) where there is none.
 
@@ -43,3 +52,43 @@ def find_key(bits, halves, form, key, low, spread, guess):
         last = last if ahead > 0 else g - 1
         g = min(max(g + (ahead * spread >> form.key_bits), first), last)
     return np.int64(-1), np.int64(0)
+
+
+class Searches(NamedTuple):
+    """Searches for the words of a block among the grams of their contexts, one after the other: int64 [search] each.
+
+    words       which word of the block is searched
+    low         the first gram of its context
+    spread      how many grams the context has
+    guess       where the word is looked for first
+    """
+
+    words: np.ndarray
+    low: np.ndarray
+    spread: np.ndarray
+    guess: np.ndarray
+
+
+@kernel
+def find_keys(bits, halves, form, keys, searches, n, entries, codes):
+    """Do the first n searches for the grams with keys[word]; writes entries[word] and codes[word] of those found.
+
+    From the key that lies at the first guess a second one is made, for all searches before any goes on. Returns the
+    largest code.
+    """
+    words, low, spread, guess = searches
+    code_mask = code_mask_of(form)
+    largest = np.int64(-1)
+    for j in range(n):
+        g = guess[j]
+        ahead = keys[np.uint64(words[j])] - (gram_at(bits, halves, form, g) >> form.code_bits)
+        guess[j] = min(max(g + (ahead * spread[j] >> form.key_bits), low[j]), low[j] + spread[j] - 1)
+        prefetch(bits, gram_word(form, guess[j]))
+    for j in range(n):
+        i = np.uint64(words[j])
+        g, gram = find_key(bits, halves, form, keys[i], low[j], spread[j], guess[j])
+        if g >= 0:
+            entries[i] = g
+            codes[i] = gram & code_mask
+            largest = max(largest, gram & code_mask)
+    return largest

@@ -9,10 +9,10 @@ import numpy as np
 from gapgram.kernels.gate import gate_weights
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.lookup import locate_all
-from gapgram.kernels.model_arrays import SCALE, Positions, discounted
-from gapgram.kernels.possible import make_possible
+from gapgram.kernels.model_arrays import SCALE, Positions
+from gapgram.kernels.probabilities import discounted, share
 from gapgram.kernels.read_tables import RUN, context_at, read_grams
-from gapgram.kernels.shares import share
+from gapgram.kernels.scores import make_possible
 from gapgram.kernels.special_words import START_ID
 from gapgram.kernels.tables import (
     FIRST_ROW,

@@ -153,9 +153,3 @@ def gram_at(bits, halves, form, g):
 def code_mask_of(form):
     """All ones of a code."""
     return (np.int64(1) << form.code_bits) - 1
-
-
-@kernel
-def gram_word(form, g):
-    """The 64-bit word in which gram g begins, for `prefetch`."""
-    return (form.first_bit + g * form.width) >> 6

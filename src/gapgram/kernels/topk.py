@@ -17,9 +17,9 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.model_arrays import discounted
-from gapgram.kernels.possible import make_possible, possible
+from gapgram.kernels.probabilities import discounted
 from gapgram.kernels.read_tables import find_counts, read_grams
+from gapgram.kernels.scores import make_possible, possible
 from gapgram.kernels.special_words import END_ID, START_ID
 from gapgram.kernels.successors import class_term, member_term, successors
 from gapgram.kernels.tables import FIRST_GRAM, N_GRAMS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapgram.kernels.scoring import sum_sequences
+from gapgram.kernels.scores import sum_sequences
 from gapgram.kernels.special_words import END_ID, START_ID
 from gapgram.queries.language_model import LanguageModel, Sentence
 from gapgram.queries.line_scores import ScoredLines

@@ -11,7 +11,7 @@ import numpy as np
 
 from gapgram.arguments import wrong_type
 from gapgram.arrays import Begins, Floats, Ids, Mask
-from gapgram.kernels.scoring import sum_sequences
+from gapgram.kernels.scores import sum_sequences
 from gapgram.kernels.special_words import UNKNOWN_ID
 from gapgram.queries.perplexity import perplexity_of
 from gapgram.queries.predict import NamesWords

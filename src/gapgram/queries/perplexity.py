@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapgram.arrays import Begins, Floats, Mask
-from gapgram.kernels.scoring import sum_sequences
+from gapgram.kernels.scores import sum_sequences
 from gapgram.queries.shown import html_facts
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.errors import UsageError
 from gapgram.estimation.history_weights import HistoryWeights
-from gapgram.kernels.scoring import sum_sequences
+from gapgram.kernels.scores import sum_sequences
 from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
 from gapgram.queries.generate import generate
 from gapgram.queries.history import MAX_WORDS, History, ReadSentences

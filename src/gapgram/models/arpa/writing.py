@@ -19,7 +19,8 @@ from gapgram.arguments import checked_path
 from gapgram.arrays import Floats, Integers
 from gapgram.errors import UsageError
 from gapgram.kernels import backoff as kernels
-from gapgram.kernels.model_arrays import BACKOFF, SCALE, discounted
+from gapgram.kernels.model_arrays import BACKOFF, SCALE
+from gapgram.kernels.probabilities import discounted
 from gapgram.kernels.special_words import START_ID
 from gapgram.kernels.tables import FIRST_ROW, ROW_MASK
 from gapgram.models.arpa.tree import Tree, contiguous_tree

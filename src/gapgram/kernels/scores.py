@@ -1,4 +1,4 @@
-"""Probabilities that are some, whatever the tables they come from say.
+"""Probabilities to scores: log10, finite whatever the tables say that they come from, and the sum of each sequence.
 
 Large tables are not looked at when a file is opened and can hold anything; numbers that cannot be right end here.
 """
@@ -6,6 +6,8 @@ Large tables are not looked at when a file is opened and can hold anything; numb
 from __future__ import annotations
 
 import math
+
+import numpy as np
 
 from gapgram.kernels.jit import kernel
 
@@ -42,3 +44,13 @@ def make_possible(probabilities):
     """Replace those of an array that are none."""
     for i in range(probabilities.size):
         probabilities[i] = possible(probabilities[i])
+
+
+@kernel
+def sum_sequences(values, begins):
+    """The sum of the values of each sequence, first to last."""
+    sums = np.zeros(begins.size - 1)
+    for s in range(begins.size - 1):
+        for t in range(begins[s], begins[s + 1]):
+            sums[s] += values[t]
+    return sums

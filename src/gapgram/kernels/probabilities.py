@@ -1,0 +1,194 @@
+"""The probability of a word: under each pattern, and of all together (`kernels.model_arrays` has the law).
+
+Where every pattern falls back on one other, values are computed from the shortest pattern up and mixed; elsewhere each
+prediction is shared out over the lattice, from its longest patterns down.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gapgram.kernels.gate import gate_weights
+from gapgram.kernels.jit import kernel, shared
+from gapgram.kernels.lookup import locate_all
+from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT, Positions
+from gapgram.kernels.tables import clustering_of
+
+
+@shared
+def discounted(discounts, p, count):
+    """What is left of a count, or of each of an array, under pattern p: a - D(a) in equation (8)."""
+    return count - discounts[p, np.uint64(np.minimum(count, 3))]
+
+
+@kernel
+def only_chains(edge_base):
+    """Whether every pattern but the empty one falls back on exactly one other."""
+    return np.all(edge_base[2:] - edge_base[1:-1] == 1)
+
+
+@kernel
+def _chain_values(positions, found, model):
+    """[pattern, position]: the probability of the word under each pattern that falls back along its chain.
+
+    Equations (8), (15) and (24) of docs/ideas/mathematics.md from the bottom up.
+    """
+    row_values, emissions, places = model.row_values, model.given_class, model.tables.places
+    n, column, uniform = positions.available.size, positions.column, model.uniform
+    n_words = model.tables.word_counts.size
+    # Of each word the probability given its class in each clustering; 1 given itself.
+    given = np.ones((1 + emissions.size // max(n_words, 1), n))
+    for clustering in range(1, given.shape[0]):
+        for i in range(n):
+            word = positions.ids[positions.first + i * positions.step]
+            given[clustering, i] = emissions[(clustering - 1) * n_words + word] if word < n_words else 0.0
+    # Shorter patterns come first, so that what a pattern falls back on is known.
+    values = np.empty((places.shape[0], n))
+    for p in range(values.shape[0]):
+        rows, counts = found.rows[p, column : column + n], found.counts[p, column : column + n]
+        own_given = given[clustering_of(places, p)]
+        below, own = values[model.edge_to[model.edge_base[p]] if p > 0 else np.int64(0)], values[p]
+        for i in range(n):
+            row, count = np.uint64(max(rows[i], 0)), counts[i]
+            kept = discounted(model.discounts, p, count) * row_values[row, SCALE]
+            fallen = below[i] if p > 0 else uniform
+            value = fallen * row_values[row, BACKOFF] + kept * own_given[i]
+            own[i] = value if rows[i] >= 0 else fallen
+    return values
+
+
+@kernel
+def _mix(positions, found, values, model, out):
+    """out[i]: the values of the patterns that a prediction starts from, mixed as `weigh_starts` says.
+
+    Equation (16) of docs/ideas/mathematics.md.
+    """
+    row_values, start_base, starts, available = model.row_values, model.start_base, model.starts, positions.available
+    n_patterns, n = values.shape
+    weights = gate_weights(positions, found.rows, model)
+    # 1 where a prediction with so many words available starts from a pattern, else 0: no branch below.
+    starting = np.zeros((n_patterns, start_base.size - 1))
+    for known in range(start_base.size - 1):
+        for s in range(start_base[known], start_base[known + 1]):
+            starting[starts[s], known] = 1.0
+    total = np.zeros(n)
+    out[:n] = 0.0
+    for p in range(n_patterns):
+        for i in range(n):
+            row = np.uint64(max(found.rows[p, positions.column + i], 0))
+            weight = row_values[row, WEIGHT] * weights[i, p] * starting[p, np.uint64(available[i])]
+            total[i] += weight
+            out[i] += weight * values[p, i]
+    for i in range(n):
+        out[i] = out[i] / total[i] if total[i] > 0.0 else 0.0
+
+
+@kernel
+def weigh_starts(positions, i, rows, gate, model, shares):
+    """Fill `shares[p]` with the weight of each pattern that the prediction at position i starts from, 0 for the others.
+
+    Equations (11), (16) and (17) of docs/ideas/mathematics.md.
+    rows: [pattern, column]. gate: what `gate_weights` gives for the positions.
+    """
+    available, column = positions.available[i], positions.column + i
+    first, last, starts = model.start_base[available], model.start_base[available + 1], model.starts
+    for p in range(shares.size):
+        shares[p] = 0.0
+    if last - first == 1:
+        shares[starts[first]] = 1.0
+        return
+    total = 0.0
+    for s in range(first, last):
+        p = starts[s]
+        shares[p] = model.row_values[rows[p, column], WEIGHT] * gate[i, p]
+        total += shares[p]
+    for s in range(first, last):
+        shares[starts[s]] = shares[starts[s]] / total if total > 0.0 else 0.0
+
+
+@kernel
+def share(positions, i, rows, gate, model, shares):
+    """Fill `shares[p]` with the share of the prediction at position i that each pattern decides.
+
+    Equation (15) of docs/ideas/mathematics.md from the top down, with (12) or (13) for the weights of the patterns
+    below. The share of pattern p multiplies its discounted counts. Returns the rest, which goes evenly to the
+    vocabulary. Arguments are those of `weigh_starts`.
+    """
+    row_values, edge_base, edge_to, edge_weight = model.row_values, model.edge_base, model.edge_to, model.edge_weight
+    column = positions.column + i
+    weigh_starts(positions, i, rows, gate, model, shares)
+    # From the longest pattern down: what a pattern does not keep goes to those that it falls back on.
+    for p in range(shares.size - 1, 0, -1):
+        if shares[p] > 0.0:
+            passed = shares[p] * row_values[rows[p, column], BACKOFF]
+            begin, end = edge_base[p], edge_base[p + 1]
+            if end - begin == 1:
+                shares[edge_to[begin]] += passed
+            else:
+                total = 0.0
+                for e in range(begin, end):
+                    total += edge_weight[e] * row_values[rows[edge_to[e], column], WEIGHT]
+                passed = passed / total if total > 0.0 else 0.0
+                for e in range(begin, end):
+                    leaning = edge_weight[e] * row_values[rows[edge_to[e], column], WEIGHT]
+                    shares[edge_to[e]] += passed * leaning
+    return shares[0] * row_values[rows[0, column], BACKOFF]
+
+
+@shared
+def given_class(model, clustering, word):
+    """The probability of a word given its class in a clustering, equation (25); 0 where the text had none of it.
+
+    It is 1 in clustering 0, which is that of every word by itself.
+    """
+    n_words = model.tables.word_counts.size
+    if clustering == 0:
+        return 1.0
+    return model.given_class[(clustering - 1) * n_words + word] if word < n_words else 0.0
+
+
+@kernel
+def probability(word, found, column, model, shares, rest):
+    """The probability of the word that was located in a column, for given shares; `rest` is what every word has."""
+    total = rest
+    for p in range(shares.size):
+        count = found.counts[p, column]
+        if count > 0 and shares[p] > 0.0:
+            kept = shares[p] * discounted(model.discounts, p, count) * model.row_values[found.rows[p, column], SCALE]
+            total += kept * given_class(model, clustering_of(model.tables.places, p), word)
+    return total
+
+
+@kernel
+def probabilities(positions, found, model, out):
+    """out[i]: the probability of the word at position i.
+
+    A kernel that is called for each word by itself, with all arrays of a model, would spend more on the call than on
+    the work.
+    """
+    n, start_base, starts = positions.available.size, model.start_base, model.starts
+    if only_chains(model.edge_base):
+        values = _chain_values(positions, found, model)
+        if starts.size == start_base.size - 1:  # every prediction starts from one
+            for i in range(n):
+                out[i] = values[starts[positions.available[i]], i]
+        else:
+            _mix(positions, found, values, model, out)
+        return
+    uniform, shares = model.uniform, np.empty(model.discounts.shape[0])
+    gate = gate_weights(positions, found.rows, model)
+    for i in range(n):
+        rest = share(positions, i, found.rows, gate, model, shares)
+        word = positions.ids[positions.first + i * positions.step]
+        out[i] = probability(word, found, positions.column + i, model, shares, rest * uniform)
+
+
+@kernel
+def shares_of_last(ids, model):
+    """(found, shares, rest): what was found of each of a few words, and who decides of the last after the others."""
+    last = ids.size - 1
+    found = locate_all(ids, model.order, model.tables)
+    positions = Positions(ids, last, 1, np.full(1, min(last, model.order - 1), np.int16), last)
+    shares = np.empty(model.discounts.shape[0])
+    rest = share(positions, 0, found.rows, gate_weights(positions, found.rows, model), model, shares)
+    return found, shares, rest
