@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import click
 
-from gapgram.cli.commands import group
+from gapgram.cli.main import group
 
 _HEAD = """# Commands
 

@@ -10,7 +10,8 @@ import pytest
 from tests.support.running import Cli
 
 import gapgram.cli
-from gapgram.cli.commands import COMMANDS, GROUPS, group
+from gapgram.cli.commands import COMMANDS, GROUPS
+from gapgram.cli.main import group
 
 NO_VERB_AND_NO_NOUN = {
     "A", "Also", "An", "Below", "By", "Each", "For", "How", "In", "Instead", "It", "No", "Of", "Only", "Rarer", "Such",

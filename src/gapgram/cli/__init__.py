@@ -1,7 +1,7 @@
 """The command line: one file a command, each over an importable function.
 
-    main        runs a command, turns errors into sentences
-    commands    all commands by group, found by name and loaded when used
+    main        finds and runs a command, turns errors into sentences
+    commands    the names of all commands by group, with a summary each
     options     what several commands share
 
     train       text to a model file                    prepare     dumps and documents to sentences

@@ -1,4 +1,4 @@
-"""The `gapgram` command: runs a command and turns errors into sentences."""
+"""The `gapgram` command: finds a command by its name, runs it, and turns errors into sentences."""
 
 from __future__ import annotations
 
@@ -7,13 +7,69 @@ import os
 import signal
 import sys
 import warnings
+from difflib import get_close_matches
+from importlib import import_module
 from types import FrameType
 
 import click
 
-from gapgram.cli.commands import group
+from gapgram.cli.commands import COMMANDS, GROUPS
 from gapgram.cli.options import talk
 from gapgram.errors import GapgramError, UsageError
+from gapgram.signature import __version__
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are the modules of this package, imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All commands, in the order of their groups."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a module."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"gapgram.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Print the groups, each with its commands."""
+        width = max(map(len, COMMANDS))
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), summary) for name, summary in commands.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is asked for; a name that is none is answered with the nearest ones."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            nearest = get_close_matches(name, COMMANDS, n=3, cutoff=0.6)
+            meant = f"; did you mean {' or '.join(nearest)}?" if nearest else ""
+            raise click.UsageError(f"no such command {name!r}{meant}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="gapgram")
+@click.pass_context
+def group(ctx: click.Context) -> None:
+    """Train and use n-gram language models that may skip words.
+
+    \b
+        gapgram train TEXT -o MODEL
+        gapgram perplexity MODEL OTHER_TEXT
+
+    TEXT holds one sentence a line, its words separated by spaces. gapgram COMMAND --help explains a command.
+    """
+    if ctx.invoked_subcommand is None:
+        print(ctx.get_help())
 
 
 class _ClosedOutput(io.TextIOBase):

@@ -100,12 +100,12 @@ def query_rules(model: Any, *, special: str, invalid: str, tokens: bool) -> Any:
     return TextRules(special=special, invalid=invalid, tokenised=tokens)
 
 
-def on_device(model: Any, device: str, quiet: bool) -> Any:
-    """The model on a device; with `auto` on the CPU, and a line that says why, where there is no card."""
+def on_card(model: Any, device: str, quiet: bool) -> Any:
+    """The model on a graphics card; with `auto` on the CPU, and a line that says why, where there is none."""
     from gapgram.errors import GapgramError
 
-    if device != "auto":
-        return model.on(device)
+    if device == "cuda":
+        return model.on("cuda")
     try:
         return model.on("cuda")
     except GapgramError as missing:

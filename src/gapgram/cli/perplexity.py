@@ -9,7 +9,7 @@ from gapgram.cli.options import (
     device_option,
     json_option,
     model_argument,
-    on_device,
+    on_card,
     open_reader,
     print_json,
     query_rules,
@@ -45,7 +45,9 @@ def command(
     from gapgram.errors import TextError
     from gapgram.models.open import load
 
-    opened = on_device(load(model, progress=not quiet), device, quiet)
+    opened = load(model, progress=not quiet)
+    if device != "cpu":
+        opened = on_card(opened, device, quiet)
     rules = query_rules(opened, special=special, invalid=invalid, tokens=tokens)
     reader = open_reader(opened, learn=learn, history=history, documents=documents, rules=rules)
     if reader is not None:

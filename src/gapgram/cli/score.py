@@ -13,7 +13,7 @@ from gapgram.cli.options import (
     device_option,
     json_option,
     model_argument,
-    on_device,
+    on_card,
     open_reader,
     query_rules,
     quiet_option,
@@ -60,7 +60,9 @@ def command(
 
     if words and per_line:
         raise UsageError("score: --words or --per-line, one of the two")
-    opened = on_device(load(model, progress=not quiet), device, quiet)
+    opened = load(model, progress=not quiet)
+    if device != "cpu":
+        opened = on_card(opened, device, quiet)
     if sys.stdin is not None and sys.stdin.isatty() and text == "-" and not quiet:
         print("reading sentences from the terminal, one a line; end with Ctrl-D", file=sys.stderr)
     rules = query_rules(opened, special=special, invalid=invalid, tokens=tokens)

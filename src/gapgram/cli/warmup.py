@@ -108,7 +108,7 @@ def each_use(folder: Path, processes: int) -> Iterator[tuple[set[str], int]]:
 
 def do(lines: Sequence[str], folder: str) -> tuple[set[str], int]:
     """Run commands without a word; which kernels they called, and how many they compiled."""
-    from gapgram.cli.commands import group
+    from gapgram.cli.main import group
     from gapgram.kernels import jit
 
     files = {**files_in(Path(folder)), "NEW": str(Path(folder) / f"new{os.getpid()}")}

@@ -19,7 +19,7 @@ from gapgram.queries.language_model import LanguageModel, Sentence
 from gapgram.queries.line_scores import ScoredLines
 from gapgram.queries.predict import Prediction
 from gapgram.queries.states import Stepper
-from gapgram.text.corpus import QUERY_RULES, SPECIAL_RULES, TextRules, special_word, text_of
+from gapgram.text.corpus import QUERY_RULES, SPECIAL_RULES, TextRules, checked_text, special_word
 from gapgram.text.files import Block
 from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.text.vocabulary import Vocabulary
@@ -133,7 +133,7 @@ class CardModel(LanguageModel):
         from gapgram.cuda.encoding import encode_on_card, sum_lines
 
         block = self.tokenised(block, rules)
-        special, data = SPECIAL_RULES[rules.special], text_of(block, rules)
+        special, data = SPECIAL_RULES[rules.special], checked_text(block, rules)
         if special == SKIP_SPECIAL or not data.size:
             return self._model.score_block(block, rules, bos=bos, eos=eos)
         encoded = encode_on_card(self._cuda.to_device(data), self._words, special, bos=bos, eos=eos)

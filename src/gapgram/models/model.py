@@ -13,7 +13,7 @@ import numpy as np
 
 from gapgram.arguments import checked_path, checked_whole
 from gapgram.arrays import Begins, Floats, Ids, Integers
-from gapgram.counts.about import about_of
+from gapgram.counts.about import checked_about
 from gapgram.counts.layouts import COMPACT, FAST, layout_of
 from gapgram.errors import ModelFileError, UsageError
 from gapgram.estimation.history_weights import HistoryWeights
@@ -36,7 +36,7 @@ from gapgram.queries.states import TableStepper
 from gapgram.signature import Signature
 from gapgram.system.atomic_file import temporary_folder
 from gapgram.system.parallel import checked_threads, parallel_map
-from gapgram.text.corpus import QUERY_RULES, SPECIAL_RULES, TextRules, special_word, text_of
+from gapgram.text.corpus import QUERY_RULES, SPECIAL_RULES, TextRules, checked_text, special_word
 from gapgram.text.files import Block
 from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.text.vocabulary import Vocabulary
@@ -179,7 +179,7 @@ class Model(LanguageModel):
 
         output: as for `with_layout`.
         """
-        parts = replace(self.parts, counts=replace(self.counts, about=about_of(about)))
+        parts = replace(self.parts, counts=replace(self.counts, about=checked_about(about)))
         if output is None:
             return Model(parts)
         model_file.write(output, parts)
@@ -329,7 +329,7 @@ class Model(LanguageModel):
     ) -> ScoredLines:
         """Score lines as they are read from a text, from bytes to sums in one kernel."""
         block = self.tokenised(block, rules)
-        score, arguments, data = self._score_lines, self._text_arguments, text_of(block, rules)
+        score, arguments, data = self._score_lines, self._text_arguments, checked_text(block, rules)
         status, stopped, ids, scores, begins, sums = score(
             data, SPECIAL_RULES[rules.special], bool(bos), bool(eos), *arguments
         )

@@ -279,7 +279,7 @@ class Reader:
 
     def read_block(self, block: Block) -> Iterator[Ids]:
         """The ids of a block's sentences."""
-        text, table, special = text_of(block, self.rules), self.table, SPECIAL_RULES[self.rules.special]
+        text, table, special = checked_text(block, self.rules), self.table, SPECIAL_RULES[self.rules.special]
         keep_empty = self.rules.keeps_empty_lines
         begin = 0
         while begin < text.size:
@@ -332,7 +332,7 @@ def encode_block(
     block: Block, vocabulary: Vocabulary, rules: TextRules = QUERY_RULES, *, keep_empty: bool = False
 ) -> Encoded:
     """Encode lines with a vocabulary. Empty lines are left out, or, if `keep_empty`, become sentences of no words."""
-    text = text_of(block, rules)
+    text = checked_text(block, rules)
     out = np.empty(2 * text.size + 2, np.int32)
     rule = SPECIAL_RULES[rules.special]
     status, stopped, used, lines, empty = vocabulary.encode_lines(text, rule, keep_empty, out)
@@ -346,7 +346,7 @@ def checked(blocks: Iterable[Block], rules: TextRules) -> Iterator[Block]:
     nothing = Vocabulary.of([])
     with _closing(blocks):
         for block in blocks:
-            valid = replace(block, data=text_of(block, rules).tobytes())
+            valid = replace(block, data=checked_text(block, rules).tobytes())
             encode_block(valid, nothing, rules)
             yield valid
 
@@ -361,7 +361,7 @@ def _closing(blocks: Iterable[Block]) -> Iterator[None]:
             blocks.close()
 
 
-def text_of(block: Block, rules: TextRules) -> Bytes:
+def checked_text(block: Block, rules: TextRules) -> Bytes:
     """The bytes of a block, known to be UTF-8."""
     data = block.data
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gapgram.errors import TextError
-from gapgram.text.corpus import QUERY_RULES, text_of
+from gapgram.text.corpus import QUERY_RULES, checked_text
 from gapgram.text.files import blocks_of_files, display_name
 
 _FASTTEXT = "__label__"
@@ -67,5 +67,5 @@ def _parsed(line: str, where: str) -> LabelledLine:
 
 def _lines(path: str | Path, progress: bool) -> Iterator[tuple[int, str]]:
     for block in blocks_of_files(path, title="reading", progress=progress):
-        text = text_of(block, QUERY_RULES).tobytes().decode()
+        text = checked_text(block, QUERY_RULES).tobytes().decode()
         yield from enumerate(text[:-1].split("\n"), block.first_line)

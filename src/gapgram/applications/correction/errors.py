@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gapgram.applications.correction.edits import START, Edit, edits_between
 from gapgram.errors import TextError
-from gapgram.text.corpus import QUERY_RULES, text_of
+from gapgram.text.corpus import QUERY_RULES, checked_text
 from gapgram.text.files import blocks_of_files, display_name
 
 MOST_EDITS = 2
@@ -73,7 +73,7 @@ def read_pairs(path: str | Path) -> Iterator[tuple[str, str]]:
     """Misspellings and what was meant, from lines `wrong<TAB>right`, or `$right` followed by lines of wrong ones."""
     right = None
     for block in blocks_of_files(path):
-        text = text_of(block, QUERY_RULES).tobytes().decode()
+        text = checked_text(block, QUERY_RULES).tobytes().decode()
         for number, line in enumerate(text[:-1].split("\n"), block.first_line):
             if not line.strip():
                 continue

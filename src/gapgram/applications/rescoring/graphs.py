@@ -20,7 +20,7 @@ from gapgram.kernels.special_words import END_ID
 from gapgram.queries.language_model import LanguageModel
 from gapgram.queries.raw_text import check_counts_words
 from gapgram.queries.states import State
-from gapgram.text.corpus import QUERY_RULES, text_of
+from gapgram.text.corpus import QUERY_RULES, checked_text
 from gapgram.text.files import blocks_of_files, display_name
 
 _FIELD = re.compile(r"(\S+?)=(\S*)")
@@ -51,7 +51,7 @@ def read_graph(path: str | Path) -> WordGraph:
     """The graph of a file."""
     name, nodes, links, unit = display_name(path), dict[int, str](), list[GraphLink](), 1 / math.log(10)
     for block in blocks_of_files(path):
-        text = text_of(block, QUERY_RULES).tobytes().decode()
+        text = checked_text(block, QUERY_RULES).tobytes().decode()
         for number, line in enumerate(text[:-1].split("\n"), block.first_line):
             fields = dict(_FIELD.findall(line)) if not line.startswith("#") else {}
             try:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gapgram.errors import TextError
-from gapgram.text.corpus import QUERY_RULES, text_of
+from gapgram.text.corpus import QUERY_RULES, checked_text
 from gapgram.text.files import blocks_of_files, display_name
 
 _MOSES = "|||"
@@ -94,7 +94,7 @@ def read_references(path: str | Path, lists: list[NBest]) -> list[list[str]]:
 
 def _lines(path: str | Path) -> Iterator[tuple[int, str]]:
     for block in blocks_of_files(path):
-        text = text_of(block, QUERY_RULES).tobytes().decode()
+        text = checked_text(block, QUERY_RULES).tobytes().decode()
         for number, line in enumerate(text[:-1].split("\n"), block.first_line):
             if line.strip():
                 yield number, line

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from gapgram.applications.surprisal.punctuation import AS_IS, regions_of
 from gapgram.errors import TextError, UsageError
 from gapgram.kernels.special_words import SPECIAL, UNKNOWN
-from gapgram.text.corpus import QUERY_RULES, text_of
+from gapgram.text.corpus import QUERY_RULES, checked_text
 from gapgram.text.files import blocks_of_files, display_name
 
 _SEPARATORS = "\t;,"
@@ -165,7 +165,7 @@ def _words(text: str) -> list[str]:
 
 def _lines(path: str | Path, progress: bool) -> Iterator[str]:
     for block in blocks_of_files(path, title="reading", progress=progress):
-        text = text_of(block, QUERY_RULES).tobytes().decode()
+        text = checked_text(block, QUERY_RULES).tobytes().decode()
         yield from text[:-1].split("\n")
 
 

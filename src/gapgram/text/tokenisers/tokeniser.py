@@ -13,7 +13,7 @@ import xxhash
 from gapgram.arguments import checked_path
 from gapgram.errors import TextError, TokeniserError, UsageError
 from gapgram.system.parallel import read_ahead
-from gapgram.text.corpus import TextRules, text_of
+from gapgram.text.corpus import TextRules, checked_text
 from gapgram.text.files import Block, open_raw
 
 CHARS, SENTENCEPIECE, TOKENIZERS = "chars", "sentencepiece", "tokenizers"
@@ -117,7 +117,7 @@ class Tokeniser:
 
     def tokenised(self, block: Block, rules: TextRules, threads: int = 1) -> Block:
         """The lines of a block as tokens with blanks between them; empty lines stay empty."""
-        lines = [line.strip(_WHITE_SPACE) for line in text_of(block, rules).tobytes().decode().split("\n")]
+        lines = [line.strip(_WHITE_SPACE) for line in checked_text(block, rules).tobytes().decode().split("\n")]
         if lines[-1] == "":
             lines.pop()  # after the last newline
         cut = self.engine.lines(lines, threads)
