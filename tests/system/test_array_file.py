@@ -20,7 +20,7 @@ from gapgram.errors import ModelFileError
 from gapgram.system import array_file as container
 from gapgram.system import array_reading
 from gapgram.system.array_file import VERSION
-from gapgram.system.section_rules import Rule
+from gapgram.system.section_rules import Rule, Section
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 
@@ -101,7 +101,7 @@ def test_a_large_file_is_checked_in_full_on_request(saved: Path, path: Path) -> 
     there = {section.name: section for section in array_reading.read(saved, container.MODEL, sections.MODEL).sections}
     grams, discounts = there["grams"], there["discounts"]
 
-    def read(damaged: container.Section, verify: bool | None) -> array_reading.Contents:
+    def read(damaged: Section, verify: bool | None) -> array_reading.Contents:
         data = bytearray(saved.read_bytes())
         data[damaged.offset] ^= 4
         path.write_bytes(data)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from gapgram.errors import UsageError
-from gapgram.system.plain_values import entries_of, text_of
 
 About = tuple[tuple[str, str], ...]
 
@@ -14,10 +12,10 @@ USUAL = ("name", "language", "licence", "tokenisation", "date", "address")
 MOST_ENTRIES, MOST_CHARACTERS = 100, 10_000
 
 
-def about_of(entries: Mapping[str, str] | None) -> About:
+def checked_about(entries: Mapping[str, str] | None) -> About:
     """What is said, by name; refuses what is no text, or too much of it.
 
-    >>> about_of({"name": "news", "language": "en"})
+    >>> checked_about({"name": "news", "language": "en"})
     (('language', 'en'), ('name', 'news'))
     """
     for name, value in (entries or {}).items():
@@ -28,14 +26,6 @@ def about_of(entries: Mapping[str, str] | None) -> About:
     if entries is not None and len(entries) > MOST_ENTRIES:
         raise UsageError(f"about: {len(entries):,} entries, expected at most {MOST_ENTRIES}")
     return tuple(sorted((entries or {}).items()))
-
-
-def about_of_file(value: Any) -> About:
-    """What a file says, which may be a stranger's."""
-    entries = entries_of(value)
-    if len(entries) > MOST_ENTRIES:
-        raise ValueError(f"{len(entries):,} entries about the model, expected at most {MOST_ENTRIES}")
-    return tuple(sorted((name, text_of(text)) for name, text in entries.items()))
 
 
 def parse_about(given: tuple[str, ...]) -> dict[str, str]:

@@ -50,6 +50,11 @@ class _Some:
         return np.repeat(np.arange(self.first, self.first + self.rows.size), np.diff(self.begins))
 
 
+def is_checked_whole(counts: Counts, verify: bool | None) -> bool:
+    """Whether all of the tables is looked at when a file is opened: if `verify`; unless False, where they are small."""
+    return are_small(counts) if verify is None else verify
+
+
 def are_small(counts: Counts) -> bool:
     """Whether the tables are so small that they are checked whenever a file is opened."""
     return int(counts.tables.places[:, columns.N_GRAMS].sum()) <= SMALL_GRAMS
@@ -60,7 +65,7 @@ def check_meaning(counts: Counts) -> None:
     _check_large(counts.tables)
     predicted, small = _predicted_classes(counts), are_small(counts)
     for p, pattern in enumerate(counts.lattice.stored):
-        _check_rows(counts, pattern)
+        _check_rows(counts, p)
         if not small and _is_sound(counts, p, predicted):
             continue
         for some in _in_chunks(counts, p):
@@ -198,9 +203,16 @@ def _check_words(counts: Counts, p: int, some: _Some, predicted: Integers) -> No
             _refuse(pattern, "grams that are there twice, or in no order, or were never seen")
 
 
-def _check_rows(counts: Counts, pattern: Pattern) -> None:
+def _rows_of(tables: Tables, p: int) -> Integers:
+    """The statistics of the contexts of pattern p."""
+    first = int(tables.places[p, columns.FIRST_ROW])
+    rows: Integers = tables.rows[first : first + int(tables.places[p, columns.N_ROWS])]
+    return rows
+
+
+def _check_rows(counts: Counts, p: int) -> None:
     """Refuse statistics that no context has."""
-    rows = counts.rows(pattern)
+    pattern, rows = counts.lattice.stored[p], _rows_of(counts.tables, p)
     if rows[0].any():
         _refuse(pattern, "statistics of contexts never seen")
     if not counts.pruned and rows[:, 4].any():
@@ -209,7 +221,7 @@ def _check_rows(counts: Counts, pattern: Pattern) -> None:
 
 def _check_statistics(counts: Counts, p: int, some: _Some) -> None:
     """Refuse contexts whose statistics are not those of their grams."""
-    pattern, rows = counts.lattice.stored[p], counts.rows(counts.lattice.stored[p])
+    pattern, rows = counts.lattice.stored[p], _rows_of(counts.tables, p)
     ends = some.begins - some.begins[0]
     statistics = rows[some.rows]
     seen = (some.counts, some.counts == 1, some.counts == 2, some.counts >= 3)
@@ -236,7 +248,7 @@ def check_parts(counts: Counts) -> None:
                 parts_of[pattern, part] = words  # a gram of the empty pattern has the number of its word
                 continue
             # Without the nearest word the context is that of the context; else it is the context's own part.
-            nearest_goes = pattern.nearest not in part
+            nearest_goes = part.nearest != pattern.nearest
             above = contexts_of[pattern.tail] if nearest_goes else parts_of[pattern.tail, part.tail]
             parts_of[pattern, part] = numbers = _numbers_of(counts, number[part], above[contexts], words)
             if (numbers < 0).any():

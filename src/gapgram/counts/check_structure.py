@@ -26,11 +26,10 @@ def check_structure(patterns: tuple[Pattern, ...], tables: Tables, n_words: int,
 
     n_classes: how many classes of all clusterings have names; 0 without patterns of classes.
     """
-    _check_sizes(patterns, tables, n_words, n_classes)
     _check_classes(patterns, tables, n_words, n_classes)
-    places = tables.places
+    _check_sizes(patterns, tables, n_words, n_classes)
+    places, compact = tables.places, is_compact(tables)
     expected = places_of(patterns, places[:, columns.N_GRAMS].tolist(), places[:, columns.N_ROWS].tolist())
-    compact = is_compact(tables)
     if compact:
         _check_widths(places, expected)
     wrong = np.argwhere(places != expected)

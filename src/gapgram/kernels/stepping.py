@@ -22,9 +22,9 @@ from gapgram.kernels.gate import FREQUENT_WORDS
 from gapgram.kernels.jit import bound_first, kernel
 from gapgram.kernels.lookup import locate, new_found
 from gapgram.kernels.model_arrays import Positions
+from gapgram.kernels.probabilities import probabilities
 from gapgram.kernels.read_tables import context_at
 from gapgram.kernels.scores import log10_of
-from gapgram.kernels.scoring import probabilities
 from gapgram.kernels.tables import N_CONTEXTS, REACH
 
 

@@ -14,13 +14,14 @@ import numpy as np
 from gapgram import sections
 from gapgram.arrays import Integers
 from gapgram.counts.check_meaning import SMALL_GRAMS
-from gapgram.counts.file import vocabulary_of
 from gapgram.models.backoff import BackoffModel
 from gapgram.models.grams import Grams
 from gapgram.system import array_file
 from gapgram.system.array_file import FilePart
 from gapgram.system.array_reading import reading
-from gapgram.system.plain_values import text_of
+from gapgram.system.plain_values import plain
+from gapgram.system.section_rules import Arrays
+from gapgram.text.vocabulary import Vocabulary
 
 FIRST_BYTES = array_file.first_bytes(array_file.BACKOFF)
 
@@ -31,12 +32,12 @@ def write_backoff(model: BackoffModel, path: str | Path) -> None:
     array_file.write(path, array_file.BACKOFF, metadata, arrays)
 
 
-def backoff_contents(model: BackoffModel) -> tuple[array_file.Arrays, dict[str, str]]:
+def backoff_contents(model: BackoffModel) -> tuple[Arrays, dict[str, str]]:
     """(arrays, metadata) of its file."""
     grams, words = model.grams, model.vocabulary
     contexts = int(grams.base[-2])
     n = int(grams.base[-1])
-    arrays: array_file.Arrays = {
+    arrays: Arrays = {
         "words": words.pool,
         "word_offsets": words.offsets,
         "word_slots": words.slots,
@@ -53,14 +54,14 @@ def read_backoff(path: str | Path | FilePart, *, verify: bool | None = None) -> 
     """Map the file of a backoff model; large ones are checked in full only if `verify`."""
     with reading(path, array_file.BACKOFF, sections.BACKOFF, verify=verify) as file:
         arrays = file.arrays
-        vocabulary = vocabulary_of(arrays, verify=verify)
+        vocabulary = Vocabulary.of_file(arrays, verify=verify)
         figures = arrays["log10_probs"], arrays["log10_backoffs"]
         grams = Grams(arrays["base"], arrays["grams"], arrays["children"], *figures)
         _check(grams, len(vocabulary))
         if verify or (verify is None and grams.words.size <= SMALL_GRAMS):
             _check_tree(grams)
         own = None if isinstance(path, FilePart) else Path(path).absolute()
-        return BackoffModel(vocabulary, grams, text_of(file.metadata["signature"]), own)
+        return BackoffModel(vocabulary, grams, plain(file.metadata["signature"], str), own)
 
 
 def _check_tree(grams: Grams) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapgram.arrays import Floats, Integers
+from gapgram.arrays import Integers
 from gapgram.counts.counts import Counts
+from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.row_values import given_class, members_of
 from gapgram.estimation.weights import FallbackGraph
 from gapgram.kernels.gate import BUCKETS, WORD_BUCKETS
@@ -21,14 +22,19 @@ CLOSE = 1e-9  # to one, of what a context gives and passes on
 _MOST_DISCOUNTS = np.array([0.0, 1.0, 2.0, 3.0])
 
 
-def check_graph(counts: Counts, graph: FallbackGraph) -> None:
-    """Refuse a graph in which a prediction could go round, end nowhere, or look at words that are not known."""
+def check_model(parts: ModelParts, *, whole: bool) -> None:
+    """Refuse a model whose numbers do not fit its tables; `whole`: those of every row of statistics, too."""
+    counts, graph = parts.counts, parts.weights.graph
     reach = np.array([pattern.reach for pattern in counts.lattice.stored])
     _check_edges(graph, reach)
     _check_starts(graph, reach, counts.lattice.order)
+    _check_small(counts, parts.arrays)
+    if whole:
+        _check_numbers(counts, parts.arrays)
 
 
 def _check_edges(graph: FallbackGraph, reach: Integers) -> None:
+    """Refuse a graph in which a prediction could go round, or end nowhere."""
     n_edges = np.diff(graph.edge_base)
     sources = np.repeat(np.arange(len(reach)), n_edges)
     if n_edges[0] or (graph.edge_to >= sources).any() or (reach[graph.edge_to] > reach[sources]).any():
@@ -44,6 +50,7 @@ def _check_edges(graph: FallbackGraph, reach: Integers) -> None:
 
 
 def _check_starts(graph: FallbackGraph, reach: Integers, order: int) -> None:
+    """Refuse a prediction that looks at words that are not known."""
     n_starts = np.diff(graph.start_base)
     known = np.repeat(np.arange(order), n_starts)
     if len(n_starts) != order or n_starts.min() < 1 or (reach[graph.starts] > known).any():
@@ -57,7 +64,7 @@ def _any_twice(numbers: Integers) -> bool:
     return len(set(numbers.tolist())) != numbers.size
 
 
-def check_small(counts: Counts, arrays: ModelArrays, log_odds_shift: Floats) -> None:
+def _check_small(counts: Counts, arrays: ModelArrays) -> None:
     """Refuse discounts of more than a count, and tables of weights of another size."""
     if (arrays.discounts > _MOST_DISCOUNTS).any():
         raise ValueError("a discount of more than the count")
@@ -72,7 +79,7 @@ def check_small(counts: Counts, arrays: ModelArrays, log_odds_shift: Floats) -> 
             raise ValueError(f"{array.size:,} words of classes, expected {counts.tables.class_of.size:,}")
 
 
-def check_numbers(counts: Counts, arrays: ModelArrays) -> None:
+def _check_numbers(counts: Counts, arrays: ModelArrays) -> None:
     """Refuse rows that do not give and pass on one in all, and other words of classes than the tables have."""
     values, tables = arrays.row_values, counts.tables
     if (values[:, BACKOFF] > 1).any() or (values[:, WEIGHT] < LEAST_WEIGHT).any():

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gapgram import sections
 from gapgram.arrays import Floats
-from gapgram.counts.check_meaning import are_small, check_meaning
+from gapgram.counts.check_meaning import is_checked_whole
 from gapgram.counts.counts import Counts
 from gapgram.counts.file import counts_of
 from gapgram.counts.layouts import COMPACT, check_layout, layout_of
@@ -21,16 +20,15 @@ from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.weights import ESTIMATORS, FallbackGraph, Weights
 from gapgram.kernels.model_arrays import SECTIONS, WEIGHT, ModelArrays
 from gapgram.kernels.tables import N_GRAMS
-from gapgram.models.check_numbers import check_graph, check_numbers, check_small
+from gapgram.models.check_numbers import check_model
 from gapgram.pattern import Pattern
 from gapgram.system import array_file as container
 from gapgram.system.array_file import FilePart, Unfinished
 from gapgram.system.array_reading import reading
 from gapgram.system.array_store import UNPACKED_ENTRIES, ArrayStore, InSections
 from gapgram.system.mapped_pages import PageBudget
-from gapgram.system.plain_values import count_of, entries_of, list_of, number_of, text_of, truth_of
-
-Arrays = dict[str, npt.NDArray[Any]]
+from gapgram.system.plain_values import plain
+from gapgram.system.section_rules import Arrays
 
 
 def write(
@@ -79,78 +77,68 @@ def write_made(
 def read(path: str | Path | FilePart, *, verify: bool | None = None, most_resident: int | None = None) -> ModelParts:
     """Map a model file; see `gapgram.Model.load`. What it says is checked, in full if `verify` or where it is small."""
     with reading(path, container.MODEL, sections.MODEL, verify=verify) as file:
+        metadata, arrays = file.metadata, file.arrays
         pages = PageBudget(most_resident, file.mapped.map) if most_resident is not None else None
-        counts = counts_of(file.metadata, file.arrays, pages, verify=verify)
-        parts = _parts_of(file.metadata, file.arrays, counts)
-        check_graph(counts, parts.weights.graph)
-        check_small(counts, parts.arrays, parts.weights.log_odds_shift)
-        if verify or (verify is None and are_small(counts)):
-            check_meaning(counts)
-            check_numbers(counts, parts.arrays)
+        counts = counts_of(metadata, arrays, pages, verify=verify)
+        uniform = 1.0 / (int(counts.tables.places[0, N_GRAMS]) - 1)
+        derived = ModelArrays(counts.tables, counts.lattice.order, uniform, *(arrays[name] for name in SECTIONS))
+        parts = ModelParts(
+            plain(metadata["model"], str),
+            counts,
+            _checked_discounts(metadata["discounts"], derived.discounts[:, 1:]),
+            _checked_weights(metadata["weights"], arrays["lift"], derived, counts),
+            derived,
+            _checked_history(metadata["history"], arrays) if "history" in metadata else None,
+        )
+        check_model(parts, whole=is_checked_whole(counts, verify))
         return parts
 
 
-def _parts_of(metadata: dict[str, Any], arrays: Arrays, counts: Counts) -> ModelParts:
-    """The model of a file; of its plain values each is what it is taken for."""
-    uniform = 1.0 / (int(counts.tables.places[0, N_GRAMS]) - 1)
-    derived = ModelArrays(counts.tables, counts.lattice.order, uniform, *(arrays[name] for name in SECTIONS))
-    graph = FallbackGraph(*(getattr(derived, name) for name in FallbackGraph.__dataclass_fields__))
-    weights, discounts = entries_of(metadata["weights"]), entries_of(metadata["discounts"])
-    return ModelParts(
-        text_of(metadata["model"]),
-        counts,
-        Discounts(
-            derived.discounts[:, 1:],
-            tuple(Pattern.parse(text_of(short)) for short in list_of(discounts["fallbacks"])),
-            truth_of(discounts["fitted"]),
-            _estimated(discounts["estimated"], derived.discounts[:, 1:].shape),
-        ),
-        Weights(
-            _estimator(weights["name"]), graph, derived.row_values[:, WEIGHT], derived.gate_table, arrays["lift"],
-            _report(weights["report"], counts),
-        ),
-        derived,
-        _history(metadata["history"], arrays) if "history" in metadata else None,
-    )  # fmt: skip
+def _checked_discounts(entries: Any, values: Floats) -> Discounts:
+    """The discounts, and how they were found: of the plain values each is what it is taken for."""
+    said = plain(entries, dict)
+    fallbacks = tuple(Pattern.parse(plain(short, str)) for short in plain(said["fallbacks"], list))
+    estimated = None  # those that were taken from counts of counts, where others were fitted
+    if said["estimated"] is not None:
+        rows = [plain(row, list) for row in plain(said["estimated"], list)]
+        estimated = np.array([[plain(value, float) for value in row] for row in rows], np.float64)
+        if estimated.shape != values.shape:
+            raise ValueError(f"estimated discounts of shape {list(estimated.shape)}, expected {list(values.shape)}")
+    return Discounts(values, fallbacks, plain(said["fitted"], bool), estimated)
 
 
-def _history(entries: Any, arrays: Arrays) -> HistoryWeights:
+def _checked_weights(entries: Any, log_odds_shift: Floats, derived: ModelArrays, counts: Counts) -> Weights:
+    """The weights, and how they were found."""
+    said = plain(entries, dict)
+    name = plain(said["name"], str)
+    if name not in ESTIMATORS:
+        raise ValueError(f"weights {name!r}, expected one of {', '.join(ESTIMATORS)}")
+    graph = FallbackGraph(*(getattr(derived, field) for field in FallbackGraph.__dataclass_fields__))
+    report = _checked_report(said["report"], counts)
+    return Weights(name, graph, derived.row_values[:, WEIGHT], derived.gate_table, log_odds_shift, report)
+
+
+def _checked_report(entries: Any, counts: Counts) -> dict[str, Any]:
+    """What is told of how weights were found: nothing, or all that `estimation.weights.learned` tells."""
+    said = plain(entries, dict)
+    if not said:
+        return {}
+    weights = plain(said["mean_weights"], dict)
+    return {
+        "source": plain(said["source"], str),
+        **{name: plain(said[name], int) for name in ("positions", "parameters")},
+        **{name: plain(said[name], float) for name in ("perplexity_before", "perplexity_after")},
+        "mean_weights": {str(pattern): plain(weights[str(pattern)], float) for pattern in counts.lattice.stored},
+    }
+
+
+def _checked_history(entries: Any, arrays: Arrays) -> HistoryWeights:
     """How far sessions trust what they read, where that was fitted."""
     views = tuple(
         View(
-            tuple(count_of(offset) for offset in list_of(view["offsets"])), number_of(view["decay"]),
-            truth_of(view["of_classes"]), number_of(view["boost"]),
+            tuple(plain(offset, int) for offset in plain(view["offsets"], list)), plain(view["decay"], float),
+            plain(view["of_classes"], bool), plain(view["boost"], float),
         )
-        for view in map(entries_of, list_of(entries))
+        for view in (plain(entry, dict) for entry in plain(entries, list))
     )  # fmt: skip
     return HistoryWeights.checked(views, arrays["history_logits"], arrays["history_squares"])
-
-
-def _estimated(values: Any, shape: tuple[int, ...]) -> Floats | None:
-    """The discounts that were taken from counts of counts, where others were fitted."""
-    if values is None:
-        return None
-    estimated = np.array([[number_of(value) for value in list_of(row)] for row in list_of(values)], np.float64)
-    if estimated.shape != shape:
-        raise ValueError(f"estimated discounts of shape {list(estimated.shape)}, expected {list(shape)}")
-    return estimated
-
-
-def _estimator(name: Any) -> str:
-    if text_of(name) not in ESTIMATORS:
-        raise ValueError(f"weights {name!r}, expected one of {', '.join(ESTIMATORS)}")
-    return str(name)
-
-
-def _report(report: Any, counts: Counts) -> dict[str, Any]:
-    """What is told of how weights were found: nothing, or all that `estimation.weights.learned` tells."""
-    entries = entries_of(report)
-    if not entries:
-        return {}
-    weights = entries_of(entries["mean_weights"])
-    return {
-        "source": text_of(entries["source"]),
-        **{name: count_of(entries[name]) for name in ("positions", "parameters")},
-        **{name: number_of(entries[name]) for name in ("perplexity_before", "perplexity_after")},
-        "mean_weights": {str(pattern): number_of(weights[str(pattern)]) for pattern in counts.lattice.stored},
-    }

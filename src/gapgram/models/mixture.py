@@ -28,7 +28,7 @@ from gapgram.models.mixture_states import MixtureStepper
 from gapgram.queries.by_ids import ByIds
 from gapgram.queries.language_model import LanguageModel, Sentence, checked_model
 from gapgram.system.atomic_file import check_place, written_aside
-from gapgram.system.plain_values import list_of, number_of, text_of
+from gapgram.system.plain_values import plain
 from gapgram.text import corpus as text
 from gapgram.text.files import Paths, blocks_of_files
 from gapgram.text.tokenisers.tokeniser import Tokeniser, check_same
@@ -214,8 +214,8 @@ def read_entries(path: Path) -> list[MixtureEntry]:
         if path.stat().st_size > MOST_BYTES:
             raise ValueError
         content = json.loads(path.read_text("utf-8"))
-        entries = [MixtureEntry(text_of(e["path"]), number_of(e["weight"]), text_of(e["signature"]))
-                   for e in list_of(content["models"])]  # fmt: skip
+        entries = [MixtureEntry(plain(e["path"], str), plain(e["weight"], float), plain(e["signature"], str))
+                   for e in plain(content["models"], list)]  # fmt: skip
         is_mixture = content["format"] == FORMAT and not any("\0" in entry.path for entry in entries)
     except (ValueError, KeyError, TypeError, RecursionError):
         is_mixture = False

@@ -24,10 +24,11 @@ from gapgram.models.mixture import Mixture
 from gapgram.models.model import Model
 from gapgram.queries.language_model import LanguageModel
 from gapgram.system import array_file
-from gapgram.system.array_file import ALIGN, HEADER, FilePart, Writing
+from gapgram.system.array_file import HEADER, FilePart, Writing
 from gapgram.system.array_reading import reading
 from gapgram.system.atomic_file import written_aside
-from gapgram.system.plain_values import list_of, text_of
+from gapgram.system.plain_values import plain
+from gapgram.system.section_rules import ALIGN
 
 
 class StoredMixture(NamedTuple):
@@ -54,7 +55,7 @@ def read_mixture(path: str | Path | FilePart, *, verify: bool | None = None) -> 
     with reading(path, array_file.MIXTURE, sections.MIXTURE, verify=verify) as file:
         whole, begin = (path.path, path.begin) if isinstance(path, FilePart) else (Path(path), 0)
         memory, sizes = file.arrays["parts"], file.arrays["part_sizes"].tolist()
-        names = list(map(text_of, list_of(file.metadata["models"])))
+        names = [plain(name, str) for name in plain(file.metadata["models"], list)]
         if len(sizes) < 2 or len(names) != len(sizes):
             raise ValueError(f"{len(sizes)} models with {len(names)} names, expected two or more, a name for each")
         places = [0, *accumulate(size + -size % ALIGN for size in sizes)]

@@ -22,6 +22,7 @@ from gapgram.lattice import Lattice
 from gapgram.models import file as model_file
 from gapgram.system import array_file as container
 from gapgram.system.array_file import Unfinished
+from gapgram.system.array_reading import Mapped
 from gapgram.system.mapped_pages import PageBudget, release_pages
 from gapgram.system.work_folder import WorkFolder
 
@@ -50,8 +51,8 @@ class TablesInFile:
         noted = self._folder.done(_TABLES)
         resumed = Unfinished.resumed(self.path, container.MODEL, noted) if noted else None
         self._file = resumed or self._written(text, lattice, classes)
-        self._mapped = self._file.mapped()
-        arrays, pages = self._mapped.arrays, PageBudget(self._most_resident, self._mapped.map)
+        self._mapped = Mapped(self._file.aside)
+        arrays, pages = self._mapped.arrays_of(self._file.sections), PageBudget(self._most_resident, self._mapped.map)
         tables = Tables(**{name: arrays[name] for name in Tables._fields if name in arrays})
         return Counts(lattice, text.vocabulary, text.facts, tables, flat_classes(classes)[1], pages=pages)
 
@@ -80,8 +81,9 @@ class TablesInFile:
         """Add what is not there yet, give the file its name, and map it."""
         release_pages(self._mapped.map)
         sections, metadata = ModelParts.of(name, counts, discounts, weights, history).contents()
+        written = {section.name for section in self._file.sections}
         for section, array in sections.items():
-            if section not in self._mapped.arrays:
+            if section not in written:
                 self._file.add(section, array)
         self._file.finish(metadata)
         self._folder.note(_MODEL, self.path.name)

@@ -17,7 +17,7 @@ from gapgram.queries.session_words import SessionVocabulary
 from gapgram.signature import is_same_model
 from gapgram.system import array_file
 from gapgram.system.array_reading import reading
-from gapgram.system.plain_values import count_of, list_of, number_of, text_of
+from gapgram.system.plain_values import plain
 from gapgram.text.vocabulary import Vocabulary
 
 
@@ -48,7 +48,7 @@ def read_session(
     """
     with reading(path, array_file.SESSION, sections.SESSION, verify=True) as file:
         metadata, arrays = file.metadata, {name: np.array(array) for name, array in file.arrays.items()}
-        if not is_same_model(text_of(metadata["model"]), signature):
+        if not is_same_model(plain(metadata["model"], str), signature):
             raise ModelFileError(
                 f"{path}: a session of another model ({metadata['model']}); open it with the model it was made with"
             )
@@ -59,8 +59,8 @@ def read_session(
         shape = history.weights.logits.shape
         if log is None or any(array.shape != shape for array in gate) or not _makes_sense(gate):
             raise ModelFileError(f"{path}: not a session as gapgram writes it; begin a new one")
-        read = History(history.weights, history.views.class_of, max_words=count_of(metadata["max_words"]))
-        words_read = count_of(metadata["words_read"])
+        read = History(history.weights, history.views.class_of, max_words=plain(metadata["max_words"], int))
+        words_read = plain(metadata["words_read"], int)
     read.replay(log, words_read)
     read.gate = gate
     return words, read
@@ -71,11 +71,11 @@ def verify_session(path: str | Path) -> str:
     with reading(path, array_file.SESSION, sections.SESSION, verify=True) as file:
         arrays, metadata = file.arrays, file.metadata
         Vocabulary.unpacked(np.array(arrays["words"]), np.array(arrays["word_lengths"]))
-        count_of(metadata["max_words"])
-        count_of(metadata["words_read"])
+        plain(metadata["max_words"], int)
+        plain(metadata["words_read"], int)
         if _log(metadata["log"], np.array(arrays["ids"]), np.iinfo(np.int32).max) is None:
             raise ModelFileError(f"{path}: not a session as gapgram writes it; begin a new one")
-        return text_of(metadata["model"])
+        return plain(metadata["model"], str)
 
 
 def _makes_sense(gate: HistoryGate) -> bool:
@@ -87,14 +87,15 @@ def _log(entries: Any, ids: Ids, n_words: int) -> list[ReadSentences | float] | 
     log: list[ReadSentences | float] = []
     at = 0
     whole = bool(ids.size == 0 or (int(ids.min()) >= 0 and int(ids.max()) < n_words))
-    for entry in list_of(entries):
+    for entry in plain(entries, list):
         if isinstance(entry, list):
-            size, begins = count_of(entry[0]), np.array([count_of(begin) for begin in list_of(entry[1])], np.int64)
+            size = plain(entry[0], int)
+            begins = np.array([plain(begin, int) for begin in plain(entry[1], list)], np.int64)
             whole = whole and begins.size > 0 and bool(begins[0] == 0 and begins[-1] == size)
             whole = whole and bool((np.diff(begins) >= 0).all()) and at + size <= ids.size
             log.append(ReadSentences(ids[at : at + size], begins))
             at += size
         else:
-            whole = whole and 0.0 < number_of(entry) < 1.0
-            log.append(number_of(entry))
+            whole = whole and 0.0 < plain(entry, float) < 1.0
+            log.append(plain(entry, float))
     return log if whole and at == ids.size else None

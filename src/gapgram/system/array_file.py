@@ -25,9 +25,9 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from gapgram.arrays import Bytes
 from gapgram.system.atomic_file import Aside, cannot_write, written_aside
 from gapgram.system.mapped_pages import PageBudget
+from gapgram.system.section_rules import ALIGN, Section
 
 VERSION = 2
 COUNTS, MODEL, BACKOFF, SESSION, MIXTURE = 1, 2, 3, 4, 5
@@ -37,23 +37,8 @@ KINDS = {
 
 MAGIC, UNFINISHED = b"gapgram\n", b"gapgram?"
 HEADER = struct.Struct("<8sIIQQQQQ8x")  # magic, version, kind, table at, table bytes, table sum, file bytes, own sum
-ALIGN = 64
 _CHUNK = 1 << 22  # bytes read or written at a time
 _NOT_KNOWN = -1  # the checksum of a section that is still being filled
-
-Arrays = dict[str, npt.NDArray[Any]]
-
-
-@dataclass(frozen=True)
-class Section:
-    """An array of the file and where it lies; `padded` bytes of it are under the checksum."""
-
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    offset: int
-    padded: int
-    checksum: int
 
 
 @dataclass(frozen=True)
@@ -145,12 +130,7 @@ def _finish(
 
 def _header(kind: int, at: int, table: bytes, size: int) -> bytes:
     fields = (MAGIC, VERSION, kind, at, len(table), xxhash.xxh3_64_intdigest(table), size)
-    return HEADER.pack(*fields, header_checksum(*fields))
-
-
-def header_checksum(*fields: object) -> int:
-    """The checksum of a header with these fields."""
-    return xxhash.xxh3_64_intdigest(HEADER.pack(*fields, 0))
+    return HEADER.pack(*fields, xxhash.xxh3_64_intdigest(HEADER.pack(*fields, 0)))
 
 
 @dataclass(frozen=True)
@@ -277,11 +257,7 @@ class Unfinished:
             mapping = mmap.mmap(file.fileno(), offset + padded - begin, offset=begin)
         if pages is not None:
             pages.add(mapping)
-        return _array(np.frombuffer(mapping, np.uint8), replace(section, offset=offset - begin))
-
-    def mapped(self) -> Mapped:
-        """The sections so far."""
-        return Mapped(self.aside, tuple(self.sections))
+        return replace(section, offset=offset - begin).array_in(np.frombuffer(mapping, np.uint8))
 
     def finish(self, metadata: Mapping[str, Any]) -> None:
         """Complete the file and give it its name."""
@@ -320,27 +296,3 @@ def _checked(file: BinaryIO, section: Section) -> Section:
     for begin in range(0, section.padded, _CHUNK):
         checksum.update(file.read(min(_CHUNK, section.padded - begin)))
     return replace(section, checksum=checksum.intdigest())
-
-
-class Mapped:
-    """Arrays of a file, mapped; what was read of them counts as memory in use until its pages are given back."""
-
-    def __init__(self, path: Path | FilePart, sections: Sequence[Section] = ()) -> None:
-        whole = path.path if isinstance(path, FilePart) else path
-        with whole.open("rb") as file:
-            self.map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        self.memory: Bytes = np.frombuffer(self.map, np.uint8)
-        if isinstance(path, FilePart):
-            self.memory = self.memory[path.begin : path.begin + path.size]
-        self.arrays: Arrays = self.arrays_of(sections)
-
-    def arrays_of(self, sections: Sequence[Section]) -> Arrays:
-        """The arrays of sections by name."""
-        return {section.name: _array(self.memory, section) for section in sections}
-
-
-def _array(memory: Bytes, section: Section) -> npt.NDArray[Any]:
-    dtype = np.dtype(section.dtype)
-    nbytes = dtype.itemsize * int(np.prod(section.shape, dtype=np.int64))
-    # A plain array over the mapping: kernels are compiled for those alone.
-    return np.asarray(memory[section.offset : section.offset + nbytes]).view(dtype).reshape(section.shape)

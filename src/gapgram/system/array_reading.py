@@ -1,47 +1,34 @@
 """A file of named arrays opened: nothing in it is believed before it was checked.
 
-First the header and the table of contents, then that the sections tile the file without gaps or overlaps, then that
-each has the name, type and size that the rules of this kind of file allow (`system.section_rules`); only then is an
-array made.
+First the header and the table of contents, then that the sections tile the file without gaps or overlaps, then their
+checksums, then that each has the name, type and size that the rules of this kind of file allow
+(`system.section_rules`); only then is an array made.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import mmap
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import xxhash
 
+from gapgram.arrays import Bytes
 from gapgram.errors import ModelFileError, ModelNotFoundError, UsageError
-from gapgram.system.array_file import (
-    ALIGN,
-    HEADER,
-    KINDS,
-    MAGIC,
-    UNFINISHED,
-    VERSION,
-    Arrays,
-    FilePart,
-    Mapped,
-    Section,
-    header_checksum,
-)
-from gapgram.system.section_rules import Rules, Sizes, check_numbers, check_shape
+from gapgram.system.array_file import HEADER, KINDS, MAGIC, UNFINISHED, VERSION, FilePart
+from gapgram.system.section_rules import Arrays, Rules, Section, checked_arrays
 
 # Bytes of files, and of sections of larger files, whose checksums are compared whenever a file is opened; those of the
 # rest, the large tables, are compared by `verify`.
 SMALL_FILE_BYTES = 64 << 20
 SMALL_SECTION_BYTES = 16 << 20
-# Bytes of a section that may be large, up to which its numbers are looked at whenever a file is opened.
-CHECKED_SECTION_BYTES = 1 << 20
 
 MOST_TABLE_BYTES = 64 << 20
 MOST_DEPTH = 16  # of lists and objects in each other in the table
@@ -49,16 +36,31 @@ _TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _ODD = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError)
 
 
+class Mapped:
+    """A file, or one inside another, mapped; what was read counts as memory in use until its pages are given back."""
+
+    def __init__(self, path: Path | FilePart) -> None:
+        whole = path.path if isinstance(path, FilePart) else path
+        with whole.open("rb") as file:
+            self.map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self.memory: Bytes = np.frombuffer(self.map, np.uint8)
+        if isinstance(path, FilePart):
+            self.memory = self.memory[path.begin : path.begin + path.size]
+
+    def arrays_of(self, sections: Iterable[Section]) -> Arrays:
+        """The arrays of sections that we have written ourselves, by name."""
+        return {section.name: section.array_in(self.memory) for section in sections}
+
+
 @dataclass(frozen=True)
 class Contents:
-    """What a file holds; the arrays are mapped, read-only. `sizes` are those that its rules name."""
+    """What a file holds; the arrays are mapped, read-only."""
 
     metadata: dict[str, Any]
     arrays: Arrays
     sections: tuple[Section, ...]
     bytes: int
     mapped: Mapped
-    sizes: Sizes
 
 
 @contextlib.contextmanager
@@ -110,24 +112,15 @@ def read(
         raise _damaged(path, "its table of sections")
     with odd_files_refused(path):
         metadata, sections = _read_table(table, at)
-        sizes = _checked_shapes(sections, rules)
     for section in sections:
         small = size <= small_file_bytes or section.padded <= small_section_bytes
         if verify or (verify is None and small):
             data = memory[section.offset : section.offset + section.padded].data
             if xxhash.xxh3_64_intdigest(data) != section.checksum:
                 raise _damaged(path, f"its section {section.name}")
-    arrays = mapped.arrays_of(sections)
     with odd_files_refused(path):
-        for name, array in arrays.items():
-            if not rules[name].large or is_checked(array, verify):
-                check_numbers(name, rules[name], array, sizes)
-    return Contents(metadata, arrays, sections, size, mapped, sizes)
-
-
-def is_checked(array: npt.NDArray[Any], verify: bool | None) -> bool:
-    """Whether the numbers of a section that may be large are looked at when a file is opened."""
-    return array.nbytes <= CHECKED_SECTION_BYTES if verify is None else verify
+        arrays = checked_arrays(memory, sections, rules, verify)
+    return Contents(metadata, arrays, sections, size, mapped)
 
 
 def _read_table(table: bytes, end: int) -> tuple[dict[str, Any], tuple[Section, ...]]:
@@ -171,31 +164,6 @@ def _section(entry: Any) -> Section:
     return Section(name, dtype, tuple(shape), entry["offset"], entry["padded"], entry["checksum"])
 
 
-def _checked_shapes(sections: tuple[Section, ...], rules: Rules) -> Sizes:
-    """The sizes that sections have by the rules for them; no section is missing, there twice, or unknown."""
-    names = [section.name for section in sections]
-    unknown = set(names) - set(rules)
-    if unknown:
-        raise ValueError(f"an unknown section {min(unknown)!r}")
-    if len(set(names)) != len(names):
-        raise ValueError("a section that is there twice")
-    missing = {name for name, rule in rules.items() if not rule.optional} - set(names)
-    if missing:
-        raise ValueError(f"no section {min(missing)}")
-    by_name = {section.name: section for section in sections}
-    sizes: Sizes = {}
-    for name, rule in rules.items():
-        section = by_name.get(name)
-        if section is not None:
-            check_shape(name, rule, section.dtype, section.shape, sizes)
-            n_bytes = np.dtype(section.dtype).itemsize
-            for size in section.shape:
-                n_bytes *= size
-            if section.padded != n_bytes + -n_bytes % ALIGN:
-                raise ValueError(f"section {name} of {section.padded:,} bytes, expected {n_bytes:,}")
-    return sizes
-
-
 def _first_bytes(path: Path | FilePart) -> tuple[bytes, int]:
     """As many bytes of a file as a header has, and how many it has in all."""
     try:
@@ -217,17 +185,18 @@ def _read_header(path: Path | FilePart, kind: int) -> tuple[int, int, int, int]:
     """(table at, table bytes, table checksum, file bytes) of a file that is whole and of this kind."""
     head, size = _first_bytes(path)
     _check_magic(path, kind, head, size)
-    magic, version, found, at, length, checksum, expected_size, own = HEADER.unpack(head)
+    magic, version, written_kind, at, length, checksum, expected_size, own = HEADER.unpack(head)
     if version != VERSION:
         age = "a newer" if version > VERSION else "an older"
         raise ModelFileError(
             f"{path}: written in format {version} by {age} gapgram, this one reads format {VERSION}: "
             f"{'update gapgram' if version > VERSION else 'train the model again'}"
         )
-    if header_checksum(magic, version, found, at, length, checksum, expected_size) != own or head[-8:] != bytes(8):
+    fields = magic, version, written_kind, at, length, checksum, expected_size
+    if xxhash.xxh3_64_intdigest(HEADER.pack(*fields, 0)) != own or head[-8:] != bytes(8):
         raise _damaged(path, "its header")
-    if found != kind:
-        raise ModelFileError(f"{path}: holds {KINDS.get(found, 'something else')}, expected {KINDS[kind]}")
+    if written_kind != kind:
+        raise ModelFileError(f"{path}: holds {KINDS.get(written_kind, 'something else')}, expected {KINDS[kind]}")
     if size < expected_size:
         raise ModelFileError(f"{path}: truncated: {size:,} bytes of {expected_size:,} are there; copy it again")
     if size > expected_size:

@@ -18,9 +18,11 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gapgram.system.array_file import MODEL, Arrays, Stream, Unfinished, append_zeros
+from gapgram.system.array_file import MODEL, Stream, Unfinished, append_zeros
+from gapgram.system.array_reading import Mapped
 from gapgram.system.mapped_pages import PageBudget
 from gapgram.system.memory import resident
+from gapgram.system.section_rules import Arrays
 
 MOST_ENTRIES = 1 << 16  # that are worked on at a time
 UNPACKED_ENTRIES = 1 << 18  # grams, or contexts, of which tables are laid out anew at a time
@@ -121,11 +123,11 @@ class InFolder(ArrayStore):
             for stream in streams:
                 file.add_stream(stream)
                 self.release()
-            mapped = file.mapped()
+            mapped = Mapped(file.aside)
         finally:
             file.discard()
         self._mapped_pages.add(mapped.map)
-        return mapped.arrays
+        return mapped.arrays_of(file.sections)
 
 
 class InSections(ArrayStore):

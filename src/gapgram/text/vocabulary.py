@@ -14,6 +14,7 @@ from gapgram.arrays import Bytes, Ids, Integers
 from gapgram.errors import UsageError
 from gapgram.kernels import words as kernels
 from gapgram.kernels.special_words import SPECIAL
+from gapgram.system.section_rules import Arrays, is_checked
 
 REMEMBERED = 1 << 16  # words that were asked for one by one, as decoders do, and their ids
 REMEMBERED_CHARACTERS = 100  # of a longer word nothing is remembered: strangers may ask for any number of them
@@ -52,6 +53,19 @@ class Vocabulary:
         if offsets[-1] != pool.size:
             raise ValueError(f"words of {offsets[-1]:,} bytes in all, found {pool.size:,} bytes")
         return cls(pool, offsets)
+
+    @classmethod
+    def of_file(cls, arrays: Arrays, *, verify: bool | None = None) -> Vocabulary:
+        """The vocabulary of a file, which begins with the special words."""
+        pool, slots = arrays["words"], arrays.get("word_slots")
+        if slots is None:
+            words = cls.unpacked(pool, arrays["word_lengths"])
+        else:
+            words = cls(pool, arrays["word_offsets"], slots)
+            _check_slots(slots, len(words), verify)
+        if len(words) < len(SPECIAL) or tuple(words[i] for i in range(len(SPECIAL))) != SPECIAL:
+            raise ValueError(f"a vocabulary that does not begin with {' '.join(SPECIAL)}")
+        return words
 
     @cached_property
     def slots(self) -> Integers:
@@ -123,3 +137,13 @@ class Vocabulary:
 def slots_for(n_words: int) -> int:
     """The number of hash slots for so many words: a power of two, at most half full."""
     return max(16, 1 << int(2 * n_words).bit_length())
+
+
+def _check_slots(slots: Integers, n_words: int, verify: bool | None) -> None:
+    """Refuse slots of words that are not there, or that leave no slot empty, at which a search would end."""
+    if slots.size != slots_for(n_words):
+        raise ValueError(f"{slots.size:,} slots for {n_words:,} words, expected {slots_for(n_words):,}")
+    if is_checked(slots, verify):
+        ids = slots[slots >= 0] & 0xFFFFFFFF
+        if ids.size != n_words or int(ids.max(initial=0)) >= n_words:
+            raise ValueError("a slot of a word that is not there")

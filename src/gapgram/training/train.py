@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from gapgram.arguments import checked_whole, wrong_type
-from gapgram.counts.about import about_of
+from gapgram.counts.about import checked_about
 from gapgram.errors import UsageError
 from gapgram.estimation.weights.estimators import ESTIMATORS, GLM_WEIGHTS, Fitted
 from gapgram.lattice import Lattice
@@ -95,7 +95,7 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
         lattice=patterns, weights=estimator, classes=class_sources, seed=seed, layout=layout, prune=prune, size=size,
         tokeniser=Tokeniser.named(tokenizer) if tokenizer is not None else None,
         documents=documents, threads=checked_threads(threads), progress=progress,
-        about=about_of(about) if about else (),
+        about=checked_about(about) if about else (),
     )  # fmt: skip
     if output is None:
         if spark is not None:
