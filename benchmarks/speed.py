@@ -57,69 +57,7 @@ MODELS = {
 COMPACT = ["--layout", "compact"]  # for every model once more, where `gapgram train` knows it
 PEER, ARPA = "KenLM", "ARPA"
 
-CLOCK = """
-import json, sys, time
-def measured(work, again=3):
-    work()
-    runs = []
-    for _ in range(again):
-        cpu, wall = time.process_time(), time.perf_counter()
-        work()
-        runs.append((time.process_time() - cpu, time.perf_counter() - wall))
-    return [min(one) for one in zip(*runs)]
-lines = [line for line in open(sys.argv[2], encoding="utf-8").read().split("\\n") if line.strip()]
-some = [line.split() for line in lines[:1000]]
-steps = sum(map(len, some))
-out = {"steps": steps, "some": len(some)}
-"""
-
-GAPGRAM = """
-from gapgram import load
-begin = time.perf_counter(); model = load(sys.argv[1]); out["opening"] = time.perf_counter() - begin
-result = model.perplexity(sys.argv[2], threads=1)
-out |= {"predictions": result.predictions, "known": result.perplexity_known}
-out["batch"] = measured(lambda: model.perplexity(sys.argv[2], threads=1))
-out["list"] = measured(lambda: model.score_many(lines))
-out["one"] = measured(lambda: [model.score(line) for line in lines[:1000]])
-def step():
-    for words in some:
-        state = model.begin_sentence()
-        for word in words: _, state = model.extend(state, word)
-out["step"] = measured(step)
-from gapgram import kenlm
-asked = kenlm.Model(model)
-def base():
-    for words in some:
-        state = kenlm.State(); asked.BeginSentenceWrite(state)
-        for word in words:
-            after = kenlm.State(); asked.BaseScore(state, word, after); state = after
-out["base"] = measured(base)
-out["kenlm"] = measured(lambda: [asked.score(line) for line in lines[:1000]])
-def before(words):
-    state = model.begin_sentence()
-    for word in words:
-        yield state, word
-        _, state = model.extend(state, word)
-pairs = [pair for words in some for pair in before(words)]
-def beam():
-    for a in range(0, steps, 256): model.extend_many(*zip(*pairs[a:a + 256]), threads=1)
-out["beam"] = measured(beam)
-print(json.dumps(out))
-"""
-
-KENLM = """
-import kenlm
-begin = time.perf_counter(); model = kenlm.Model(sys.argv[1]); out["opening"] = time.perf_counter() - begin
-out["list"] = measured(lambda: [model.score(line) for line in lines])
-out["one"] = out["kenlm"] = measured(lambda: [model.score(line) for line in lines[:1000]])
-def step():
-    for words in some:
-        state = kenlm.State(); model.BeginSentenceWrite(state)
-        for word in words:
-            after = kenlm.State(); model.BaseScore(state, word, after); state = after
-out["step"] = out["beam"] = out["base"] = measured(step)
-print(json.dumps(out))
-"""
+QUERY_TIMES = Path(__file__).with_name("query_times.py")
 
 
 class Failed(Exception):
@@ -157,10 +95,10 @@ class DiskWatch(threading.Thread):
 
 def _used(folder: Path) -> int:
     total = 0
-    for place, _, names in os.walk(folder):
+    for parent, _, names in os.walk(folder):
         for name in names:
             try:
-                total += os.lstat(os.path.join(place, name)).st_blocks * 512
+                total += os.lstat(os.path.join(parent, name)).st_blocks * 512
             except FileNotFoundError:
                 continue
     return total
@@ -193,6 +131,13 @@ def gapgram(*arguments: object) -> list[str]:
     return [sys.executable, "-m", "gapgram", *map(str, arguments)]
 
 
+def query_times(program: str, model: Path, test: Text) -> dict[str, Any]:
+    """What the queries of a model take, in a process of their own."""
+    measured = run([sys.executable, str(QUERY_TIMES), program, str(model), str(test.path)])
+    times: dict[str, Any] = json.loads(measured.output)
+    return times
+
+
 def kenlm_program(name: str) -> str | None:
     return shutil.which(name, path=os.pathsep.join([os.environ.get("KENLM_BIN", ""), os.environ.get("PATH", "")]))
 
@@ -205,18 +150,18 @@ def figures_of_training(trained: Run, size: int, grams: int, words: int) -> dict
     }  # fmt: skip
 
 
-def figures_of_queries(found: dict[str, Any], predictions: int) -> dict[str, float]:
+def figures_of_queries(times: dict[str, Any], predictions: int) -> dict[str, float]:
     """From the seconds (CPU, wall) that a process in Python reports."""
-    figures = {"opening, ms": 1000 * found["opening"]}
-    if "batch" in found:
-        figures["batch, M words/CPU s"] = predictions / found["batch"][0] / 1e6
-    figures["list, M words/s wall"] = predictions / found["list"][1] / 1e6
-    figures["list, M words/CPU s"] = predictions / found["list"][0] / 1e6
-    figures["one sentence, k/CPU s"] = found["some"] / found["one"][0] / 1e3
-    figures["kenlm score, k/CPU s"] = found["some"] / found["kenlm"][0] / 1e3
-    figures["BaseScore, k/CPU s"] = found["steps"] / found["base"][0] / 1e3
-    figures["step, k/CPU s"] = found["steps"] / found["step"][0] / 1e3
-    figures["beam, k/CPU s"] = found["steps"] / found["beam"][0] / 1e3
+    figures = {"opening, ms": 1000 * times["opening"]}
+    if "batch" in times:
+        figures["batch, M words/CPU s"] = predictions / times["batch"][0] / 1e6
+    figures["list, M words/s wall"] = predictions / times["list"][1] / 1e6
+    figures["list, M words/CPU s"] = predictions / times["list"][0] / 1e6
+    figures["one sentence, k/CPU s"] = times["some"] / times["one"][0] / 1e3
+    figures["kenlm score, k/CPU s"] = times["some"] / times["kenlm"][0] / 1e3
+    figures["BaseScore, k/CPU s"] = times["steps"] / times["base"][0] / 1e3
+    figures["step, k/CPU s"] = times["steps"] / times["step"][0] / 1e3
+    figures["beam, k/CPU s"] = times["steps"] / times["beam"][0] / 1e3
     return figures
 
 
@@ -224,14 +169,14 @@ def measure_gapgram(text: Text, test: Text, order: int, folder: Path, options: l
     path = folder / "model"
     trained = run(gapgram("train", text.path, "-o", path, "-n", order, "-q", *options), folder=folder)
     info = json.loads(run(gapgram("info", path, "--json")).output)
-    found = json.loads(run([sys.executable, "-c", CLOCK + GAPGRAM, str(path), str(test.path)]).output)
+    times = query_times("gapgram", path, test)
     batch = run(gapgram("perplexity", path, test.path, "--threads", 1, "-q"))
     one = run(gapgram("score", path, test.first_line, "-q"))
     path.unlink()
     return {
         **figures_of_training(trained, info["bytes"], info["grams"], text.words),
-        **figures_of_queries(found, test.predictions),
-        "batch, CLI, CPU s": batch.cpu, "one, CLI, CPU s": one.cpu, "perplexity, known words": found["known"],
+        **figures_of_queries(times, test.predictions),
+        "batch, CLI, CPU s": batch.cpu, "one, CLI, CPU s": one.cpu, "perplexity, known words": times["known"],
     }  # fmt: skip
 
 
@@ -260,13 +205,13 @@ def measure_kenlm(text: Text, test: Text, order: int, folder: Path) -> Figures |
         "batch, CLI, CPU s": batch.cpu, "one, CLI, CPU s": one.cpu,
     }  # fmt: skip
     if importlib.util.find_spec("kenlm"):
-        found = json.loads(run([sys.executable, "-c", CLOCK + KENLM, str(binary), str(test.path)]).output)
-        figures |= figures_of_queries(found, test.predictions)
+        times = query_times("kenlm", binary, test)
+        figures |= figures_of_queries(times, test.predictions)
     else:
         print("KenLM's Python module is not installed (pip install kenlm): its figures are left out", file=sys.stderr)
     backoff = folder / "backoff"
     run(gapgram("convert", arpa, "-o", backoff, "-q"))
-    ours = json.loads(run([sys.executable, "-c", CLOCK + GAPGRAM, str(backoff), str(test.path)]).output)
+    ours = query_times("gapgram", backoff, test)
     of_arpa = {"model, MB": backoff.stat().st_size / 1e6, **figures_of_queries(ours, test.predictions)}
     for path in (arpa, binary, backoff):
         path.unlink()
@@ -309,13 +254,13 @@ def all_models() -> dict[str, list[str]]:
 
 
 def measure(text: Text, test: Text, order: int, folder: Path, models: dict[str, list[str]], kenlm: bool) -> Figures:
-    found = {name: measure_gapgram(text, test, order, folder, options) for name, options in models.items()}
+    figures = {name: measure_gapgram(text, test, order, folder, options) for name, options in models.items()}
     try:
         peer = measure_kenlm(text, test, order, folder) if kenlm else None
     except Failed as failed:  # it is built for orders up to 6 unless told otherwise
         print(f"KenLM's figures are left out at order {order}: {failed}", file=sys.stderr)
         peer = None
-    return found | (peer or {})
+    return figures | (peer or {})
 
 
 Figures = dict[str, dict[str, float]]
@@ -346,9 +291,9 @@ GROWTH = (
 def shown_growth(rows: list[tuple[int, int, Figures]]) -> str:
     """A line for each number of words, order and model."""
     lines = [
-        [f"{words:,}", str(order), name, *(f"{found[key]:,.4g}" if key in found else "" for key in GROWTH)]
-        for words, order, figures in rows
-        for name, found in figures.items()
+        [f"{words:,}", str(order), name, *(f"{figures[key]:,.4g}" if key in figures else "" for key in GROWTH)]
+        for words, order, by_model in rows
+        for name, figures in by_model.items()
     ]
     return table(["words", "order", "", *GROWTH], lines)
 
@@ -397,8 +342,8 @@ def main() -> None:
                 rows.append((text.words, order, measure(text, test, order, folder, models, not given.no_kenlm)))
     said += f"; scored: {test.predictions:,} words and ends of sentences (sha256 {test.digest})"
     if given.json:
-        found = [{"words": words, "order": order, "figures": figures} for words, order, figures in rows]
-        print(json.dumps({"machine": said, "rows": found}, indent=2))
+        entries = [{"words": words, "order": order, "figures": figures} for words, order, figures in rows]
+        print(json.dumps({"machine": said, "rows": entries}, indent=2))
     elif len(rows) == 1:
         print(f"{said}; order {rows[0][1]}\n{shown(rows[0][2])}")
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import doctest
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from importlib import import_module
@@ -17,12 +18,19 @@ import pytest
 import gapgram
 from gapgram.experiments.demo import reference_sentences
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE, TESTS = ROOT / "src" / "gapgram", ROOT / "tests"
 GENERATED = {ROOT / "docs" / "reference" / name for name in ("python.md", "commands.md")}  # by `make docs`
 MAPS = ("CONTRIBUTING.md", "docs/ideas/architecture.md")
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
-MOST_LINES = 60
+MOST_LINES = 60  # of a function
+MOST_LINES_OF_A_FILE = 400
+MOST_LAYERS = 20
 
 # Classes that are called as other programs call them, or as what they are the twins of.
 SAME_NAMES = {
@@ -107,6 +115,22 @@ def test_functions_are_short() -> None:
                 if lines > MOST_LINES:
                     long[f"{path}: {node.name}"] = lines
     assert long == {}
+
+
+@pytest.mark.parametrize("folder", ["src", "tests", "benchmarks", "examples", "fuzz"])
+def test_files_are_short(folder: str) -> None:
+    lengths = {str(p.relative_to(ROOT)): len(p.read_text("utf-8").splitlines()) for p in (ROOT / folder).rglob("*.py")}
+    assert {path: n for path, n in lengths.items() if n > MOST_LINES_OF_A_FILE} == {}
+
+
+def test_the_contract_of_imports_has_few_layers_and_is_told_as_it_is() -> None:
+    tools = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
+    layers = [layer.split(" | ") for layer in tools["importlinter"]["contracts"][0]["layers"]]
+    assert len(layers) <= MOST_LAYERS
+    assert not any("ignore_imports" in contract for contract in tools["importlinter"]["contracts"])
+    page = (ROOT / "docs" / "ideas" / "architecture.md").read_text(encoding="utf-8")
+    told = re.findall(r"^    (\w+(?:  \w+)*)(?:   .*)?$", page.partition("`reference` stands beside")[0], re.MULTILINE)
+    assert [names.split("  ") for names in told] == layers
 
 
 def test_no_test_changes_a_constant() -> None:
