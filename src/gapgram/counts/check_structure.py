@@ -26,6 +26,7 @@ def check_structure(patterns: tuple[Pattern, ...], tables: Tables, n_words: int,
 
     n_classes: how many classes of all clusterings have names; 0 without patterns of classes.
     """
+    _expect("patterns", len(tables.places), len(patterns))
     _check_classes(patterns, tables, n_words, n_classes)
     _check_sizes(patterns, tables, n_words, n_classes)
     places, compact = tables.places, is_compact(tables)
@@ -56,7 +57,6 @@ def _expect(what: str, found: int, expected: int) -> None:
 def _check_sizes(patterns: tuple[Pattern, ...], tables: Tables, n_words: int, n_classes: int) -> None:
     """Refuse numbers of grams and rows that no table has."""
     places = tables.places
-    _expect("patterns", len(places), len(patterns))
     sizes, n_rows = places[:, columns.N_GRAMS], places[:, columns.N_ROWS]
     if sizes.max() > MOST_GRAMS or int(sizes.sum()) > 64 * tables.grams.size:
         raise ValueError(f"{int(sizes.max()):,} grams of a pattern in {8 * tables.grams.size:,} bytes")
