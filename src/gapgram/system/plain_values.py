@@ -14,7 +14,7 @@ _EXPECTED = {
     float: "a number",
     bool: "true or false",
     list: "a list",
-    dict: "names and values",
+    dict: "a table of names and values",
 }
 
 
