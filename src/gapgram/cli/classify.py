@@ -95,14 +95,15 @@ def text(
             waiting.append(line)
             yield line
 
-    for found in opened.classify(lines(), threads=threads):
+    for answer in opened.classify(lines(), threads=threads):
         line = waiting.popleft()
         if as_json:
-            said = found.probabilities if all_classes else {found.label: found.probability}
-            print(json.dumps({"label": found.label, "probabilities": said, "text": line}, ensure_ascii=False))
+            said = answer.probabilities if all_classes else {answer.label: answer.probability}
+            print(json.dumps({"label": answer.label, "probabilities": said, "text": line}, ensure_ascii=False))
             continue
-        ranked = sorted(found.probabilities.items(), key=lambda pair: -pair[1]) if all_classes else []
-        shown = " ".join(f"{label}:{share:.4f}" for label, share in ranked) or f"{found.label}\t{found.probability:.4f}"
+        ranked = sorted(answer.probabilities.items(), key=lambda pair: -pair[1]) if all_classes else []
+        shown = " ".join(f"{label}:{probability:.4f}" for label, probability in ranked)
+        shown = shown or f"{answer.label}\t{answer.probability:.4f}"
         print(f"{shown}\t{line}", flush=text == "-")
     sys.stdout.flush()
 

@@ -70,22 +70,22 @@ def command(
 
 
 def _corrected(corrector: Corrector, line: str, diff: bool, as_json: bool) -> tuple[str, int]:
-    found = corrector.correct(line)
+    correction = corrector.correct(line)
     if as_json:
-        return json.dumps(found.as_dict(), ensure_ascii=False) + "\n", len(found.changes)
-    return (found.diff() if diff else found.after) + "\n", len(found.changes)
+        return json.dumps(correction.as_dict(), ensure_ascii=False) + "\n", len(correction.changes)
+    return (correction.diff() if diff else correction.after) + "\n", len(correction.changes)
 
 
 def _suggested(corrector: Corrector, line: str, as_json: bool) -> tuple[str, int]:
-    found = corrector.suggest(line)
+    suggestions = corrector.suggest(line)
     if as_json:
-        said = [{**one._asdict(), "alternatives": dict(one.alternatives)} for one in found]
-        return json.dumps({"text": line, "suggestions": said}, ensure_ascii=False) + "\n", len(found)
-    return "".join(_rows(line, found)), len(found)
+        said = [{**one._asdict(), "alternatives": dict(one.alternatives)} for one in suggestions]
+        return json.dumps({"text": line, "suggestions": said}, ensure_ascii=False) + "\n", len(suggestions)
+    return "".join(_rows(line, suggestions)), len(suggestions)
 
 
-def _rows(line: str, found: list[Suggestion]) -> Iterator[str]:
+def _rows(line: str, suggestions: list[Suggestion]) -> Iterator[str]:
     yield f"{line}\n"
-    for one in found:
+    for one in suggestions:
         alternatives = "  ".join(f"{word} {share:.3f}" for word, share in one.alternatives)
         yield f"\t{one.token + 1}\t{one.before}\t{alternatives}\n"

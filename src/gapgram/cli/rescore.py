@@ -79,27 +79,27 @@ def command(
         tune_lists = read_nbest(tuning)
         right = read_references(answers, tune_lists)
         rescorer = rescorer.tuned(tune_lists, right, threads=threads, progress=not quiet)
-    found = rescorer.rescore(lists, threads=threads)
+    rescored = rescorer.rescore(lists, threads=threads)
     if options["save_weights"]:
-        Rescorer(rescorer.model, found.weights).save_weights(options["save_weights"])
-    result = gain(found, read_references(options["references"], lists)) if options["references"] else None
-    said = {"weights": found.weights, "signature": found.signature, **(result.as_dict() if result else {})}
+        Rescorer(rescorer.model, rescored.weights).save_weights(options["save_weights"])
+    result = gain(rescored, read_references(options["references"], lists)) if options["references"] else None
+    said = {"weights": rescored.weights, "signature": rescored.signature, **(result.as_dict() if result else {})}
     if as_json:
         print_json(said)
     if not as_json or output is not None:
         with nullcontext(sys.stdout.buffer) if output is None else written_aside(output) as file:
-            file.write("".join(_lines(found, all_hypotheses)).encode("utf-8", "surrogatepass"))
-    talk(f"weights {' '.join(f'{weight:.4g}' for weight in found.weights)}", quiet)
+            file.write("".join(_lines(rescored, all_hypotheses)).encode("utf-8", "surrogatepass"))
+    talk(f"weights {' '.join(f'{weight:.4g}' for weight in rescored.weights)}", quiet)
     if result is not None:
         talk(f"word error rate {result.before} before, {result.after} after; best in the lists {result.oracle}", quiet)
         talk(f"lower in {100 * result.better:.1f} % of texts drawn from this one; {result.words:,} words", quiet)
 
 
-def _lines(found: Rescored, all_hypotheses: bool) -> list[str]:
+def _lines(rescored: Rescored, all_hypotheses: bool) -> list[str]:
     if not all_hypotheses:
-        return [f"{one.id}\t{text}\n" for one, text in zip(found.lists, found.texts, strict=True)]
+        return [f"{one.id}\t{text}\n" for one, text in zip(rescored.lists, rescored.texts, strict=True)]
     out = []
-    for one, totals in zip(found.lists, found.totals, strict=True):
+    for one, totals in zip(rescored.lists, rescored.totals, strict=True):
         ranked = sorted(zip(totals, one.hypotheses, strict=True), key=lambda pair: -pair[0])
         out += [f"{one.id}\t{total:.6f}\t{hypothesis.text}\n" for total, hypothesis in ranked]
     return out

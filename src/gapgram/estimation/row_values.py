@@ -54,8 +54,8 @@ def given_class(tables: Tables) -> Floats:
         return np.empty(0)
     word_counts = np.tile(tables.word_counts, tables.class_of.size // tables.word_counts.size)
     totals = np.bincount(tables.class_of, word_counts)
-    chances: Floats = word_counts / np.maximum(totals[tables.class_of], 1)
-    return chances
+    probabilities: Floats = word_counts / np.maximum(totals[tables.class_of], 1)
+    return probabilities
 
 
 def members_of(tables: Tables) -> tuple[Ids, Integers]:

@@ -54,10 +54,10 @@ class Stepper(ABC):
 
     def checked(self, key: bytes, word: int) -> tuple[float, int, bytes]:
         """As `one`; what is wrong is an error."""
-        found = self.one(key, word)
-        if found[1] < 1:
-            raise self.fault(found[1])
-        return found
+        extended = self.one(key, word)
+        if extended[1] < 1:
+            raise self.fault(extended[1])
+        return extended
 
     def fault(self, length: int) -> Exception:
         """What a length below 1 says."""

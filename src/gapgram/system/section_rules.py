@@ -123,12 +123,12 @@ def _fits(shape: tuple[int, ...], expected: list[str], sizes: Sizes) -> bool:
     if len(shape) != len(expected):
         return False
     learned: Sizes = {}
-    for found, text in zip(shape, expected, strict=True):
+    for size, text in zip(shape, expected, strict=True):
         name, more = _parsed(text)
         known = {**sizes, **learned}
         if name and name not in known:
-            learned[name] = found - more
-        elif found != known.get(name, 0) + more:
+            learned[name] = size - more
+        elif size != known.get(name, 0) + more:
             return False
     if min(learned.values(), default=0) < 0:
         return False

@@ -117,7 +117,7 @@ class WorkFolder:
 
     def checksums(self, names: Iterable[str]) -> dict[str, str]:
         """The checksum of each of some files of the folder; none of one that cannot be read."""
-        found = {}
+        checksums = {}
         for name in names:
             checksum = xxhash.xxh3_64()
             try:
@@ -126,8 +126,8 @@ class WorkFolder:
                         checksum.update(chunk)
             except OSError:
                 continue
-            found[name] = checksum.hexdigest()
-        return found
+            checksums[name] = checksum.hexdigest()
+        return checksums
 
     def forget(self, stages: str) -> None:
         """Forget the stages whose names begin so."""

@@ -21,13 +21,13 @@ class ServedCorrector:
         """What changes in each line; lines without words are left out."""
         corrector = self._corrector()
         lines = [line for line in question.text.split("\n") if line.strip()]
-        found = []
+        sentences = []
         for line in lines:
             deadline.check()
             correction = corrector.correct(line)
             changes = [responses.ChangedWords(**change._asdict()) for change in correction.changes]
-            found.append(responses.CorrectedSentence(text=correction.after, changes=changes))
-        return responses.Corrected(model=self._name, sentences=found, signature=str(self._model.signature))
+            sentences.append(responses.CorrectedSentence(text=correction.after, changes=changes))
+        return responses.Corrected(model=self._name, sentences=sentences, signature=str(self._model.signature))
 
     def _corrector(self) -> Corrector:
         """The index of near words takes seconds for a large vocabulary: it is made once, whoever waits for it."""

@@ -49,10 +49,10 @@ class ChangedFile(Exception):
 def _state_of(path: Path | None) -> tuple[tuple[int, int], int, int] | None:
     """Which file a path names, how large it is and when it was changed; None where there is none."""
     try:
-        found = os.stat(path) if path is not None else None
+        status = os.stat(path) if path is not None else None
     except OSError:
         return None
-    return found and ((found.st_dev, found.st_ino), found.st_size, found.st_mtime_ns)
+    return status and ((status.st_dev, status.st_ino), status.st_size, status.st_mtime_ns)
 
 
 class ServedModel:
@@ -138,8 +138,8 @@ class ServedModel:
             words = WholeWords(session).predict(context, question.k, prefix=question.prefix)
             predicted = [responses.Predicted(word=p.word, probability=p.probability) for p in words]
         else:
-            found = session.predict(context, question.k, prefix=question.prefix)
-            predicted = [_with_learned(session, context, one) for one in found]
+            words = session.predict(context, question.k, prefix=question.prefix)
+            predicted = [_with_learned(session, context, one) for one in words]
         return responses.Predictions(
             model=self.name,
             predictions=predicted,
@@ -173,16 +173,16 @@ class ServedModel:
         """The classes of words in each clustering, each word once."""
         arrays, vocabulary = self.model.parts.arrays, self.model.vocabulary
         clusterings = arrays.tables.class_of.reshape(-1, len(vocabulary))
-        found = []
+        classes = []
         for word in dict.fromkeys(words):
             for clustering, class_of in enumerate(clusterings, 1):
                 number = int(class_of[vocabulary.id(word)])
                 begin, end = map(int, arrays.member_base[number : number + 2])
                 members = [vocabulary[int(i)] for i in arrays.members[begin : min(end, begin + _MEMBERS)]]
-                found.append(
+                classes.append(
                     responses.WordClass(word=word, clustering=clustering, words=end - begin, members=members)
                 )
-        return found
+        return classes
 
     def score(self, question: requests.ScoreQuestion, deadline: Deadline) -> responses.Scores:
         """A text word by word; lines without words are left out."""

@@ -63,10 +63,10 @@ class Classifier:
     def with_priors(self, priors: Sequence[float] | None) -> Classifier:
         """The classifier with other priors, in the order of its labels; None for the same for all."""
         n = len(self.labels)
-        found = [1 / n] * n if priors is None else list(priors)
-        if len(found) != n or any(not p > 0 for p in found) or not math.isclose(sum(found), 1, rel_tol=1e-6):
+        chosen = [1 / n] * n if priors is None else list(priors)
+        if len(chosen) != n or any(not p > 0 for p in chosen) or not math.isclose(sum(chosen), 1, rel_tol=1e-6):
             raise UsageError(f"priors: expected {n} numbers above 0 with a sum of 1, for {', '.join(self.labels)}")
-        return Classifier(self.labels, self.models, tuple(found), self.unit, self.n_words)
+        return Classifier(self.labels, self.models, tuple(chosen), self.unit, self.n_words)
 
     def log10_scores(self, texts: Sequence[str]) -> Floats:
         """[text, class]: log10 of the probability of each text, a line, under each model."""
@@ -100,8 +100,8 @@ class Classifier:
         """
         if isinstance(texts, str):
             raise UsageError("texts: expected a list of texts, found one string; put it into a list")
-        for chances in parallel_map(self.posteriors, _batches(iter(texts)), checked_threads(threads)):
-            for row in chances:
+        for posteriors in parallel_map(self.posteriors, _batches(iter(texts)), checked_threads(threads)):
+            for row in posteriors:
                 best = int(row.argmax())
                 shares = dict(zip(self.labels, row.tolist(), strict=True))
                 yield Classification(self.labels[best], float(row[best]), shares)

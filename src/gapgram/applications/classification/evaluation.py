@@ -70,8 +70,8 @@ def evaluate(classifier: Classifier, labelled: Iterable[tuple[str, str]], *, thr
             rights.append(label)
             yield text
 
-    found: Iterator[Classification] = classifier.classify(texts(), threads=threads)
-    for number, one in enumerate(found):
+    answers: Iterator[Classification] = classifier.classify(texts(), threads=threads)
+    for number, one in enumerate(answers):
         right = rights[number]
         confusion[right, one.label] += 1
         loss -= math.log2(max(one.probabilities[right], 5e-324))

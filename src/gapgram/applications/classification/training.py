@@ -44,8 +44,8 @@ def train_classifier(
     priors: those of the `training` lines, or `even`.
 
     >>> pairs = [("greeting", "good morning to you"), ("question", "how are you today")] * 9
-    >>> found = train_classifier(pairs, model="mkn", order=2)
-    >>> [c.label for c in found.classify(["good day", "how is it"])]
+    >>> classifier = train_classifier(pairs, model="mkn", order=2)
+    >>> [c.label for c in classifier.classify(["good day", "how is it"])]
     ['greeting', 'question']
     """
     if priors not in ("training", "even"):

@@ -28,9 +28,9 @@ class NearWords:
                 keys.extend(_keys(word, edits_allowed(word)))
                 sizes.append(len(keys) - before)
                 advance(1)
-        found = np.array(keys, np.int64)
-        order = np.argsort(found, kind="stable")
-        self._keys: Integers = found[order]
+        all_keys = np.array(keys, np.int64)
+        order = np.argsort(all_keys, kind="stable")
+        self._keys: Integers = all_keys[order]
         self._owners: Integers = np.repeat(np.arange(len(sizes)), sizes)[order]
         self._known = frozenset(self.words)
         self.near = lru_cache(_REMEMBERED)(self._near)
@@ -43,8 +43,8 @@ class NearWords:
         keys = np.array(list(_keys(text, most)), np.int64)
         begins, ends = np.searchsorted(self._keys, keys), np.searchsorted(self._keys, keys, side="right")
         spans = [self._owners[a:b] for a, b in zip(begins, ends, strict=True) if a < b]
-        found = np.unique(np.concatenate(spans)).tolist() if spans else []
-        words = (self.words[i] for i in found)
+        owners = np.unique(np.concatenate(spans)).tolist() if spans else []
+        words = (self.words[i] for i in owners)
         return tuple(word for word in words if word != text and abs(len(word) - len(text)) <= most)
 
 
@@ -56,9 +56,9 @@ def edits_allowed(word: str) -> int:
 def _keys(word: str, most: int) -> Iterator[int]:
     """Hashes of the beginning of a word, and of what is left of it without one or two letters."""
     head = word[:_PREFIX]
-    found = {head}
+    heads = {head}
     shorter = {head}
     for _ in range(most):
         shorter = {text[:i] + text[i + 1 :] for text in shorter for i in range(len(text))}
-        found |= shorter
-    return map(hash, found)
+        heads |= shorter
+    return map(hash, heads)

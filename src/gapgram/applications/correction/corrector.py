@@ -192,13 +192,13 @@ class Corrector:
         return sorted(pairs, key=lambda pair: -pair[1])
 
     def _best(self, tokens: list[Token]) -> list[Reading]:
-        found: list[Reading] = []
+        readings: list[Reading] = []
         for begin in range(0, len(tokens), MOST_TOKENS):
             part = tokens[begin : begin + MOST_TOKENS]
             choices = [self._choices(part, t) for t in range(len(part))]
             options = self.options
-            found += best_readings(self.model, choices, weight=options.weight, beam=options.beam)[1]
-        return found
+            readings += best_readings(self.model, choices, weight=options.weight, beam=options.beam)[1]
+        return readings
 
     def _choices(self, tokens: list[Token], t: int) -> list[Reading]:
         """What may begin at a token: itself, other words, two words, or one word of it and the next."""
@@ -229,9 +229,9 @@ class Corrector:
         rare = own == UNKNOWN_ID or int(self._counts[own]) < self._least
         if not rare and not options.real_words:
             return (same,)
-        found = [*self._others(word.lower(), word), *self._halves(word, rare)]
-        found.sort(key=lambda r: -(r.channel + sum(self._chance(i) for i in r.ids)))
-        return (same, *found[: options.candidates])
+        readings = [*self._others(word.lower(), word), *self._halves(word, rare)]
+        readings.sort(key=lambda r: -(r.channel + sum(self._chance(i) for i in r.ids)))
+        return (same, *readings[: options.candidates])
 
     def _others(self, text: str, word: str) -> Iterator[Reading]:
         """Other words, by the letters that they share, and those that were misspelt so before."""

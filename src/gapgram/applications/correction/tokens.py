@@ -35,7 +35,7 @@ def tokens_of(line: str) -> list[Token]:
     >>> [(t.opening, t.word, t.closing, t.correctable) for t in tokens_of('(Teh cat, NASA "')]
     [('(', 'Teh', '', True), ('', 'cat', ',', True), ('', 'NASA', '', False), ('', '"', '', False)]
     """
-    return [_token(found[0]) for found in _TOKEN.finditer(line)]
+    return [_token(match[0]) for match in _TOKEN.finditer(line)]
 
 
 def _token(piece: str) -> Token:

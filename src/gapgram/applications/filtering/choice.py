@@ -97,8 +97,8 @@ class Chooser:
         if self.choice.buckets is None:
             return np.zeros(measure.size, np.int64)
         cuts = [self.percentiles[share] for share in self.choice.buckets]
-        found: Integers = np.searchsorted(cuts, measure, side="left").astype(np.int64)
-        return found
+        buckets: Integers = np.searchsorted(cuts, measure, side="left").astype(np.int64)
+        return buckets
 
 
 def _given(share: float | None) -> float:

@@ -104,8 +104,8 @@ class DocumentScorer:
         for number, document in enumerate(documents, 1):
             if not is_text(document):
                 raise TextError(f"document {number}: holds half of a surrogate pair, which is no text")
-        found = self.arrays(documents)
-        columns = (found.log10.tolist(), found.words.tolist(), found.unknown.tolist(), found.lines.tolist())
+        scores = self.arrays(documents)
+        columns = (scores.log10.tolist(), scores.words.tolist(), scores.unknown.tolist(), scores.lines.tolist())
         return [DocumentScore(*row) for row in zip(*columns, strict=True)]
 
     def arrays(self, documents: Sequence[str]) -> ScoreArrays:

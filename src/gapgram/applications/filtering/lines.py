@@ -72,9 +72,9 @@ class Lines(Records):
             texts = [text for _, _, text in read]
             if work.by == LINE and work.chooser.choice.chooses:
                 texts = work.kept_lines(texts)
-            found, kept, buckets = work.choose(texts, tally)
+            judged, kept, buckets = work.choose(texts, tally)
             names = [work.chooser.choice.names[b] for b in buckets] if work.names.buckets else None
-            figures = self.figures(found.columns(names), work) if work.figures else [b""] * len(read)
+            figures = self.figures(judged.columns(names), work) if work.figures else [b""] * len(read)
             for (line, record, _), text, own, stays, bucket in zip(read, texts, figures, kept, buckets, strict=True):
                 if stays:
                     payloads[bucket].append(self.written(line, record, text, own, work))

@@ -110,14 +110,14 @@ class ParquetRows(Records):
         changes = work.by == LINE and work.chooser.choice.chooses
         if changes:
             texts = work.kept_lines(texts)
-        found, kept, buckets = work.choose(texts, tally)
+        judged, kept, buckets = work.choose(texts, tally)
         table = self._pa.Table.from_batches([piece.records[0]]).take([i for i, _ in read])
         if changes:
             at = table.schema.get_field_index(work.field)
             table = table.set_column(at, table.schema.field(at), self._pa.array(texts, table.schema.field(at).type))
         if work.figures:
             names = [work.chooser.choice.names[b] for b in buckets] if work.names.buckets else None
-            for name, values in zip(work.names.all, found.columns(names), strict=True):
+            for name, values in zip(work.names.all, judged.columns(names), strict=True):
                 table = table.append_column(name, self._pa.array(values, self._type_of(name, work)))
         outputs = [
             table.filter([stays and bucket == number for stays, bucket in zip(kept, buckets, strict=True)])

@@ -83,26 +83,26 @@ class Work:
 
     def choose(self, texts: Sequence[str], tally: FilterTally) -> tuple[Judged, list[bool], list[int]]:
         """Score documents: (scores, whether each is kept, the number of its output)."""
-        found = self.judged(texts)
+        judged = self.judged(texts)
         kept = np.ones(len(texts), bool)
         if self.by == DOCUMENT:
-            kept = self.chooser.kept(found.scores, found.measure)
+            kept = self.chooser.kept(judged.scores, judged.measure)
         elif self.chooser.choice.chooses:
-            kept = found.scores.words > 0
-        buckets = self.chooser.bucket_of(found.measure)
+            kept = judged.scores.words > 0
+        buckets = self.chooser.bucket_of(judged.measure)
         tally.records += len(texts)
-        log10 = found.scores.log10_perplexity if found.difference is None else found.difference
-        tally.count(found.scores.words, found.scores.unknown, log10, kept)
+        log10 = judged.scores.log10_perplexity if judged.difference is None else judged.difference
+        tally.count(judged.scores.words, judged.scores.unknown, log10, kept)
         for number in range(len(tally.kept)):
             tally.kept[number] += int((kept & (buckets == number)).sum())
-        return found, kept.tolist(), buckets.tolist()
+        return judged, kept.tolist(), buckets.tolist()
 
     def measures(self, texts: Sequence[str]) -> Floats:
         """What percentiles are taken of: the measure of documents, or of lines, that have words."""
         if not texts:
             return np.empty(0)
-        found = self.judged(texts) if self.by == DOCUMENT else self.line_scores(texts)
-        values = found.measure
+        judged = self.judged(texts) if self.by == DOCUMENT else self.line_scores(texts)
+        values = judged.measure
         return values[np.isfinite(values)]
 
 

@@ -85,14 +85,14 @@ def filter_records(
     work = _work(several, against, checked(choice, against=against is not None), options, records)
     with _work_folder(source, output, options.resume, _identity(several, against, source, choice, options)) as folder:
         at = folder.done(_AT) if options.resume and folder is not None else None
-        found = _percentiles(work, records, source, options, at, threads, progress)
-        work = replace(work, chooser=Chooser(choice, found))
+        percentiles = _percentiles(work, records, source, options, at, threads, progress)
+        work = replace(work, chooser=Chooser(choice, percentiles))
         with closing(_Outputs(folder, output, records, work, at)) as outputs:
-            tally = _run(records, work, outputs, at, found, threads, progress)
+            tally = _run(records, work, outputs, at, percentiles, threads, progress)
     signatures = tuple(str(model.signature) for model in [*several, *([against] if against else [])])
     kept = dict(zip(choice.names, tally.kept, strict=True))
     measure, seconds = MEASURE if against is None else DIFFERENCE, time.perf_counter() - begun
-    return FilterSummary(tally, kept, found, choice.as_dict(), measure, signatures, seconds)
+    return FilterSummary(tally, kept, percentiles, choice.as_dict(), measure, signatures, seconds)
 
 
 def records_of(source: str | Path, options: FilterOptions, *, suffix: str = "") -> Records:
@@ -146,9 +146,9 @@ def _identity(
     options: FilterOptions,
 ) -> dict[str, Any]:  # fmt: skip
     """What an interrupted run must have had for another to go on with it."""
-    found = os.stat(source) if os.path.isfile(source) else None
+    status = os.stat(source) if os.path.isfile(source) else None
     return {
-        "input": [str(source), found.st_size, found.st_mtime_ns] if found else str(source),
+        "input": [str(source), status.st_size, status.st_mtime_ns] if status else str(source),
         "models": [str(model.signature) for model in [*models, *([against] if against else [])]],
         "choice": choice.as_dict(),
         "options": {**asdict(options), "resume": True},
@@ -222,11 +222,11 @@ class _Outputs:
             if self._folder is None:
                 file.mark()
 
-    def note(self, end: Any, tally: FilterTally, found: dict[float, float]) -> None:
+    def note(self, end: Any, tally: FilterTally, percentiles: dict[float, float]) -> None:
         """Note how far the run has come; all that was added before is on disk."""
         marks = [file.mark() for file in self.files]
         if self._folder is not None:
-            said = {"end": end, "marks": marks, "tally": asdict(tally), "percentiles": list(found.values())}
+            said = {"end": end, "marks": marks, "tally": asdict(tally), "percentiles": list(percentiles.values())}
             self._folder.note(_AT, said)
 
     def finish(self) -> None:
@@ -241,7 +241,7 @@ class _Outputs:
 
 
 def _run(
-    records: Records, work: Work, outputs: _Outputs, at: Any, found: dict[float, float], threads: int | None,
+    records: Records, work: Work, outputs: _Outputs, at: Any, percentiles: dict[float, float], threads: int | None,
     progress: bool,
 ) -> FilterTally:  # fmt: skip
     tally = FilterTally(**at["tally"]) if at else FilterTally([0] * len(work.chooser.choice.names))
@@ -255,7 +255,7 @@ def _run(
             tally.add(done.tally)
             noted_bytes += done.size_bytes
             if noted_bytes >= NOTE_BYTES:
-                outputs.note(done.end, tally, found)
+                outputs.note(done.end, tally, percentiles)
                 noted_bytes = 0
     outputs.finish()
     return tally

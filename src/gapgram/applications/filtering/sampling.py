@@ -45,7 +45,7 @@ def percentiles(
         return values
 
     pieces = sampled(records, on_bytes)
-    values = [v for found in parallel_map(measure, pieces, checked_threads(threads)) for v in found]
+    values = [v for measures in parallel_map(measure, pieces, checked_threads(threads)) for v in measures]
     if not values:
         raise TextError("percentiles: no record with words to find them on")
     return dict(zip(shares, np.quantile(values, list(shares)).tolist(), strict=True))

@@ -27,16 +27,16 @@ class FilterSummary:
 
     def as_dict(self) -> dict[str, Any]:
         """All figures by name, for JSON."""
-        found = {**asdict(self), **asdict(self.tally), "kept": self.kept}
-        del found["tally"], found["histogram_kept"]
-        found["percentiles"] = {str(share): value for share, value in self.percentiles.items()}
+        figures = {**asdict(self), **asdict(self.tally), "kept": self.kept}
+        del figures["tally"], figures["histogram_kept"]
+        figures["percentiles"] = {str(share): value for share, value in self.percentiles.items()}
         bins = range(len(self.tally.histogram))
-        found["histogram"] = [
+        figures["histogram"] = [
             {"log10": round(bin_begin(b), 1), "records": self.tally.histogram[b], "kept": self.tally.histogram_kept[b]}
             for b in bins
             if self.tally.histogram[b]
         ]
-        return found
+        return figures
 
     def __str__(self) -> str:
         """Lines for people, with the histogram."""
@@ -54,17 +54,17 @@ class FilterSummary:
 
     def _histogram(self) -> list[str]:
         """A bar a bin from the first to the last that has records: # for those kept, . for the others."""
-        found = self.tally.histogram
-        used = [b for b, n in enumerate(found) if n]
+        histogram = self.tally.histogram
+        used = [b for b, n in enumerate(histogram) if n]
         if not used:
             return []
-        most, lines = max(found), [f"{self.measure}, # kept, . not:"]
+        most, lines = max(histogram), [f"{self.measure}, # kept, . not:"]
         for b in range(used[0], used[-1] + 1):
             begin = bin_begin(b)
             shown = f"{begin:+.1f} to {begin + BIN:+.1f}" if self.measure == "difference" else _range(begin)
             kept = round(_WIDTH * self.tally.histogram_kept[b] / most)
-            rest = max(round(_WIDTH * found[b] / most) - kept, 0)
-            lines.append(f"{shown:>18} {found[b]:>9,} {'#' * kept}{'.' * rest}")
+            rest = max(round(_WIDTH * histogram[b] / most) - kept, 0)
+            lines.append(f"{shown:>18} {histogram[b]:>9,} {'#' * kept}{'.' * rest}")
         return lines
 
 

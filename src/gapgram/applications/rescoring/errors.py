@@ -13,14 +13,14 @@ _DRAWS = 1000
 _SEED = 1
 
 
-def word_errors(found: Sequence[str], reference: Sequence[str]) -> int:
+def word_errors(hypothesis: Sequence[str], reference: Sequence[str]) -> int:
     """The fewest words put in, left out or replaced that make one text of the other.
 
     >>> word_errors("the cat sat".split(), "a cat sat down".split())
     2
     """
     row = list(range(len(reference) + 1))
-    for i, word in enumerate(found, 1):
+    for i, word in enumerate(hypothesis, 1):
         above, row = row, [i]
         for j, right in enumerate(reference, 1):
             row.append(min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (word != right)))

@@ -38,8 +38,8 @@ class NBest(NamedTuple):
 
 def read_nbest(path: str | Path) -> list[NBest]:
     """All lists of a file."""
-    found = list(_parsed(path))
-    lists = [NBest(name, [one for _, one in group]) for name, group in groupby(found, key=lambda pair: pair[0])]
+    hypotheses = list(_parsed(path))
+    lists = [NBest(name, [one for _, one in group]) for name, group in groupby(hypotheses, key=lambda pair: pair[0])]
     if not lists:
         raise TextError(f"{display_name(path)}: no hypothesis in it: expected id, scores and text a line")
     names = [one.id for one in lists]
@@ -70,12 +70,12 @@ def _parsed(path: str | Path) -> Iterator[tuple[str, ListedText]]:
 
 def _numbers(text: str, where: str) -> tuple[float, ...]:
     try:
-        found = tuple(float(part) for part in _NAME.sub(" ", text).split())
+        scores = tuple(float(part) for part in _NAME.sub(" ", text).split())
     except ValueError:
         raise TextError(f"{where}: scores {text[:60]!r}: expected numbers") from None
-    if not all(map(math.isfinite, found)):
+    if not all(map(math.isfinite, scores)):
         raise TextError(f"{where}: scores {text[:60]!r}: expected finite numbers")
-    return found
+    return scores
 
 
 def read_references(path: str | Path, lists: list[NBest]) -> list[list[str]]:

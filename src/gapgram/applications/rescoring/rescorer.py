@@ -81,10 +81,10 @@ class Rescorer:
     def scores(self, lists: list[NBest], *, threads: int | None = None) -> list[Floats]:
         """[hypothesis, score] of each list: own scores, the model's, words."""
         texts = [hypothesis.text for one in lists for hypothesis in one.hypotheses]
-        found, at, out = self.model.score_many(texts, threads=threads), 0, []
+        of_model, at, out = self.model.score_many(texts, threads=threads), 0, []
         for one in lists:
             rows = [
-                [*hypothesis.scores, float(found[at + i]), float(len(hypothesis.text.split()))]
+                [*hypothesis.scores, float(of_model[at + i]), float(len(hypothesis.text.split()))]
                 for i, hypothesis in enumerate(one.hypotheses)
             ]
             at += len(rows)

@@ -27,12 +27,12 @@ def tuned(inputs: Sequence[Scored], start: Floats, *, progress: bool = False) ->
     """Weights of few errors, found from a start and from others near it; the first of several that are alike."""
     draw = np.random.default_rng(_SEED)
     starts = [start, *(start * draw.lognormal(0.0, 1.0, start.size) for _ in range(_STARTS - 1))]
-    found = []
+    minima = []
     with progress_bar("tuning", total=len(starts), progress=progress) as advance:
         for weights in starts:
-            found.append(_descended(inputs, weights))
+            minima.append(_descended(inputs, weights))
             advance(1)
-    return min(found, key=lambda pair: pair[0])[1]
+    return min(minima, key=lambda pair: pair[0])[1]
 
 
 def total_errors(inputs: Sequence[Scored], weights: Floats) -> int:

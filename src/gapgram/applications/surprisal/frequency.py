@@ -35,7 +35,7 @@ def _added_up(counts: Counts) -> Integers:
     Only these have been counted as they occur; others as the number of different words before them.
     """
     n_words, order = len(counts.vocabulary), counts.lattice.order
-    found, first, last = np.zeros(n_words, np.int64), START_ID, START_ID + 1
+    frequencies, first, last = np.zeros(n_words, np.int64), START_ID, START_ID + 1
     for length in range(order):
         pattern = Pattern.contiguous(length)
         if length:
@@ -43,5 +43,5 @@ def _added_up(counts: Counts) -> Integers:
             first, last = int(begins[first]), int(begins[last])
         grams = counts.grams(pattern)
         taken = grams if length == order - 1 else grams[first:last] if length else grams[:0]
-        found += np.bincount(taken >> COUNT_BITS, taken & COUNT_MASK, n_words).astype(np.int64)
-    return found
+        frequencies += np.bincount(taken >> COUNT_BITS, taken & COUNT_MASK, n_words).astype(np.int64)
+    return frequencies

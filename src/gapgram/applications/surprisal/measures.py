@@ -87,18 +87,18 @@ class Measurer:
 
     def _others(self, words: Sequence[str], ids: np.ndarray) -> Floats:
         n, skipped = len(words) + 1, int(self.measures.start)
-        found = [np.empty((0, n))]
+        rows_of_measures = [np.empty((0, n))]
         if self.measures.entropy:
             before = [*([START] if skipped else []), *words]
             seen = self.model.order - 1
             ends = range(skipped, skipped + n)
-            found.append(np.array([[self._entropy(tuple(before[max(0, t - seen) : t])) for t in ends]]))
+            rows_of_measures.append(np.array([[self._entropy(tuple(before[max(0, t - seen) : t])) for t in ends]]))
         if self.measures.lengths:
-            found.append(-BITS * self._by_length(ids)[:, skipped:])
+            rows_of_measures.append(-BITS * self._by_length(ids)[:, skipped:])
         if self.measures.patterns and isinstance(self.model, Model):
             rows = [self.model.counts.index(pattern) for pattern in self.model.counts.lattice.patterns]
-            found.append(-BITS * pattern_scores(self.model.parts.arrays, ids)[rows, skipped:])
-        return np.concatenate(found)
+            rows_of_measures.append(-BITS * pattern_scores(self.model.parts.arrays, ids)[rows, skipped:])
+        return np.concatenate(rows_of_measures)
 
     def _by_length(self, ids: np.ndarray) -> Floats:
         """[length, position]: log10 of the probability of each word after so many last words, or all there are."""
@@ -109,6 +109,6 @@ class Measurer:
         return by_length
 
     def _entropy_after(self, context: tuple[str, ...]) -> float:
-        chances = self.model.distribution(list(context))
-        possible = chances[chances > 0]
+        probabilities = self.model.distribution(list(context))
+        possible = probabilities[probabilities > 0]
         return float(-(possible * np.log2(possible)).sum())

@@ -198,6 +198,6 @@ def _places(columns: StimulusColumns, header: list[str], name: str) -> dict[str,
     """Where the columns are that mean something."""
     for column in columns.named.values():
         if header.count(column) != 1:
-            found = "is there more than once" if column in header else "is not there"
-            raise TextError(f"{name}:1: the column {column!r} {found}: there are {', '.join(header) or 'none'}")
+            problem = "is there more than once" if column in header else "is not there"
+            raise TextError(f"{name}:1: the column {column!r} {problem}: there are {', '.join(header) or 'none'}")
     return {role: header.index(column) for role, column in columns.named.items()}

@@ -125,34 +125,34 @@ class Surprisal:
             if self._documents and one.item != item:
                 reader, item = session.copy(), one.item
             words = [word for region in one.regions for word in region.words]
-            (found,) = self._reader.measure([words])
+            (measured,) = self._reader.measure([words])
             scores = reader.scores(words, bos=self._measures.start, learn=self._learn) if words else np.empty(0)
-            yield list(self._rows(one, found._replace(surprisal=-BITS * scores)))
+            yield list(self._rows(one, measured._replace(surprisal=-BITS * scores)))
 
     def _rows_of(self, batch: list[Stimulus]) -> list[tuple[Any, ...]]:
         sentences = [[word for region in one.regions for word in region.words] for one in batch]
-        measured = self._reader.measure(sentences)
-        return [row for one, found in zip(batch, measured, strict=True) for row in self._rows(one, found)]
+        all_measured = self._reader.measure(sentences)
+        return [row for one, measured in zip(batch, all_measured, strict=True) for row in self._rows(one, measured)]
 
-    def _rows(self, stimulus: Stimulus, found: Measured) -> Iterator[tuple[Any, ...]]:
+    def _rows(self, stimulus: Stimulus, measured: Measured) -> Iterator[tuple[Any, ...]]:
         regions, begin = stimulus.regions, 0
         if self._measures.end:
             regions = [*regions, Region(END, (END,), regions[-1].carried if regions else ())]
-        known = found.known
+        known = measured.known
         for position, region in enumerate(regions, 1):
             end = begin + len(region.words)
             whole = all(known[begin:end])
             told = begin < end and (whole or self._unknown == SCORE)
-            surprisal = float(found.surprisal[begin:end].sum()) if told else None
-            others = self._others(found, begin, end) if told else [None] * found.others.shape[0]
+            surprisal = float(measured.surprisal[begin:end].sum()) if told else None
+            others = self._others(measured, begin, end) if told else [None] * measured.others.shape[0]
             names = (stimulus.item, stimulus.sentence, position, region.text)
-            yield (*names, surprisal, whole, self._rarest(found.ids[begin:end]), *others, *region.carried)
+            yield (*names, surprisal, whole, self._rarest(measured.ids[begin:end]), *others, *region.carried)
             begin = end
 
-    def _others(self, found: Measured, begin: int, end: int) -> list[float]:
-        sums = found.others[:, begin:end].sum(axis=1)
+    def _others(self, measured: Measured, begin: int, end: int) -> list[float]:
+        sums = measured.others[:, begin:end].sum(axis=1)
         if self._measures.entropy:
-            sums[0] = found.others[0, begin]
+            sums[0] = measured.others[0, begin]
         values: list[float] = sums.tolist()
         return values
 
