@@ -17,7 +17,7 @@ from tests.support.faults import Fault, each_fault
 
 from gapgram.errors import GapgramError
 from gapgram.system import atomic_file
-from gapgram.system.atomic_file import Aside, check_place, short_name, temporary_folder, written_aside
+from gapgram.system.atomic_file import Aside, check_writable, short_name, temporary_folder, written_aside
 
 
 @pytest.fixture
@@ -188,7 +188,7 @@ def test_a_link_leads_to_the_file_that_is_replaced(path: Path, tmp_path: Path) -
 ])  # fmt: skip
 def test_places_where_no_file_can_be_written(path: Path, make: Callable[[Path], object], expected: str) -> None:
     make(path)
-    for refuse in (check_place, write):
+    for refuse in (check_writable, write):
         with pytest.raises(GapgramError) as error:
             refuse(path)
         assert str(error.value) == f"{path}: {expected}"
@@ -202,25 +202,25 @@ def test_a_folder_that_may_not_be_written_to_is_found_behind_a_link(
     path.symlink_to(tmp_path / "far" / "file")
     monkeypatch.setattr(os, "access", lambda folder, mode: Path(folder) != tmp_path / "far")
     with pytest.raises(GapgramError, match=r"model: the folder .*far may not be written to$"):
-        check_place(path)
+        check_writable(path)
 
 
 def test_what_is_read_is_not_replaced(path: Path) -> None:
     path.write_bytes(b"old")
     (path.parent / "link").symlink_to(path)
     with pytest.raises(GapgramError, match=r"model: is read and would be replaced; name another file to write$"):
-        check_place(path, [path.parent / "none", path.parent / "link"])
+        check_writable(path, [path.parent / "none", path.parent / "link"])
 
 
 def test_names_as_long_as_they_may_be(tmp_path: Path) -> None:
     longest = os.pathconf(tmp_path, "PC_NAME_MAX")
     for length in (201, 236, longest):
         path = tmp_path / ("n" * length)
-        check_place(path)
+        check_writable(path)
         write(path)
         assert path.read_bytes() == b"new"
     with pytest.raises(GapgramError, match=r"no name for a file: File name too long$"):
-        check_place(tmp_path / ("n" * (longest + 1)))
+        check_writable(tmp_path / ("n" * (longest + 1)))
     assert len(names(tmp_path)) == 3
     assert short_name("n" * 201) != short_name("n" * 202)
 

@@ -25,13 +25,13 @@ def command(model: str, entries: tuple[str, ...], output: str | None, as_json: b
     from gapgram.counts.about import parse_about
     from gapgram.errors import UsageError
     from gapgram.models.open import load_own
-    from gapgram.system.atomic_file import check_place
+    from gapgram.system.atomic_file import check_writable
 
     opened = load_own(model, wanted_by="about")
     if bool(entries) != (output is not None):
         raise UsageError("about: name a file to write (-o NEW) and what to say in it (NAME=TEXT), or neither")
     if output is not None:
-        check_place(output, [model])
+        check_writable(output, [model])
         merged = {**opened.about, **parse_about(entries)}
         opened = opened.with_about({name: text for name, text in merged.items() if text}, output=output)
     if as_json:

@@ -53,9 +53,9 @@ def command(
     from gapgram.errors import UsageError
     from gapgram.models.arpa import approximate, nemo_words, write_arpa
     from gapgram.models.to_backoff import to_backoff
-    from gapgram.system.atomic_file import check_place
+    from gapgram.system.atomic_file import check_writable
 
-    check_place(output, [model, *([measure] if measure else [])])
+    check_writable(output, [model, *([measure] if measure else [])])
     opened = load(model, progress=not quiet)
     if measure is not None and not (nearly and isinstance(opened, Model)):
         raise UsageError("--measure says what an approximation loses: give a glm and --approximate too")

@@ -24,7 +24,7 @@ def command(model: str, output: str | None) -> None:
     from gapgram.models.model import Model
     from gapgram.models.open import load
     from gapgram.reporting.model_card import model_card
-    from gapgram.system.atomic_file import check_place, written_aside
+    from gapgram.system.atomic_file import check_writable, written_aside
 
     opened = load(model)
     if not isinstance(opened, Model | Mixture):
@@ -33,6 +33,6 @@ def command(model: str, output: str | None) -> None:
     if output is None:
         print(card, end="")
         return
-    check_place(output, [model])
+    check_writable(output, [model])
     with written_aside(output) as file:
         file.write(card.encode())

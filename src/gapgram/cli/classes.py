@@ -40,12 +40,12 @@ def command(
     announce_compilation(quiet)
     from gapgram.classes.classes import write_classes
     from gapgram.classes.exchange import find_classes
-    from gapgram.system.atomic_file import check_place
+    from gapgram.system.atomic_file import check_writable
     from gapgram.text.corpus import TextRules, read_corpus
     from gapgram.text.files import blocks_of_files
 
     began = time.perf_counter()
-    check_place(output, texts)
+    check_writable(output, texts)
     blocks = blocks_of_files(list(texts), progress=not quiet)
     rules = TextRules(special=special, invalid=invalid, min_count=min_count, vocab_limit=vocab_limit)
     corpus = read_corpus(blocks, rules)

@@ -112,7 +112,7 @@ def _parsed(priors: str, labels: tuple[str, ...]) -> list[float] | None:
     if priors == "even":
         return None
     try:
-        shares = dict(part.rsplit("=", 1) for part in priors.split(","))
+        shares = dict(each.rsplit("=", 1) for each in priors.split(","))
         if set(shares) != set(labels):
             raise ValueError
         return [float(shares[label]) for label in labels]

@@ -59,10 +59,10 @@ def command(
     announce_compilation(quiet)
     from gapgram import Mixture, Model, load
     from gapgram.errors import UsageError
-    from gapgram.system.atomic_file import check_place
+    from gapgram.system.atomic_file import check_writable
     from gapgram.system.memory import default_memory
 
-    check_place(output, [model])
+    check_writable(output, [model])
     limit = memory or default_memory()
     opened = load(model, memory=limit, progress=not quiet)
     if isinstance(opened, Model) and not output.endswith(_ARPA_NAMES):

@@ -47,12 +47,12 @@ def command(
     from gapgram.applications.correction.errors import read_pairs
     from gapgram.errors import UsageError
     from gapgram.models.open import load
-    from gapgram.system.atomic_file import check_place, written_aside
+    from gapgram.system.atomic_file import check_writable, written_aside
 
     if suggest and diff:
         raise UsageError("correct: --suggest or --diff, one of the two")
     if output is not None:
-        check_place(output, [model, text, *([errors] if errors else [])])
+        check_writable(output, [model, text, *([errors] if errors else [])])
     options = CorrectionOptions(real_words=not no_real_words)
     if error_rate is not None:
         options = replace(options, error_rate=error_rate)

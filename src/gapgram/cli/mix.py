@@ -39,14 +39,14 @@ def command(
     from gapgram import TextRules, load
     from gapgram.errors import UsageError
     from gapgram.models.mixture import Mixture, tune
-    from gapgram.system.atomic_file import check_place
+    from gapgram.system.atomic_file import check_writable
 
     if (tuning is None) == (weights is None):
         raise UsageError("mix: give --tune TEXT or --weights, one of the two")
     if whole and output is None:
         raise UsageError("mix: --whole says how FILE is written: name it (-o FILE)")
     if output is not None:
-        check_place(output, [*models, *([tuning] if tuning else [])])
+        check_writable(output, [*models, *([tuning] if tuning else [])])
     opened = [load(path, progress=not quiet) for path in models]
     if tuning is not None:
         mixed = tune(opened, tuning, rules=TextRules(special=special, invalid=invalid), threads=threads)

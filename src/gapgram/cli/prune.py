@@ -57,10 +57,10 @@ def command(
     announce_compilation(quiet)
     from gapgram.models.open import load_own
     from gapgram.reporting.model_info import model_info
-    from gapgram.system.atomic_file import check_place
+    from gapgram.system.atomic_file import check_writable
     from gapgram.system.memory import default_memory
 
-    check_place(output, [model])
+    check_writable(output, [model])
     limit = memory or default_memory()
     whole = load_own(model, memory=limit, wanted_by="prune")
     before = model_info(whole)

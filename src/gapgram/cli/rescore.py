@@ -56,15 +56,15 @@ def command(
     from gapgram.applications.rescoring.rescorer import Rescorer, gain, load_weights
     from gapgram.errors import UsageError
     from gapgram.models.open import load
-    from gapgram.system.atomic_file import check_place, written_aside
+    from gapgram.system.atomic_file import check_writable, written_aside
 
     tuning, answers = options["tune"], options["tune_references"]
     if (tuning is None) != (answers is None):
         raise UsageError("rescore: tuning needs lists and their references: --tune NBEST --tune-references FILE")
     read = [model, nbest, *(options[name] for name in _FILES if options[name] is not None)]
-    for place in (output, options["save_weights"]):
-        if place is not None:
-            check_place(place, read)
+    for target in (output, options["save_weights"]):
+        if target is not None:
+            check_writable(target, read)
     if output is not None and output == options["save_weights"]:
         raise UsageError(f"{output}: named for the lists and for the weights; name two files")
     weights = load_weights(options["weights"]) if options["weights"] else None

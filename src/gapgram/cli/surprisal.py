@@ -62,10 +62,10 @@ def command(
     from gapgram.applications.surprisal.stimuli import StimulusReader
     from gapgram.applications.surprisal.table import Surprisal
     from gapgram.models.open import load
-    from gapgram.system.atomic_file import check_place, written_aside
+    from gapgram.system.atomic_file import check_writable, written_aside
 
     if output is not None:
-        check_place(output, [model, text, *history])
+        check_writable(output, [model, text, *history])
     columns, measures = _columns(options), _measures(options)
     opened = load(model, progress=not quiet)
     session = open_reader(opened, learn=learn, history=history, documents=documents)

@@ -56,21 +56,21 @@ def from_bit(word, bit):
     return (word >> np.uint64(bit)) << np.uint64(bit)
 
 
-def _places_in_bytes():
-    """[k << 8 | byte]: the place of the one that has k ones below it in a byte."""
+def _bits_of_bytes():
+    """[k << 8 | byte]: the bit of a byte that is the one with k ones below it."""
     table = np.zeros(8 << 8, np.uint8)
     for byte in range(256):
-        for k, place in enumerate(place for place in range(8) if byte >> place & 1):
-            table[k << 8 | byte] = place
+        for k, bit in enumerate(bit for bit in range(8) if byte >> bit & 1):
+            table[k << 8 | byte] = bit
     return table
 
 
-_IN_BYTE = _places_in_bytes()
+_IN_BYTE = _bits_of_bytes()
 
 
 @kernel
 def select_one(word, k):
-    """The place of the one that has k ones below it in a word; there must be one."""
+    """The bit of a word that is the one with k ones below it; there must be one."""
     sums = word - ((word >> np.uint64(1)) & _PAIRS)
     sums = (sums & _FOURS) + ((sums >> np.uint64(2)) & _FOURS)
     sums = ((sums + (sums >> np.uint64(4))) & _BYTES) * _EACH_BYTE  # in each byte the ones of it and of those below
@@ -83,5 +83,5 @@ def select_one(word, k):
 
 @kernel
 def lowest_one(word):
-    """The place of the lowest one of a word that has one."""
+    """The lowest bit of a word that is one; there must be one."""
     return ones((word & (~word + np.uint64(1))) - np.uint64(1))

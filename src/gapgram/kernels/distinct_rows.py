@@ -1,6 +1,6 @@
 """Distinct rows of statistics of contexts, numbered as they are met: a hash table that grows.
 
-    rows    int64 [room for rows, STATISTICS]: row 0 is that of a context never seen, all zeros
+    rows    int64 [capacity, STATISTICS]: row 0 is that of a context never seen, all zeros
     slots   int64, a power of two long and at least twice as many as there are rows: the number of a row, or -1
     used    int64 [1]: how many rows there are
 """
@@ -24,10 +24,10 @@ class RowSet(NamedTuple):
 
 
 @kernel
-def new_row_set(room):
-    """A set that holds only row 0; `room`, a power of two, is for twice as many rows as it takes before it grows."""
-    slots = np.full(2 * room, -1, np.int64)
-    return RowSet(np.zeros((room, STATISTICS), np.int64), slots, np.ones(1, np.int64))
+def new_row_set(capacity):
+    """A set that holds only row 0; `capacity`, a power of two, is twice as many rows as it takes before it grows."""
+    slots = np.full(2 * capacity, -1, np.int64)
+    return RowSet(np.zeros((capacity, STATISTICS), np.int64), slots, np.ones(1, np.int64))
 
 
 @kernel

@@ -6,7 +6,7 @@ a gram of the pattern's list, by the discounted counts; for a pattern of classes
 drawn by the probabilities given the class. A gram of a long list is found by running sums, kept for every 64th gram.
 
 Many sentences are drawn side by side, each in a column of its own; where one ends another begins. Random numbers belong
-to a sentence and a place in it, so that nothing depends on what is drawn beside it.
+to a sentence and a position in it, so that nothing depends on what is drawn beside it.
 """
 
 from __future__ import annotations
@@ -77,11 +77,11 @@ def _mixed(h):
 
 
 @kernel
-def random_number(seed, sentence, place, draw):
-    """A number from 0 up to 1 for a draw at a place of a sentence."""
+def random_number(seed, sentence, position, draw):
+    """A number from 0 up to 1 for a draw at a position of a sentence."""
     h = _mixed(np.uint64(seed) + _GOLDEN)
     h = _mixed(h + np.uint64(sentence) * _GOLDEN)
-    h = _mixed(h + (np.uint64(place) << np.uint64(20)) + np.uint64(draw))
+    h = _mixed(h + (np.uint64(position) << np.uint64(20)) + np.uint64(draw))
     return np.float64(np.int64(h >> np.uint64(11))) * (1.0 / 9007199254740992.0)
 
 

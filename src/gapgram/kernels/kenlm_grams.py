@@ -59,10 +59,10 @@ def grams_of_trie(k, file):
     words = np.empty(n, np.int64)
     probs, backoffs = np.empty(n, np.float32), np.zeros(n, np.float32)
     begins = np.zeros(n + 1, np.uint64)
-    for place in range(n):
-        words[place], probs[place] = word_at(place, k, file), prob_at(place, k, file)
+    for entry in range(n):
+        words[entry], probs[entry] = word_at(entry, k, file), prob_at(entry, k, file)
         if not longest:
-            backoffs[place], begins[place] = backoff_at(place, k, file), pointer_at(place, k, file)
+            backoffs[entry], begins[entry] = backoff_at(entry, k, file), pointer_at(entry, k, file)
     if not longest:
         begins[n] = pointer_at(n, k, file)
     return words, probs, backoffs, begins
@@ -70,9 +70,9 @@ def grams_of_trie(k, file):
 
 @kernel
 def contexts_in_trie(k, words, suffixes, contexts, begins, file):
-    """For each gram of k + 1 words, three at least, the place of the gram without its newest word; -1 if it is missing.
+    """For each gram of k + 1 words, three at least, the entry of the gram without its newest word; -1 if it is missing.
 
-    words: the oldest word of each; suffixes: the place of the gram without it.
+    words: the oldest word of each; suffixes: the entry of the gram without it.
     contexts: of each gram of k words; begins: where the grams of k words begin that a gram of k - 1 words ends.
     """
     out = np.empty(words.size, np.int64)
@@ -119,7 +119,7 @@ def older_factors(words):
 
 @kernel
 def _may_be_there(base, begin, end, factors, bits, shift, out):
-    """The places of the factors from begin to end whose key may be there; returns how many."""
+    """The numbers of the factors from begin to end whose key may be there; returns how many."""
     n = 0
     for j in range(begin, end):
         at = (base ^ factors[np.uint64(j)]) >> shift
@@ -133,8 +133,8 @@ def pairs_there(k, first, last, bases, groups, factors, group_begins, bits, shif
     """The pairs of gram i, first … last - 1, and an older word of its group whose key is that of a gram of k + 1 words.
 
     bases, groups: of the grams (`bases_of`). factors: of the older words (`older_factors`), group by group. Bases and
-    factors rise in a group, so that what is read of the bits is near to what was read before. Returns (gram, place of
-    the older word, byte of the entry) of each pair.
+    factors rise in a group, so that what is read of the bits is near to what was read before. Returns (gram, number
+    of the older word, byte of the entry) of each pair.
     """
     out, n = np.empty((64, 3), np.int64), 0
     maybe = np.empty(_AT_ONCE, np.int64)
@@ -149,26 +149,26 @@ def pairs_there(k, first, last, bases, groups, factors, group_begins, bits, shif
         for a in range(group_begins[groups[begin]], most, _AT_ONCE):
             for i in range(begin, end):
                 for m in range(_may_be_there(bases[i], a, min(a + _AT_ONCE, most), factors, bits, shift, maybe)):
-                    place = find_key(bases[i] ^ factors[maybe[m]], k, file)
-                    if place >= 0:
+                    offset = find_key(bases[i] ^ factors[maybe[m]], k, file)
+                    if offset >= 0:
                         if n == out.shape[0]:
                             out = np.concatenate((out, np.empty_like(out)))
-                        out[n, 0], out[n, 1], out[n, 2] = i, maybe[m], place
+                        out[n, 0], out[n, 1], out[n, 2] = i, maybe[m], offset
                         n += 1
         begin = end
     return out[:n].copy()
 
 
 @kernel
-def figures_there(places, longest, file):
-    """(keys, log10 probabilities, backoffs, whether nothing is longer) of entries of a hash table."""
-    n = places.size
+def figures_there(offsets, longest, file):
+    """(keys, log10 probabilities, backoffs, whether nothing is longer) of the entries of a hash table at some bytes."""
+    n = offsets.size
     keys, leaves = np.empty(n, np.uint64), np.ones(n, np.bool_)
     probs, backoffs = np.empty(n, np.float32), np.zeros(n, np.float32)
     for i in range(n):
-        keys[i], prob = read_8(file.memory, places[i]), read_single(file.memory, places[i] + 8)
+        keys[i], prob = read_8(file.memory, offsets[i]), read_single(file.memory, offsets[i] + 8)
         probs[i] = -abs(prob)
         if not longest:
-            backoffs[i] = read_single(file.memory, places[i] + 12)
+            backoffs[i] = read_single(file.memory, offsets[i] + 12)
             leaves[i] = np.signbit(prob)
     return keys, probs, backoffs, leaves

@@ -30,7 +30,7 @@ from gapgram.kernels.kenlm_words import MOST_PROBES
 
 MISSING, FOUND, DAMAGED = 0, 1, -1
 
-_GUESSES = 8  # places that are guessed in a list before it is halved
+_GUESSES = 8  # entries that are guessed in a list before it is halved
 _FEW = 8  # grams among which halving is as fast
 SHORTER_FACTOR, OLDER_FACTOR = np.uint64(8978948897894561157), np.uint64(17894857484156487943)
 _MINUS = np.uint32(1 << 31)  # the sign of a float
@@ -106,19 +106,19 @@ def _longer_by_hash(k, word, shorter, file):
 def _longer_in_trie(k, word, begin, end, file):
     if begin > end or end > np.uint64(about(k, N_GRAMS, file)):
         return DAMAGED, _ZERO, _ZERO, _NOTHING, _NOTHING, True
-    place = find_in_list(k, word, np.int64(begin), np.int64(end), file)
-    if place < 0:
+    entry = find_in_list(k, word, np.int64(begin), np.int64(end), file)
+    if entry < 0:
         return MISSING, _ZERO, _ZERO, _NOTHING, _NOTHING, True
-    prob = prob_at(place, k, file)
+    prob = prob_at(entry, k, file)
     if k == file.order - 1:
         return FOUND, prob, _ZERO, _NOTHING, _NOTHING, True
-    first, last = np.uint64(pointer_at(place, k, file)), np.uint64(pointer_at(place + 1, k, file))
-    return FOUND, prob, backoff_at(place, k, file), first, last, first == last
+    first, last = np.uint64(pointer_at(entry, k, file)), np.uint64(pointer_at(entry + 1, k, file))
+    return FOUND, prob, backoff_at(entry, k, file), first, last, first == last
 
 
 @kernel
 def find_in_list(k, word, begin, end, file):
-    """The place of a word in a sorted list of grams; -1 where it is not there."""
+    """The entry of a word in a sorted list of grams; -1 where it is not there."""
     at, entry, bits = about(k, AT, file), about(k, ENTRY, file), about(k, WORD_BITS, file)
     low, high = begin - 1, end  # before and after it
     below, above = np.int64(-1), about(0, N_GRAMS, file)  # the words there
@@ -142,21 +142,21 @@ def find_in_list(k, word, begin, end, file):
 
 
 @kernel
-def word_at(place, k, file):
+def word_at(entry, k, file):
     """The oldest word of a gram of a trie."""
-    return read_bits(file.memory, about(k, AT, file) + place * about(k, ENTRY, file), about(k, WORD_BITS, file))
+    return read_bits(file.memory, about(k, AT, file) + entry * about(k, ENTRY, file), about(k, WORD_BITS, file))
 
 
 @kernel
-def _figures_at(place, k, file):
+def _figures_at(entry, k, file):
     """The bit at which the figures of a gram of a trie begin."""
-    return about(k, AT, file) + place * about(k, ENTRY, file) + about(k, WORD_BITS, file)
+    return about(k, AT, file) + entry * about(k, ENTRY, file) + about(k, WORD_BITS, file)
 
 
 @kernel
-def prob_at(place, k, file):
+def prob_at(entry, k, file):
     """The log10 probability of a gram of a trie."""
-    at, bits, figures = _figures_at(place, k, file), about(k, PROB_BITS, file), about(k, PROBS_AT, file)
+    at, bits, figures = _figures_at(entry, k, file), about(k, PROB_BITS, file), about(k, PROBS_AT, file)
     if figures == 0:
         # All but the sign, which is always minus
         return -np.uint32(read_bits(file.memory, at, bits)).view(np.float32)
@@ -165,32 +165,32 @@ def prob_at(place, k, file):
 
 
 @kernel
-def backoff_at(place, k, file):
+def backoff_at(entry, k, file):
     """The log10 backoff of a gram of a trie that is not of the longest ones."""
-    at, bits, figures = _figures_at(place, k, file), about(k, BACKOFF_BITS, file), about(k, BACKOFFS_AT, file)
+    at, bits, figures = _figures_at(entry, k, file), about(k, BACKOFF_BITS, file), about(k, BACKOFFS_AT, file)
     if figures == 0:
         return np.uint32(read_bits(file.memory, at + about(k, PROB_BITS, file), bits)).view(np.float32)
     return read_single(file.memory, figures + 4 * read_bits(file.memory, at, bits))
 
 
 @kernel
-def pointer_at(place, k, file):
+def pointer_at(entry, k, file):
     """Where the list of grams begins that have one older word more than a gram of a trie."""
     bits = about(k, NEXT_BITS, file)
-    low_bits = read_bits(file.memory, about(k, AT, file) + (place + 1) * about(k, ENTRY, file) - bits, bits)
+    low_bits = read_bits(file.memory, about(k, AT, file) + (entry + 1) * about(k, ENTRY, file) - bits, bits)
     n_heads = about(k, N_HEADS, file)
     if n_heads == 0:
         return low_bits
-    return _head_of(place, about(k, HEADS_AT, file), n_heads, file) << bits | low_bits
+    return _head_of(entry, about(k, HEADS_AT, file), n_heads, file) << bits | low_bits
 
 
 @kernel
-def _head_of(place, at, n, file):
-    """The upper bits of the pointer of a gram: the last of a rising list whose entry is not above its place."""
+def _head_of(entry, at, n, file):
+    """The upper bits of the pointer of a gram: the last of a rising list whose number is not above its entry."""
     low, high = np.int64(0), n
     while low < high:
         middle = (low + high) >> 1
-        if read_8(file.memory, at + 8 * middle) <= np.uint64(place):
+        if read_8(file.memory, at + 8 * middle) <= np.uint64(entry):
             low = middle + 1
         else:
             high = middle

@@ -14,7 +14,7 @@ FILE_DAMAGED = 3  # one more reason why `encode_lines` returned
 
 MOST_PROBES = 1 << 20  # entries that are looked at for one key; a table in which more are needed is not KenLM's
 _WORD_ENTRY = 12  # bytes of a hash and an id
-_GUESSES = 8  # places that are guessed in a sorted list before it is halved
+_GUESSES = 8  # entries that are guessed in a sorted list before it is halved
 
 _FACTOR, _SHIFT = np.uint64(0xC6A4A7935BD1E995), np.uint64(47)
 # Of the special words
@@ -29,12 +29,12 @@ def hash_word(text, begin, end):
     at = begin
     # Eight bytes at a time, the first the lowest
     while at + 8 <= end:
-        part = np.uint64(0)
+        block = np.uint64(0)
         for i in range(8):
-            part |= np.uint64(text[np.uint64(at + i)]) << np.uint64(8 * i)
-        part *= _FACTOR
-        part ^= part >> _SHIFT
-        h = (h ^ (part * _FACTOR)) * _FACTOR
+            block |= np.uint64(text[np.uint64(at + i)]) << np.uint64(8 * i)
+        block *= _FACTOR
+        block ^= block >> _SHIFT
+        h = (h ^ (block * _FACTOR)) * _FACTOR
         at += 8
     # What is left
     if at < end:
@@ -51,11 +51,11 @@ def _probe(h, file):
     """The id that a hash table of words has for a hash; 0 where it has none, -1 where the table is damaged."""
     at = np.int64(h % np.uint64(file.n_hashes))
     for _ in range(min(file.n_hashes, MOST_PROBES)):
-        place = file.hashes_at + _WORD_ENTRY * at
-        key = read_8(file.memory, place)
+        offset = file.hashes_at + _WORD_ENTRY * at
+        key = read_8(file.memory, offset)
         if key == h:
-            found = np.int64(read_4(file.memory, place + 8))
-            return found if found < file.n_words else np.int64(-1)
+            word = np.int64(read_4(file.memory, offset + 8))
+            return word if word < file.n_words else np.int64(-1)
         if key == 0:
             return np.int64(0)
         at += 1
@@ -66,7 +66,7 @@ def _probe(h, file):
 
 @kernel
 def _search(h, file):
-    """The id that a sorted list of hashes has for a hash, one more than its place; 0 where it is not there."""
+    """The id that a sorted list of hashes has for a hash, one more than its entry; 0 where it is not there."""
     low, high = np.int64(-1), np.int64(file.n_hashes)  # below and above it
     below, above = 0.0, 18446744073709551616.0
     guesses = 0

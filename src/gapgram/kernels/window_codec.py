@@ -76,18 +76,18 @@ def count_packed(data, first_word, order, counts):
 
 
 @kernel
-def unpack_windows(data, first_word, order, places, out):
+def unpack_windows(data, first_word, order, next_rows, out):
     """Write the windows of a blob into rows of `out`, which holds -1 everywhere before.
 
-    A window of the word `first_word + w` goes to row places[w], which moves on.
+    A window of the word `first_word + w` goes to row next_rows[w], which moves on.
     """
     at = 0
     word = np.int64(0)
     while at < data.size:
         step, at = _get(data, at)
         word += step
-        row = places[word]
-        places[word] += 1
+        row = next_rows[word]
+        next_rows[word] += 1
         left, at = _get(data, at)
         last = word + first_word
         out[row, 0] = left - 1

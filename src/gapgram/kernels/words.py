@@ -109,7 +109,7 @@ def fill_slots(slots, pool, offsets, n, key):
 
 @kernel
 def next_word(text, i):
-    """(begin, end, hash) of the first word from i on; both the place of the newline where the line has none."""
+    """(begin, end, hash) of the first word from i on; both that of the newline where the line has none."""
     byte = text[np.uint64(i)]
     while byte == 32 or (9 <= byte <= 13 and byte != 10):
         i += 1
@@ -144,15 +144,15 @@ def encode_lines(text, special, keep_empty, slots, pool, offsets, out):
     line_begin = 0
     line_used = 0
     # Of words, and of ends of lines, each is cut, then its slot read, then its word: no read waits for another.
-    room = np.empty((3, min(_BATCH, text.size)), np.int64)
-    begins, ends, hashes = room[0], room[1], room[2].view(np.uint64)
-    place = 0
-    while place < text.size:
+    scratch = np.empty((3, min(_BATCH, text.size)), np.int64)
+    begins, ends, hashes = scratch[0], scratch[1], scratch[2].view(np.uint64)
+    at = 0
+    while at < text.size:
         n = 0
-        while n < begins.size and place < text.size:
-            begins[n], ends[n], hashes[n] = next_word(text, place)
+        while n < begins.size and at < text.size:
+            begins[n], ends[n], hashes[n] = next_word(text, at)
             prefetch(slots, first_slot(hashes[n], slots))
-            place = ends[n] + (begins[n] == ends[n])
+            at = ends[n] + (begins[n] == ends[n])
             n += 1
         for k in range(n):
             prefetch(offsets, slots[np.uint64(first_slot(hashes[k], slots))] & 0xFFFFFFFF)

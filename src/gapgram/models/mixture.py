@@ -27,7 +27,7 @@ from gapgram.kernels.special_words import SPECIAL, START_ID, UNKNOWN_ID
 from gapgram.models.mixture_states import MixtureStepper
 from gapgram.queries.by_ids import ByIds
 from gapgram.queries.language_model import LanguageModel, Sentence, checked_model
-from gapgram.system.atomic_file import check_place, written_aside
+from gapgram.system.atomic_file import check_writable, written_aside
 from gapgram.system.plain_values import plain
 from gapgram.text import corpus as text
 from gapgram.text.files import Paths, blocks_of_files
@@ -167,7 +167,7 @@ class Mixture(ByIds):
         whole: write the models themselves into the file, which then needs no other.
         layout: with `whole`, `fast` or `compact` for the models in it; by default each as it is.
         """
-        check_place(path, _files_of(self))
+        check_writable(path, _files_of(self))
         if layout is not None and not whole:
             raise UsageError("a layout is for a mixture that is written whole, with its models")
         if whole:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 from gapgram.errors import GapgramError, UsageError
-from gapgram.system.atomic_file import check_place, written_aside
+from gapgram.system.atomic_file import check_writable, written_aside
 from gapgram.system.progress import progress_bar
 
 _BLOCK_BYTES = 1 << 20
@@ -87,7 +87,7 @@ def fetch(
     if urlsplit(address).scheme not in ("http", "https"):
         raise UsageError(f"{host}: expected an address that begins with https:// or http://")
     path = Path(output or urlsplit(address).path.rpartition("/")[2])
-    check_place(path)
+    check_writable(path)
     n_bytes, digest = _download(address, path, sha256, progress=progress)
     next_step = source.next_step.format(file=path, language=language)
     return Fetched(path, address, n_bytes, digest, source.licence, next_step)

@@ -15,7 +15,7 @@ from typing import IO, cast
 import zstandard
 
 from gapgram.errors import GapgramError, ModelFileError, TextError
-from gapgram.system.atomic_file import Aside, check_place
+from gapgram.system.atomic_file import Aside, check_writable
 
 # No name and no time inside: the same text gives the same file.
 _COMPRESSORS: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
@@ -33,7 +33,7 @@ def check_outputs(paths: Iterable[str | Path], inputs: Iterable[str | Path] = ()
         if str(path) == "-":
             continue
         try:
-            check_place(path, sources)
+            check_writable(path, sources)
         except ModelFileError as error:
             raise TextError(str(error)) from None
 

@@ -128,13 +128,13 @@ class Explanation:
         return asdict(self)
 
 
-def _per_cent(part: float) -> str:
+def _per_cent(share: float) -> str:
     """A part of the probability, rounded.
 
     >>> _per_cent(0.774), _per_cent(0.002)
     ('77 %', 'under 1 %')
     """
-    return f"{100 * part:.0f} %" if part >= 0.005 else "under 1 %"
+    return f"{100 * share:.0f} %" if share >= 0.005 else "under 1 %"
 
 
 def explain(counts: Counts, arrays: ModelArrays, ids: Ids, word: str, signature: str) -> Explanation:

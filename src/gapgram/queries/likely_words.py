@@ -58,8 +58,8 @@ class ContextLists:
                 rest += weight * at_most
             words.append(some)
             given.append(weight * shares)
-        different, places = np.unique(np.concatenate(words), return_inverse=True)
-        sums: Floats = np.bincount(places, np.concatenate(given), different.size).astype(np.float64)
+        different, numbers = np.unique(np.concatenate(words), return_inverse=True)
+        sums: Floats = np.bincount(numbers, np.concatenate(given), different.size).astype(np.float64)
         return LikelyWords(different, sums, rest)
 
     def _of_long_list(self, history: History, before: ContextViews, view: int) -> tuple[Integers, Floats, float]:

@@ -23,7 +23,7 @@ from gapgram.text.vocabulary import Vocabulary
 
 def write_session(path: str | Path, signature: str, vocabulary: SessionVocabulary, history: History) -> None:
     """Write a session of the model with this signature."""
-    parts = [entry for entry in history.log if isinstance(entry, ReadSentences)]
+    sentences = [entry for entry in history.log if isinstance(entry, ReadSentences)]
     words = Vocabulary.of([word.encode("utf-8", "surrogatepass") for word in vocabulary.own])
     metadata = {
         "model": signature,
@@ -34,7 +34,7 @@ def write_session(path: str | Path, signature: str, vocabulary: SessionVocabular
             for entry in history.log
         ],
     }
-    ids = np.concatenate([np.empty(0, np.int32), *(part.ids for part in parts)])
+    ids = np.concatenate([np.empty(0, np.int32), *(each.ids for each in sentences)])
     arrays = {"ids": ids, **words.packed(), **history.gate._asdict()}
     array_file.write(path, array_file.SESSION, metadata, arrays)
 

@@ -22,7 +22,7 @@ def html_facts(title: str, facts: Mapping[str, object]) -> str:
     return f"<table><caption>{escape(title)}</caption>{rows}</table>"
 
 
-def html_table(header: Sequence[str], rows: Sequence[Sequence[object]], parts: Sequence[float]) -> str:
+def html_table(header: Sequence[str], rows: Sequence[Sequence[object]], shades: Sequence[float]) -> str:
     """Rows under a header, each the darker the larger its part, from 0 to 1.
 
     >>> html_table(["word", "count"], [["a", 3]], [0.5]).count("rgba(74,144,217,0.400)")
@@ -30,9 +30,9 @@ def html_table(header: Sequence[str], rows: Sequence[Sequence[object]], parts: S
     """
     head = "".join(f'<th style="{_CELL.format(side="right")}">{escape(name)}</th>' for name in header)
     body = "".join(
-        f'<tr style="background:rgba(74,144,217,{0.8 * part:.3f})">'
+        f'<tr style="background:rgba(74,144,217,{0.8 * shade:.3f})">'
         + "".join(f'<td style="{_CELL.format(side="right")}">{escape(str(cell))}</td>' for cell in row)
         + "</tr>"
-        for row, part in zip(rows, parts, strict=True)
+        for row, shade in zip(rows, shades, strict=True)
     )
     return f"<table><tr>{head}</tr>{body}</table>"

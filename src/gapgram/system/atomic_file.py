@@ -32,7 +32,7 @@ _FILE, _FOLDER = ".unfinished", ".work"
 _LEADS_NOWHERE = (errno.ELOOP, errno.ENAMETOOLONG)
 
 
-def check_place(path: str | Path, inputs: Iterable[str | Path] = ()) -> None:
+def check_writable(path: str | Path, inputs: Iterable[str | Path] = ()) -> None:
     """Refuse a place where no file can be written, or that holds what is read; worth asking before long work."""
     target = Path(os.path.realpath(checked_path("file to write", path)))
     mode = _mode_of(path)
@@ -65,7 +65,7 @@ class Aside:
         """Begin a file, or take up again the one that another process began under a name."""
         self.target = Path(os.path.realpath(path))
         if name is None:
-            check_place(path)
+            check_writable(path)
             self.path, lock = _created(self.target.name, self.target.parent, _FILE)
         else:
             self.path = self.target.parent / name

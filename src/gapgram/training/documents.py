@@ -103,14 +103,14 @@ def fit_documents(
             stacklevel=2,
         )
     name, counts, discounts, weights = parts
-    place = folder.inside("documents") if folder is not None else None
-    drawn = draw_documents(text, classes, seed=seed, threads=threads, folder=place)
+    work = folder.inside("documents") if folder is not None else None
+    drawn = draw_documents(text, classes, seed=seed, threads=threads, folder=work)
     if drawn is None:
         return None
-    if place is None or limits is None:
+    if work is None or limits is None:
         rest = counts_in_memory(drawn.rest, counts.lattice, drawn.classes, threads=threads)
     else:
-        tables = TablesInFile(place.path / "model", place, most_resident=limits.memory.most_resident)
+        tables = TablesInFile(work.path / "model", work, most_resident=limits.memory.most_resident)
         rest = tables.count(drawn.rest, counts.lattice, drawn.classes)
     model = Model(ModelParts.of(name, rest, discounts, with_rows_of(rest, discounts, weights)))
     class_of = drawn.classes[0].of_word if drawn.classes else np.zeros(len(model.vocabulary), np.int32)

@@ -68,7 +68,7 @@ def fit(
     begin = start or HistoryWeights.zeros(views)
     logits = np.array(begin.logits)
     squares = np.full(logits.shape, 1e-8) if start is None else np.array(begin.squares)
-    rows, shares = (np.concatenate([part[i] for part in parts]) for i in (1, 0))
+    rows, shares = (np.concatenate([each[i] for each in parts]) for i in (1, 0))
     first = logits.shape[0] - 2 * WORD_BUCKETS
     if any_words:
         rows = _by_magnitude(rows, first)
@@ -98,8 +98,8 @@ def fit_with_decays(
 def _loss_of(
     documents: Sequence[tuple[ReadSentences, Floats]], views: tuple[View, ...], start: HistoryWeights, class_of: Ids
 ) -> float:
-    part = read_documents(documents, views, class_of)
-    return mean_loss(fit([part], views, start=start), part)
+    read = read_documents(documents, views, class_of)
+    return mean_loss(fit([read], views, start=start), read)
 
 
 def _some(documents: Sequence[tuple[ReadSentences, Floats]], limit: int) -> list[tuple[ReadSentences, Floats]]:
@@ -108,11 +108,11 @@ def _some(documents: Sequence[tuple[ReadSentences, Floats]], limit: int) -> list
     return list(documents[: int(np.searchsorted(ends, limit)) + 1])
 
 
-def mean_loss(weights: HistoryWeights, part: ReadPositions) -> float:
+def mean_loss(weights: HistoryWeights, read: ReadPositions) -> float:
     """The mean of -ln P over positions."""
     logits = np.array(weights.logits)
-    loss = fit_history(part.rows, part.shares, logits, np.ones_like(logits), 0.0)
-    return float(loss) / max(len(part.rows), 1)
+    loss = fit_history(read.rows, read.shares, logits, np.ones_like(logits), 0.0)
+    return float(loss) / max(len(read.rows), 1)
 
 
 def _fit(shares: Floats, rows: Integers, logits: Floats, squares: Floats) -> None:

@@ -18,7 +18,7 @@ from gapgram.counting.in_memory import BAND_POSITIONS, MAX_POSITIONS
 from gapgram.errors import UsageError
 from gapgram.estimation.weights.sample import sample_bytes, sample_positions
 from gapgram.lattice import Lattice
-from gapgram.system.atomic_file import check_place, short_name
+from gapgram.system.atomic_file import check_writable, short_name
 from gapgram.system.memory import MemoryLimit, check_disk_space
 
 _SHARES = {1: 0.1, 2: 0.5, 3: 0.9}
@@ -51,7 +51,7 @@ class TrainingLimits:
 
         An output that cannot be written, or is one of the inputs, is refused.
         """
-        check_place(output, inputs)
+        check_writable(output, inputs)
         path = Path(os.path.realpath(output))
         folder = Path(tmp) if tmp is not None else path.parent
         if not folder.is_dir():

@@ -23,9 +23,9 @@ class LabelledLine(NamedTuple):
 
 def read_labelled(path: str | Path, *, progress: bool = False) -> Iterator[LabelledLine]:
     """The labelled lines of a file, or of a folder with a folder or a file for each label; empty lines are left out."""
-    place = Path(path)
-    if str(path) != "-" and place.is_dir():
-        yield from _of_folder(place, progress)
+    source = Path(path)
+    if str(path) != "-" and source.is_dir():
+        yield from _of_folder(source, progress)
         return
     for number, line in _lines(path, progress):
         if line.strip():

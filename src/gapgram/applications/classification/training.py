@@ -51,7 +51,7 @@ def train_classifier(
     if priors not in ("training", "even"):
         raise UsageError(f"priors {priors!r}: expected training or even")
     if output is not None:
-        _check_place(Path(output))
+        _check_target(Path(output))
     lines = read_labelled(labelled, progress=progress) if isinstance(labelled, str | Path) else labelled
     options = {"model": model, "order": order or ORDERS[check_unit(unit)], "threads": threads, "progress": progress}
     with ExitStack() as stack:
@@ -86,8 +86,8 @@ def _split(lines: Iterable[LabelledLine | tuple[str, str]], folder: Path, unit: 
                     raise TextError(
                         f"more than {MOST_CLASSES} labels, {label[:40]!r} the last: expected label and text"
                     )
-                place = folder / f"{len(files)}.txt"
-                files[label] = stack.enter_context(place.open("w", encoding="utf-8", newline="\n"))
+                text_path = folder / f"{len(files)}.txt"
+                files[label] = stack.enter_context(text_path.open("w", encoding="utf-8", newline="\n"))
             try:
                 files[label].write(as_units(text.replace("\n", " "), unit) + "\n")
             except UnicodeEncodeError:
@@ -105,14 +105,14 @@ def _n_words(models: Sequence[LanguageModel]) -> int:
     return len({word for model in models for word in model.vocabulary})
 
 
-def _check_place(place: Path) -> None:
-    if not place.parent.is_dir():
-        raise ModelFileError(f"{place}: the folder {place.parent} does not exist; make it first")
-    if place.exists() and not (place / FILE).is_file():
-        raise ModelFileError(f"{place}: is there already and is no classifier; name another folder to write")
+def _check_target(target: Path) -> None:
+    if not target.parent.is_dir():
+        raise ModelFileError(f"{target}: the folder {target.parent} does not exist; make it first")
+    if target.exists() and not (target / FILE).is_file():
+        raise ModelFileError(f"{target}: is there already and is no classifier; name another folder to write")
 
 
-def _put_in_place(classifier: Classifier, folder: Path, place: Path) -> None:
+def _put_in_place(classifier: Classifier, folder: Path, target: Path) -> None:
     """Give the folder its name; a classifier that was there is replaced."""
     whole = folder / "whole"
     whole.mkdir()
@@ -120,9 +120,9 @@ def _put_in_place(classifier: Classifier, folder: Path, place: Path) -> None:
         (folder / file_name(number)).replace(whole / file_name(number))
     said = json.dumps(classifier.as_dict(), ensure_ascii=False, indent=1)
     (whole / FILE).write_text(said + "\n", encoding="utf-8")
-    place = Path(os.path.realpath(place))
-    if place.exists():
-        place.replace(folder / "before")
-    whole.replace(place)
-    sync_folder(place.parent)
+    target = Path(os.path.realpath(target))
+    if target.exists():
+        target.replace(folder / "before")
+    whole.replace(target)
+    sync_folder(target.parent)
     shutil.rmtree(folder / "before", ignore_errors=True)

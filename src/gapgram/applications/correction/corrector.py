@@ -169,21 +169,21 @@ class Corrector:
         """
         tokens, out = _tokens(line), list[Suggestion]()
         best, at = self._best(tokens), 0
-        for place, reading in enumerate(best):
+        for number, reading in enumerate(best):
             token = tokens[at]
             if reading.tokens == 1 and token.correctable:
-                ranked = self._ranked(best, place, self._choices(tokens, at))
+                ranked = self._ranked(best, number, self._choices(tokens, at))
                 if any(shown != token.word and share >= 0.01 for shown, share in ranked):
                     out.append(Suggestion(at, token.word, ranked[:most]))
             at += reading.tokens
         return out
 
-    def _ranked(self, best: list[Reading], place: int, choices: list[Reading]) -> list[tuple[str, float]]:
-        """The readings of one place by their probability, given all others."""
+    def _ranked(self, best: list[Reading], number: int, choices: list[Reading]) -> list[tuple[str, float]]:
+        """The readings of one token by their probability, given all others."""
         single = [reading for reading in choices if reading.tokens == 1]
         scores = []
         for reading in single:
-            path = [[one] for one in [*best[:place], reading, *best[place + 1 :]]]
+            path = [[one] for one in [*best[:number], reading, *best[number + 1 :]]]
             levelled = [[one._replace(tokens=1) for one in readings] for readings in path]
             scores.append(best_readings(self.model, levelled, weight=self.options.weight, beam=1)[0])
         raised = np.power(10.0, np.array(scores) - max(scores))
@@ -194,8 +194,8 @@ class Corrector:
     def _best(self, tokens: list[Token]) -> list[Reading]:
         readings: list[Reading] = []
         for begin in range(0, len(tokens), MOST_TOKENS):
-            part = tokens[begin : begin + MOST_TOKENS]
-            choices = [self._choices(part, t) for t in range(len(part))]
+            piece = tokens[begin : begin + MOST_TOKENS]
+            choices = [self._choices(piece, t) for t in range(len(piece))]
             options = self.options
             readings += best_readings(self.model, choices, weight=options.weight, beam=options.beam)[1]
         return readings
@@ -239,7 +239,7 @@ class Corrector:
         near.update(meant for meant in self.errors.written.get(text, ()) if meant != text)
         misspelt = math.log10(self.options.error_rate)
         for other in near:
-            ids = tuple(self._id(in_case_of(part, word)) for part in other.split())
+            ids = tuple(self._id(in_case_of(each, word)) for each in other.split())
             channel = self.errors.log10(other, text)
             if UNKNOWN_ID not in ids and channel > -math.inf:
                 yield Reading(ids, 1, misspelt + channel, in_case_of(other, word))

@@ -80,8 +80,8 @@ class ScoreArrays:
 
     def summed(self, begins: Integers) -> ScoreArrays:
         """Of units that are made of these: the first begins at begins[0], and none is empty."""
-        parts = (self.log10, self.words, self.unknown, self.lines)
-        return ScoreArrays(*(np.add.reduceat(part, begins) for part in parts))
+        columns = (self.log10, self.words, self.unknown, self.lines)
+        return ScoreArrays(*(np.add.reduceat(column, begins) for column in columns))
 
 
 class DocumentScorer:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from gapgram.system.atomic_file import check_place, move_into_place
+from gapgram.system.atomic_file import check_writable, move_into_place
 
 
 class Output(Protocol):
@@ -29,9 +29,9 @@ class Output(Protocol):
 class GrowingFile:
     """Bytes that are appended in a file of the work folder; `mark` is how many there are."""
 
-    def __init__(self, aside: Path, place: Path, mark: int | None) -> None:
-        check_place(place)
-        self._aside, self._place = aside, place
+    def __init__(self, aside: Path, target: Path, mark: int | None) -> None:
+        check_writable(target)
+        self._aside, self._target = aside, target
         self._file: BinaryIO = aside.open("r+b" if mark else "wb")
         self._file.truncate(mark or 0)
         self._file.seek(0, os.SEEK_END)
@@ -50,7 +50,7 @@ class GrowingFile:
         """Give the file its name, with the permissions that a new file has, or those of the file it replaces."""
         self.mark()
         self._file.close()
-        move_into_place(self._aside, self._place)
+        move_into_place(self._aside, self._target)
 
     def close(self) -> None:
         """Leave the file in the work folder."""
@@ -76,10 +76,10 @@ class Pipe:
         """Nothing: standard output is not ours to close."""
 
 
-def place_of(output: Path, name: str, *, split: bool) -> Path:
+def target_of(output: Path, name: str, *, split: bool) -> Path:
     """The file of an output; of a bucket with its name before the suffixes.
 
-    >>> str(place_of(Path("a/web.jsonl.gz"), "head", split=True))
+    >>> str(target_of(Path("a/web.jsonl.gz"), "head", split=True))
     'a/web.head.jsonl.gz'
     """
     if not split:

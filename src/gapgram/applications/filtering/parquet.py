@@ -10,7 +10,7 @@ from gapgram.applications.filtering.documents import is_text
 from gapgram.applications.filtering.pieces import LINE, Done, RecordPiece, Records, Work
 from gapgram.applications.filtering.tally import FilterTally
 from gapgram.errors import TextError, TextFileError, TextNotFoundError, UsageError, to_install
-from gapgram.system.atomic_file import check_place, written_aside
+from gapgram.system.atomic_file import check_writable, written_aside
 from gapgram.text.files import LONGEST_LINE_BYTES
 
 ROWS = 2048  # of a piece
@@ -140,10 +140,10 @@ class ParquetRows(Records):
 class ParquetParts:
     """Tables written to parts in the work folder, which become one file in the end; `mark` is how many there are."""
 
-    def __init__(self, folder: Path, name: str, place: Path, mark: int | None, schema: Any) -> None:
+    def __init__(self, folder: Path, name: str, target: Path, mark: int | None, schema: Any) -> None:
         _, self._parquet = arrow()
-        check_place(place)
-        self._folder, self._name, self._place, self._schema = folder, name, place, schema
+        check_writable(target)
+        self._folder, self._name, self._target, self._schema = folder, name, target, schema
         self._parts, self._tables = mark or 0, list[Any]()
 
     def _part(self, number: int) -> Path:
@@ -166,7 +166,7 @@ class ParquetParts:
     def finish(self) -> None:
         """All parts in one file."""
         self.mark()
-        with written_aside(self._place) as file, self._parquet.ParquetWriter(file, self._schema) as writer:
+        with written_aside(self._target) as file, self._parquet.ParquetWriter(file, self._schema) as writer:
             for number in range(self._parts):
                 part = self._parquet.ParquetFile(self._part(number))
                 for group in range(part.num_row_groups):

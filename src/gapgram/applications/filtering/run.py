@@ -14,7 +14,7 @@ from gapgram.applications.filtering.choice import Choice, Chooser, checked
 from gapgram.applications.filtering.documents import DocumentScorer
 from gapgram.applications.filtering.figures import DIFFERENCE, MEASURE, FigureNames
 from gapgram.applications.filtering.lines import COMPRESSIONS, JsonLines, PlainLines
-from gapgram.applications.filtering.outputs import GrowingFile, Output, Pipe, place_of
+from gapgram.applications.filtering.outputs import GrowingFile, Output, Pipe, target_of
 from gapgram.applications.filtering.parquet import ParquetParts, ParquetRows, is_parquet
 from gapgram.applications.filtering.pieces import DOCUMENT, ERROR, LINE, SKIP, Done, Records, Work
 from gapgram.applications.filtering.sampling import percentiles
@@ -22,7 +22,7 @@ from gapgram.applications.filtering.summary import FilterSummary
 from gapgram.applications.filtering.tally import FilterTally
 from gapgram.errors import GapgramError, UsageError
 from gapgram.queries.language_model import LanguageModel
-from gapgram.system.atomic_file import check_place, short_name
+from gapgram.system.atomic_file import check_writable, short_name
 from gapgram.system.parallel import checked_threads, map_in_order
 from gapgram.system.progress import progress_bar
 from gapgram.system.work_folder import WorkFolder
@@ -99,7 +99,7 @@ def records_of(source: str | Path, options: FilterOptions, *, suffix: str = "") 
     """The records of a file, by its content: Parquet, JSON objects, or lines of text."""
     if is_parquet(source):
         return ParquetRows(source, options.field)
-    names = [part for part in Path(source).suffixes if part not in COMPRESSIONS]
+    names = [suffix for suffix in Path(source).suffixes if suffix not in COMPRESSIONS]
     as_json = str(source) == "-" or names[-1:] in _JSON_NAMES or read_head(source, 4096).lstrip()[:1] == b"{"
     return (JsonLines if as_json else PlainLines)(source, suffix)
 
@@ -112,7 +112,7 @@ def _check_output(
             raise UsageError("standard output: buckets and Parquet need files; name an output (-o FILE)")
         return
     for name in choice.names:
-        check_place(place_of(Path(output), name, split=choice.buckets is not None), filter(None, inputs))
+        check_writable(target_of(Path(output), name, split=choice.buckets is not None), filter(None, inputs))
     if (Path(output).suffix == ".parquet") != isinstance(records, ParquetRows):
         raise UsageError(f"{output}: input and output must both be Parquet files, or both lines")
 
@@ -165,8 +165,8 @@ def _work_folder(
             raise UsageError("--resume: standard output cannot be gone on with; name an output (-o FILE)")
         yield None
         return
-    place = Path(os.path.realpath(output))
-    path = place.with_name(f".{short_name(place.name)}.filter")
+    target = Path(os.path.realpath(output))
+    path = target.with_name(f".{short_name(target.name)}.filter")
     folder = WorkFolder.resume(path, identity) if resume else None
     folder = folder or WorkFolder.begin(path, identity)
     try:
@@ -190,11 +190,11 @@ def _percentiles(
         return {}
     if at is not None:
         return dict(zip(shares, at["percentiles"], strict=True))
-    place = options.calibrate or source
-    if str(place) == "-":
+    sampled = options.calibrate or source
+    if str(sampled) == "-":
         raise UsageError("standard input is read once: name records to find percentiles on (--calibrate FILE)")
-    drawn = records_of(place, options) if options.calibrate else records
-    with progress_bar("sampling", total=os.path.getsize(place), unit="B", progress=progress) as advance:
+    drawn = records_of(sampled, options) if options.calibrate else records
+    with progress_bar("sampling", total=os.path.getsize(sampled), unit="B", progress=progress) as advance:
         return percentiles(drawn, work, shares, threads=threads, on_bytes=advance)
 
 
@@ -207,13 +207,13 @@ class _Outputs:
         marks = at["marks"] if at else [None] * len(names)
         self.files: list[Output] = []
         for name, mark in zip(names, marks, strict=True):
-            place = place_of(Path(output), name, split=split)
+            target = target_of(Path(output), name, split=split)
             if folder is None:
                 self.files.append(Pipe())
             elif isinstance(records, ParquetRows):
-                self.files.append(ParquetParts(folder.path, name, place, mark, records.schema(work)))
+                self.files.append(ParquetParts(folder.path, name, target, mark, records.schema(work)))
             else:
-                self.files.append(GrowingFile(folder.path / name, place, mark))
+                self.files.append(GrowingFile(folder.path / name, target, mark))
 
     def append(self, done: Done) -> None:
         """Add what a piece gave to each output."""

@@ -70,7 +70,7 @@ def _parsed(path: str | Path) -> Iterator[tuple[str, ListedText]]:
 
 def _numbers(text: str, where: str) -> tuple[float, ...]:
     try:
-        scores = tuple(float(part) for part in _NAME.sub(" ", text).split())
+        scores = tuple(float(number) for number in _NAME.sub(" ", text).split())
     except ValueError:
         raise TextError(f"{where}: scores {text[:60]!r}: expected numbers") from None
     if not all(map(math.isfinite, scores)):

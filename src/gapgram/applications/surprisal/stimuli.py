@@ -113,37 +113,37 @@ class StimulusReader:
     def _from_table(self, columns: StimulusColumns, lines: Iterator[str], name: str) -> Iterator[Stimulus]:
         rows = _table(lines, name)
         header = next(rows, (0, []))[1]
-        places = _places(columns, header, name)
-        others = [i for i in range(len(header)) if i not in places.values()]
+        column_of = _column_of(columns, header, name)
+        others = [i for i in range(len(header)) if i not in column_of.values()]
         self.carried = tuple(header[i] for i in others)
-        return self._of_rows(columns, rows, places, others, name)
+        return self._of_rows(columns, rows, column_of, others, name)
 
     def _of_rows(
-        self, columns: StimulusColumns, rows: Iterator[tuple[int, list[str]]], places: dict[str, int],
+        self, columns: StimulusColumns, rows: Iterator[tuple[int, list[str]]], column_of: dict[str, int],
         others: list[int], name: str,
     ) -> Iterator[Stimulus]:  # fmt: skip
         def key(row: tuple[int, list[str]]) -> tuple[str, str]:
-            item = row[1][places["item"]] if "item" in places else ""
-            return item, row[1][places["sentence"]] if "sentence" in places else ""
+            item = row[1][column_of["item"]] if "item" in column_of else ""
+            return item, row[1][column_of["sentence"]] if "sentence" in column_of else ""
 
         if columns.text is not None:
             for number, (line, cells) in enumerate(rows, 1):
                 item, sentence = key((line, cells))
-                regions = self._of_text(cells[places["text"]], columns.separator, f"{name}:{line}")
+                regions = self._of_text(cells[column_of["text"]], columns.separator, f"{name}:{line}")
                 carried = tuple(cells[i] for i in others)
                 yield Stimulus(item or str(number), sentence or "1", [r._replace(carried=carried) for r in regions])
             return
         for (item, sentence), group in groupby(rows, key):
             regions = []
             for line, cells in group:
-                text, carried = cells[places["region"]], tuple(cells[i] for i in others)
+                text, carried = cells[column_of["region"]], tuple(cells[i] for i in others)
                 regions.append(self._whole(_words(text), f"{name}:{line}")._replace(carried=carried))
             yield Stimulus(item, sentence or "1", regions)
 
     def _of_text(self, text: str, separator: str | None, where: str) -> list[Region]:
         if separator is None:
             return self._regions(_words(text), where)
-        return [self._whole(_words(part), where) for part in text.split(separator) if _words(part)]
+        return [self._whole(_words(region), where) for region in text.split(separator) if _words(region)]
 
     def _whole(self, words: list[str], where: str) -> Region:
         """One region of all the words; with their marks apart or not, as punctuation is to be read."""
@@ -194,7 +194,7 @@ def _again(first: str, others: Iterator[str]) -> Iterator[str]:
     yield from others
 
 
-def _places(columns: StimulusColumns, header: list[str], name: str) -> dict[str, int]:
+def _column_of(columns: StimulusColumns, header: list[str], name: str) -> dict[str, int]:
     """Where the columns are that mean something."""
     for column in columns.named.values():
         if header.count(column) != 1:

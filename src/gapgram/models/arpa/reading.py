@@ -173,7 +173,7 @@ class _ArpaReader:
         grams, figures = np.empty((min(size, _ROOM), length), np.int64), np.empty((min(size, _ROOM), 2))
         for i, (prob, words, backoff) in enumerate(self.entries(length, size)):
             if i == len(grams):
-                grams, figures = (np.concatenate([part, np.empty_like(part)])[:size] for part in (grams, figures))
+                grams, figures = (np.concatenate([array, np.empty_like(array)])[:size] for array in (grams, figures))
             try:
                 grams[i] = [ids[word] for word in words]
             except KeyError as error:
