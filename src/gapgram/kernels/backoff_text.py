@@ -12,8 +12,8 @@ import numpy as np
 
 from gapgram.kernels.backoff import children_of
 from gapgram.kernels.jit import bound_first, kernel
-from gapgram.kernels.possible import possible_log10
 from gapgram.kernels.prefetch import prefetch
+from gapgram.kernels.scores import possible_log10
 from gapgram.kernels.special_words import START_ID
 from gapgram.kernels.words import ALLOW_UNKNOWN, encode_lines
 
