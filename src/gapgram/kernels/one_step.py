@@ -14,11 +14,10 @@ from gapgram.kernels.gate import BUCKETS, add_logits, bucket_of_row, exponential
 from gapgram.kernels.jit import bound_first, kernel
 from gapgram.kernels.keys import key_of
 from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT
-from gapgram.kernels.probabilities import discounted
+from gapgram.kernels.probabilities import discounted, given_class
 from gapgram.kernels.read_tables import context_at, first_listed, listed_count
 from gapgram.kernels.scores import log10_of
 from gapgram.kernels.search import find_key, first_guess
-from gapgram.kernels.shares import given_class
 from gapgram.kernels.stepping import gate_word, is_seen
 from gapgram.kernels.tables import (
     FIRST_ROW,
