@@ -38,7 +38,7 @@ $(VENV)/.spark: pyproject.toml | $(VENV)/.test
 demo: $(VENV)/.core  ## the main job on text that ships with Python
 	@$(BIN)/gapgram demo -o .demo
 
-serve: $(VENV)/.core  ## a page on which the demo's models think, at http://127.0.0.1:8000
+serve: $(VENV)/.core  ## the page, with the demo's models, at http://127.0.0.1:8000
 	@test -f .demo/glm.model || $(BIN)/gapgram demo -o .demo
 	@$(BIN)/gapgram serve .demo/mkn.model .demo/glm.model
 
@@ -88,7 +88,8 @@ sdist-test: $(BIN)/python  ## make test, from nothing but the source distributio
 oldest:  ## the tests of models with the oldest NumPy and Numba that are allowed; needs Python 3.10 or 3.11
 	@$(PYTHON) -m venv build/oldest
 	@build/oldest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[web]' 'numpy==1.24.*' 'numba==0.59.*' 'pytest>=8' 'hypothesis>=6.100'
-	@NUMBA_CACHE_DIR=build/oldest/kernels build/oldest/bin/python -m pytest tests/models tests/counts tests/estimation tests/classes tests/queries tests/kernels
+	@NUMBA_CACHE_DIR=build/oldest/kernels build/oldest/bin/python -m pytest \
+	  $(or $(TESTS),tests/models tests/counts tests/estimation tests/classes tests/queries tests/kernels)
 
 FUZZ_INPUTS ?= 20000
 FUZZ := $(BIN)/python -m fuzz.run --seed 2 --inputs

@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
     (b"\n\n \n", "the text has 3 lines and all are empty"),
     (b"word\n", "the text is one word in all"),
     (b"a b\n", "order 5 is larger than any sentence: the longest has 2 words, which allow order 4 at most"),
-    (TEXT + b"a \xff\n", "text:4: byte 3 of the line (0xff) is not valid UTF-8: mend the file"),
+    (TEXT + b"a \xff\n", "text:4: byte 3 of the line (0xff) is not valid UTF-8: fix the file"),
     (TEXT + b"a <s> b\n", "text:4: the word <s> is the model's own"),
     (TEXT + b"a <unk> b\n", "or let it stand for unknown words (--special unk)"),
     (b"\x1f\x8b\x08\x00rubbish", "text: the gzip data is damaged or cut off"),

@@ -116,9 +116,9 @@ def test_no_file_at_all() -> None:
     (b"<unk> <s>\n", "FILE:1: the word <unk> is the model's own: leave such words out (--special skip) or let it "
                      "stand for unknown words (--special unk)"),
     (b"a\n\n<b> </s>\n", "FILE:3: the word </s> is the model's own: leave such words out (--special skip)"),
-    (b"a b\nc \xc3(\n", "FILE:2: byte 3 of the line (0xc3) is not valid UTF-8: mend the file, or have such bytes "
+    (b"a b\nc \xc3(\n", "FILE:2: byte 3 of the line (0xc3) is not valid UTF-8: fix the file, or have such bytes "
                         "replaced (--invalid replace)"),
-    (b"a \xed\xa0\x80 b\n", "FILE:1: byte 3 of the line (0xed) is not valid UTF-8: mend the file, or have such bytes "
+    (b"a \xed\xa0\x80 b\n", "FILE:1: byte 3 of the line (0xed) is not valid UTF-8: fix the file, or have such bytes "
                             "replaced (--invalid replace)"),
     ("\ufeffa b\n".encode("utf-16-le"), "FILE:1: starts with a UTF-16 byte-order mark: convert it to UTF-8 first"),
     ("\ufeffa b\n".encode("utf-16-be"), "FILE:1: starts with a UTF-16 byte-order mark: convert it to UTF-8 first"),

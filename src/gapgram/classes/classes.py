@@ -143,13 +143,13 @@ class _ClassFileReader:
         try:
             fields = line.decode().rstrip("\r").split("\t")
         except UnicodeDecodeError as error:
-            raise TextError(f"{where}: byte {error.start + 1} of the line is not valid UTF-8: mend the file") from None
+            raise TextError(f"{where}: byte {error.start + 1} of the line is not valid UTF-8: fix the file") from None
         word = fields[0].strip(" ")
         name = fields[1].strip(" ") if len(fields) > 1 else ""
         if not word or not name:
             raise TextError(f"{where}: {_shortened(line)}: expected a word, a tab and the name of its class")
         if len(word.encode().split()) > 1:
-            raise TextError(f"{where}: the word {word!r} holds white space, which no word of a text can: mend the line")
+            raise TextError(f"{where}: the word {word!r} holds white space, which no word of a text can: fix the line")
         for text in (word, name):
             if text in SPECIAL:
                 raise TextError(f"{where}: {text} is the model's own and has a class of its own: leave the line out")

@@ -380,7 +380,7 @@ def _invalid_utf8(block: Block, at: int) -> TextError:
         return TextError(f"{block.name}:1: starts with a UTF-16 byte-order mark: convert it to UTF-8 first")
     return TextError(
         f"{block.name}:{line}: byte {at - line_begin + 1} of the line (0x{block.data[at]:02x}) is not valid UTF-8: "
-        "mend the file, or have such bytes replaced (--invalid replace)"
+        "fix the file, or have such bytes replaced (--invalid replace)"
     )
 
 

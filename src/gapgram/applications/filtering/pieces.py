@@ -67,7 +67,7 @@ class Work:
     def refuse(self, where: str, why: str, tally: FilterTally) -> None:
         """Count a record that cannot be read, or stop at it."""
         if self.broken == ERROR:
-            raise TextError(f"{where}: {why}: mend it, or leave such records out (--broken skip)")
+            raise TextError(f"{where}: {why}: fix it, or leave such records out (--broken skip)")
         tally.broken += 1
 
     def kept_lines(self, texts: Sequence[str]) -> list[str]:

@@ -72,7 +72,7 @@ class KenlmVocabulary(Vocabulary):
         twice = int(grams.first_twice(self._words, kernels.first_words(self._words, self._file.n_words), self._file))
         if twice >= 0:
             word = self[int(word_id(twice, self._file))]
-            raise ModelFileError(f"{self._path}: the word {word!r} is in it twice; mend the ARPA file, build it again")
+            raise ModelFileError(f"{self._path}: the word {word!r} is in it twice; fix the ARPA file, build it again")
         return Vocabulary(pool, offsets)
 
     def ids_of_file(self) -> Integers:
