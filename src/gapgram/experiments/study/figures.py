@@ -94,7 +94,7 @@ def sizes_figure(findings: Findings, corpus: str, protocol: str) -> Figure:
 def _words_axis(axes: Axes, sizes: list[int]) -> None:
     axes.set_xscale("log")
     axes.minorticks_off()
-    axes.set_xticks(sizes, [_short(size) for size in sizes])
+    axes.set_xticks(sizes, [_short(size) for size in sizes], rotation=30, ha="right")
 
 
 def _short(number: int) -> str:
@@ -132,7 +132,7 @@ def once_figure(findings: Findings) -> Figure:
     patterns = sorted(next(iter(findings.once.values())), key=lambda p: (p.count("1"), len(p), p))
     shares = [[100 * values[p]["once"] / values[p]["unique"] for p in patterns] for values in findings.once.values()]
     figure, (axes,) = _figure(1, 7.0, 1.3 + 0.24 * len(shares))
-    axes.imshow(shares, cmap="Blues", vmin=0, vmax=140, aspect="auto")  # pale, so that figures can be read
+    axes.imshow(shares, cmap="Blues", vmin=0, vmax=220, aspect="auto")  # pale, so that figures can be read
     for row, values in enumerate(shares):
         for column, value in enumerate(values):
             axes.text(column, row, f"{value:.0f}", ha="center", va="center", fontsize=8)
