@@ -65,6 +65,21 @@ def mutated_mixture(data: bytes, draw: random.Random) -> bytes:
     return file.sealed()
 
 
+def mutated_tokeniser(data: bytes, draw: random.Random) -> bytes:
+    """A model's file with another tokeniser in it, sealed again; or with anything changed."""
+    if draw.random() < 0.1:
+        return mutated_file(data, draw)
+    file = SealedFile.parse(data)
+    section = file.section("tokenizer")
+    before = bytes(section.data[: section.shape[0]])
+    if before.startswith(b"{") and draw.random() < 0.7:
+        after = json.dumps(mutated_value(json.loads(before), draw)).encode("utf-8", "surrogatepass")
+    else:
+        after = mutated_bytes(before, draw)
+    section.data, section.shape = bytearray(after), [len(after)]
+    return file.sealed()
+
+
 def _change_numbers(section: SectionBytes, draw: random.Random) -> None:
     """Change a few entries of a section, a run of them, or some bits."""
     if not section.data:

@@ -18,11 +18,13 @@ from fuzz.mutations import (
     mutated_lines,
     mutated_mixture,
     mutated_text,
+    mutated_tokeniser,
     mutated_value,
 )
 from fuzz.questions import ask, expect
-from fuzz.seeds import PARQUET
+from fuzz.seeds import PARQUET, TOKENISED
 from gapgram.classes.classes import read_classes
+from gapgram.queries.whole_words import WholeWords
 from gapgram.reporting.model_info import model_info
 from gapgram.text.corpus import read_corpus
 from gapgram.text.files import read_blocks
@@ -54,6 +56,18 @@ def _model(path: Path) -> None:
     model = gapgram.Model.load(path)
     ask(model)
     model_info(model)
+
+
+def _tokeniser(path: Path) -> None:
+    """Raw text is cut, scored and put together again."""
+    model = gapgram.Model.load(path)
+    for text in ("w1 w2", "never ☃ é ½ <s> \\ \u3000x", ""):
+        tokens = model.tokens(text)
+        model.text_of(tokens)
+        score = model.score(text)
+        expect(-1e6 < score <= 0, f"a score of {score}")
+        expect(score == model.score(tokens), f"a score of {score}, and another of its tokens")
+    WholeWords(model).predict("w1", 2, prefix="w")
 
 
 def _tables(path: Path) -> None:
@@ -194,6 +208,7 @@ READERS = {
     for reader in (
         Reader("model", _MODELS, mutated_file, _model),
         Reader("tables", _MODELS, mutated_file, _tables),
+        Reader("tokeniser", TOKENISED, mutated_tokeniser, _tokeniser),
         Reader("counts", ("counts-file",), mutated_file, _counts),
         Reader("backoff", ("backoff",), mutated_file, _other_model),
         Reader("backoff-tables", ("backoff",), mutated_file, partial(_other_model, verify=False)),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import json
 import lzma
 import random
 import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import zstandard
@@ -20,6 +22,7 @@ from gapgram.models.backoff_file import write_backoff
 from gapgram.models.mixture import Mixture
 
 WORDS = 14
+TOKENISED = ("sentencepiece", "sentencepiece-bytes", "tokenizers", "tokenizers-bytes")
 PARQUET = ("parquet-plain", "parquet-zstd", "parquet-snappy")
 
 
@@ -39,7 +42,7 @@ def made_files(folder: Path) -> dict[str, Path]:
     """A file of every kind in a folder, by its name."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DiscountWarning)
-        return {**_model_files(folder), **_other_files(folder)}
+        return {**_model_files(folder), **_tokenised_files(folder), **_other_files(folder)}
 
 
 def _model_files(folder: Path) -> dict[str, Path]:
@@ -66,6 +69,48 @@ def _model_files(folder: Path) -> dict[str, Path]:
         whole.pruned(counts="0,1,1", output=made[f"{name}-pruned"])
         whole.quantised(2, output=made[f"{name}-quantised"])
     return made
+
+
+def _tokenised_files(folder: Path) -> dict[str, Path]:
+    """Models that hold a tokeniser of a library, where both are installed."""
+    if not all(find_spec(name) for name in ("sentencepiece", "tokenizers")):
+        return {}
+    lines, made = made_lines(60), {}
+    for name in TOKENISED:
+        tokenizer = folder / f"{name}.tokenizer"
+        make = _pieces if name.startswith("sentencepiece") else _json_tokens
+        make(tokenizer, lines, of_bytes=name.endswith("bytes"))
+        made[name] = folder / f"{name}.model"
+        gapgram.train(sentences=lines, order=3, model="mkn", tokenizer=tokenizer, output=made[name])
+    return made
+
+
+def _pieces(path: Path, lines: list[str], *, of_bytes: bool) -> None:
+    """A SentencePiece model: unigrams with rules for characters, or pairs with bytes to fall back on."""
+    import sentencepiece
+
+    made, kind = io.BytesIO(), "bpe" if of_bytes else "unigram"
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines), model_writer=made, vocab_size=300 if of_bytes else 40, model_type=kind,
+        byte_fallback=of_bytes, hard_vocab_limit=False, minloglevel=2,
+    )  # fmt: skip
+    path.write_bytes(made.getvalue())
+
+
+def _json_tokens(path: Path, lines: list[str], *, of_bytes: bool) -> None:
+    """A tokenizer.json: pairs of characters or of bytes."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    tokenizer = Tokenizer(models.BPE(unk_token=None if of_bytes else "<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel() if of_bytes else pre_tokenizers.Metaspace()
+    tokenizer.decoder = decoders.ByteLevel() if of_bytes else decoders.Metaspace()
+    alphabet = pre_tokenizers.ByteLevel.alphabet() if of_bytes else []
+    trainer = trainers.BpeTrainer(
+        vocab_size=300 if of_bytes else 60, special_tokens=["<unk>", "<s>"], initial_alphabet=alphabet,
+        show_progress=False,
+    )  # fmt: skip
+    tokenizer.train_from_iterator(lines, trainer)
+    tokenizer.save(str(path))
 
 
 def _other_files(folder: Path) -> dict[str, Path]:

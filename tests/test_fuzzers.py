@@ -23,7 +23,7 @@ from tests.support.running import HANGING_SECONDS
 from gapgram.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[1]
-INPUTS = {"model": 400, "tables": 300, "parquet": 120}
+INPUTS = {"model": 400, "tables": 300, "parquet": 120, "tokeniser": 60}
 USUAL_INPUTS = 100
 
 
@@ -31,6 +31,9 @@ USUAL_INPUTS = 100
 def test_changed_inputs_are_refused_or_give_possible_answers(seeds: dict[str, Path], name: str) -> None:
     if name == "parquet":
         pytest.importorskip("pyarrow")
+    if name == "tokeniser":
+        pytest.importorskip("sentencepiece")
+        pytest.importorskip("tokenizers")
     outcome = campaign(READERS[name], seeds, range(INPUTS.get(name, USUAL_INPUTS)), seed=1)
     assert outcome.failures == []
     assert outcome.refused + outcome.answered == outcome.tried

@@ -26,6 +26,7 @@ Asking them
     LineScore       what score_lines gives for a line
     Perplexity      what model.perplexity gives
     Prediction      a word and its probability, as model.predict gives them
+    WholeWords      whole words predicted by a model of tokens
     Explanation     what each pattern contributes, as model.explain gives it
     Session         a reader that learns what it reads, as model.session gives it
     State           what is known before the next word, for model.extend
@@ -122,6 +123,7 @@ if TYPE_CHECKING:
     from gapgram.queries.predict import Prediction
     from gapgram.queries.session import Session
     from gapgram.queries.states import State
+    from gapgram.queries.whole_words import WholeWords
     from gapgram.signature import __version__
     from gapgram.text.corpus import Corpus, TextRules, read_corpus
     from gapgram.text.vocabulary import Vocabulary
@@ -164,6 +166,7 @@ _HOMES = {
     "queries.predict": ("Prediction",),
     "queries.session": ("Session",),
     "queries.states": ("State",),
+    "queries.whole_words": ("WholeWords",),
     "signature": ("__version__",),
     "text.corpus": ("Corpus", "TextRules", "read_corpus"),
     "text.vocabulary": ("Vocabulary",),
@@ -215,6 +218,7 @@ __all__ = [
     "TextRules",
     "UsageError",
     "Vocabulary",
+    "WholeWords",
     "__version__",
     "as_dot",
     "as_svg",

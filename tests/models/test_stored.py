@@ -39,8 +39,8 @@ def test_a_stored_session_answers_as_it_did() -> None:
 def test_every_kind_is_stored() -> None:
     stored = {path.stem for path in FOLDER.iterdir() if path.suffix in (".model", ".mix", ".counts", ".session")}
     assert stored == {
-        "1-mixture", "2-backoff", "2-classes-compact", "2-classes-fast", "2-counts", "2-documents", "2-glm-fast",
-        "2-glm-pruned", "2-glm-quantised", "2-mixture", "2-mkn-compact", "2-mkn-fast", "2-session",
+        "1-mixture", "2-backoff", "2-chars-fast", "2-classes-compact", "2-classes-fast", "2-counts", "2-documents",
+        "2-glm-fast", "2-glm-pruned", "2-glm-quantised", "2-mixture", "2-mkn-compact", "2-mkn-fast", "2-session",
     }  # fmt: skip
 
 

@@ -10,14 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fuzz.sealed import SealedFile
 from tests.support.made_models import trained
 from tests.support.made_tokenisers import OTHER, RAW, sentencepiece_file, tokenizer_json
 
 import gapgram
 from gapgram import TextRules
-from gapgram.errors import UsageError
+from gapgram.errors import ModelFileError, TokeniserError, UsageError
 from gapgram.models.arpa import as_backoff, nemo_words, write_arpa
 from gapgram.models.mixture import Mixture, tune
+from gapgram.models.verify import verify
 from gapgram.queries.line_scores import score_lines
 from gapgram.queries.whole_words import WholeWords
 from gapgram.training.spark_options import SparkOptions
@@ -241,3 +243,40 @@ def test_a_bpe_of_bytes_is_a_model_like_others(tmp_path: Path) -> None:
     assert model.text_of(model.tokens("un chat ☃ est là")) == "un chat ☃ est là"
     assert model.score(RAW[0]) == model.score(model.tokens(RAW[0]))
     assert "sat" in {one.word for one in WholeWords(model).predict("the cat", 10)}
+
+
+def test_a_tokeniser_is_verified(pieces: gapgram.Model, chars: gapgram.Model, tmp_path: Path) -> None:
+    assert pieces.path is not None
+    assert chars.path is not None
+    assert verify(pieces.path).distributions > 0
+    file = SealedFile.parse(pieces.path.read_bytes())
+    section = file.section("tokenizer")
+    section.data[:50] = bytes(50)
+    (tmp_path / "hostile").write_bytes(file.sealed())
+    with pytest.raises(ModelFileError, match="whole, but for its tokeniser: not a SentencePiece model"):
+        verify(tmp_path / "hostile")
+    hostile = gapgram.Model.load(tmp_path / "hostile")
+    assert hostile.score(pieces.tokens(RAW[0])) == pieces.score(RAW[0]), "tokens need no tokeniser"
+    with pytest.raises(TokeniserError, match="not a SentencePiece model"):
+        hostile.score(RAW[0])
+
+
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [(None, b"x"), ("chars", b"x"), ("words", b""), ("sentencepiece", b""), (7, b"x"), ("chars", None)],
+)
+def test_a_file_whose_tokeniser_makes_no_sense_is_refused(
+    chars: gapgram.Model, tmp_path: Path, kind: Any, data: bytes | None
+) -> None:
+    assert chars.path is not None
+    file = SealedFile.parse(chars.path.read_bytes())
+    file.metadata = {key: value for key, value in file.metadata.items() if key != "tokenizer"}
+    file.metadata |= {} if kind is None else {"tokenizer": kind}
+    if data is None:
+        file.sections.remove(file.section("tokenizer"))
+    else:
+        section = file.section("tokenizer")
+        section.data, section.shape = bytearray(data), [len(data)]
+    (tmp_path / "file").write_bytes(file.sealed())
+    with pytest.raises(ModelFileError, match="not as gapgram writes it"):
+        gapgram.load(tmp_path / "file")

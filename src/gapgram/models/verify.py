@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gapgram.counts.check_meaning import check_parts
-from gapgram.errors import ModelFileError
+from gapgram.errors import ModelFileError, TokeniserError, UsageError
 from gapgram.models.model import Model
 from gapgram.models.open import load
 from gapgram.system.array_file import SESSION, first_bytes
@@ -56,6 +56,7 @@ def verify(path: str | PathLike[str], *, complete: bool = False) -> Verified:
         return Verified(str(path), 0, 0.0, verify_session(Path(path)))
     opened = load(path, verify=True)
     _check_slots(path, opened)
+    _check_tokeniser(path, opened)
     if complete:
         _check_parts(path, opened)
     contexts: list[list[str]] = [[], ["<s>"]]
@@ -82,6 +83,18 @@ def _check_parts(path: str | PathLike[str], model: AnyModel) -> None:
     if isinstance(model, Model):
         with odd_files_refused(Path(path)):
             check_parts(model.counts)
+
+
+def _check_tokeniser(path: str | PathLike[str], model: AnyModel) -> None:
+    """Refuse a tokeniser that cannot cut text; one whose library is not installed is not asked."""
+    if model.tokeniser is None:
+        return
+    try:
+        model.tokens("text")
+    except UsageError:
+        return
+    except TokeniserError as error:
+        raise ModelFileError(f"{path}: whole, but for its tokeniser: {error}; train the model again") from None
 
 
 def _check_slots(path: str | PathLike[str], model: AnyModel) -> None:

@@ -41,6 +41,7 @@ def main() -> None:
         "glm-quantised": glm.quantised(2),
         "classes-fast": learned,
         "classes-compact": learned.with_layout("compact"),
+        "chars-fast": gapgram.train(sentences=SENTENCES, order=3, model="mkn", tokenizer="chars"),
     }
     for name, model in models.items():
         if not (FOLDER / f"2-{name}.model").exists():
