@@ -50,8 +50,8 @@ _KERNELS = {
     "--version": set(),
     "train TEXT -o NEW -n 3 --model mkn": _COUNTING,
     "train TEXT -o NEW -n 3 --classes none": _COUNTING | _LEARNING,
-    "score MODEL TEXT": {"score_text.score_lines", "scoring.sum_sequences"},
-    "perplexity MODEL TEXT": {"score_text.score_lines", "scoring.sum_sequences"},
+    "score MODEL TEXT": {"score_text.score_lines", "scores.sum_sequences"},
+    "perplexity MODEL TEXT": {"score_text.score_lines", "scores.sum_sequences"},
     "predict MODEL w1": {"topk.most_probable", "topk.most_words", "topk.n_blocks", "words.find_word"},
     "predict MODEL w1 --prefix w": {
         "completions.prefix_range",
