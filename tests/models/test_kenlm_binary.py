@@ -210,7 +210,7 @@ def test_fresh_files_score_as_with_kenlm(arguments: str, fresh_arpa: Path, tmp_p
     subprocess.run([program("build_binary"), *arguments.split(), fresh_arpa, path], check=True, capture_output=True)
     theirs, ours = peer.Model(str(path)), read_kenlm_binary(path)
     for sentence in toy_text(300, seed=35, vocabulary=440):
-        ids, _, begins, _ = ours.score_block(block_of_sentence(sentence))
+        ids, _, begins, *_ = ours.score_block(block_of_sentence(sentence))
         scores, lengths = ours.located(ids, begins)
         found = [(score, length) for score, length, _ in theirs.full_scores(sentence)]
         assert list(zip(scores[1:].tolist(), lengths[1:].tolist(), strict=True)) == found
@@ -233,7 +233,7 @@ def test_all_grams_are_read_back(name: str) -> None:
     backoff = as_backoff(model)
     assert list(backoff.vocabulary) == list(model.vocabulary)
     for sentence in expected(name):
-        ids, _, begins, _ = model.score_block(block_of_sentence(words_of(sentence)))
+        ids, _, begins, *_ = model.score_block(block_of_sentence(words_of(sentence)))
         for ours, theirs in zip(backoff.located(ids, begins), model.located(ids, begins), strict=True):
             assert ours[1:].tolist() == theirs[1:].tolist()
     if "blanks" not in name and "no-start" not in name:

@@ -90,14 +90,12 @@ def open_reader(
     return session
 
 
-def query_rules(model: Any, *, special: str, invalid: str, tokens: bool) -> Any:
-    """How the text that a model is asked about is read."""
+def check_tokens(model: Any) -> None:
+    """Refuse --tokens for a model that takes words."""
     from gapgram.errors import UsageError
-    from gapgram.text.corpus import TextRules
 
-    if tokens and model.tokeniser is None:
+    if model.tokeniser is None:
         raise UsageError("--tokens is for models that hold a tokeniser; this one takes words, as they are")
-    return TextRules(special=special, invalid=invalid, tokenised=tokens)
 
 
 def on_card(model: Any, device: str, quiet: bool) -> Any:

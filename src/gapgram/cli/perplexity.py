@@ -6,13 +6,13 @@ import click
 
 from gapgram.cli.options import (
     announce_compilation,
+    check_tokens,
     device_option,
     json_option,
     model_argument,
     on_card,
     open_reader,
     print_json,
-    query_rules,
     quiet_option,
     session_options,
     text_options,
@@ -44,11 +44,14 @@ def command(
     announce_compilation(quiet)
     from gapgram.errors import TextError
     from gapgram.models.open import load
+    from gapgram.text.corpus import TextRules
 
     opened = load(model, progress=not quiet)
     if device != "cpu":
         opened = on_card(opened, device, quiet)
-    rules = query_rules(opened, special=special, invalid=invalid, tokens=tokens)
+    if tokens:
+        check_tokens(opened)
+    rules = TextRules(special=special, invalid=invalid, tokenised=tokens)
     reader = open_reader(opened, learn=learn, history=history, documents=documents, rules=rules)
     if reader is not None:
         result = reader.perplexity(list(texts), learn=learn, documents=documents, rules=rules, progress=not quiet)

@@ -9,10 +9,10 @@ import click
 
 from gapgram.cli.options import (
     announce_compilation,
+    check_tokens,
     json_option,
     open_reader,
     print_json,
-    query_rules,
     quiet_option,
     session_options,
     talk,
@@ -75,7 +75,9 @@ def command(
         _evaluate([model, *context], evaluate, limit, rules, threads, as_json, quiet)
         return
     opened = load(model, progress=not quiet)
-    rules = query_rules(opened, special=special, invalid=invalid, tokens=tokens)
+    if tokens:
+        check_tokens(opened)
+    rules = TextRules(special=special, invalid=invalid, tokenised=tokens)
     asked = open_reader(opened, learn=learn, history=history, rules=rules) or opened
     if interactive:
         _interact(asked, k, learn=learn)

@@ -10,12 +10,12 @@ import click
 
 from gapgram.cli.options import (
     announce_compilation,
+    check_tokens,
     device_option,
     json_option,
     model_argument,
     on_card,
     open_reader,
-    query_rules,
     quiet_option,
     session_options,
     talk,
@@ -57,6 +57,7 @@ def command(
     from gapgram.errors import UsageError
     from gapgram.models.open import load
     from gapgram.queries.line_scores import read_line_blocks, score_line_blocks
+    from gapgram.text.corpus import TextRules
 
     if words and per_line:
         raise UsageError("score: --words or --per-line, one of the two")
@@ -65,7 +66,9 @@ def command(
         opened = on_card(opened, device, quiet)
     if sys.stdin is not None and sys.stdin.isatty() and text == "-" and not quiet:
         print("reading sentences from the terminal, one a line; end with Ctrl-D", file=sys.stderr)
-    rules = query_rules(opened, special=special, invalid=invalid, tokens=tokens)
+    if tokens:
+        check_tokens(opened)
+    rules = TextRules(special=special, invalid=invalid, tokenised=tokens)
     if learn or history or documents:
         reader = open_reader(opened, learn=learn, history=history, documents=documents, rules=rules)
         scored = read_line_blocks(reader, text, words=words, learn=learn, documents=documents, rules=rules)

@@ -144,7 +144,8 @@ class CardModel(LanguageModel):
         n_lines = encoded.begins.size - 1
         sums = self._cuda.device_array(n_lines, np.float64)
         sum_lines[-(-n_lines // THREADS), THREADS](scores, encoded.begins, sums)
-        return ScoredLines(*(array.copy_to_host() for array in (encoded.ids, scores, encoded.begins, sums)))
+        ids, on_host, begins, of_lines = (a.copy_to_host() for a in (encoded.ids, scores, encoded.begins, sums))
+        return ScoredLines(ids, on_host, begins, of_lines, block)
 
     @cached_property
     def _words(self) -> Any:

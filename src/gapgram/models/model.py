@@ -328,14 +328,15 @@ class Model(LanguageModel):
         self, block: Block, rules: TextRules = QUERY_RULES, *, bos: bool = True, eos: bool = True
     ) -> ScoredLines:
         """Score lines as they are read from a text, from bytes to sums in one kernel."""
-        block = self.tokenised(block, rules)
+        if self.tokeniser is not None:
+            block = self.tokenised(block, rules)
         score, arguments, data = self._score_lines, self._text_arguments, checked_text(block, rules)
         status, stopped, ids, scores, begins, sums = score(
             data, SPECIAL_RULES[rules.special], bool(bos), bool(eos), *arguments
         )
         if status == SPECIAL_FOUND:
             raise special_word(block, data, stopped, rules)
-        return ScoredLines(ids, scores, begins, sums)
+        return ScoredLines(ids, scores, begins, sums, block)
 
     @cached_property
     def _text_arguments(self) -> tuple[Any, ...]:

@@ -41,4 +41,4 @@ class ByIds(LanguageModel):
         if not eos:
             ids, begins = ids[ids != END_ID], begins - lines
         scores = self.score_checked_ids(ids, begins)
-        return ScoredLines(ids, scores, begins, sum_sequences(scores, begins))
+        return ScoredLines(ids, scores, begins, sum_sequences(scores, begins), block)

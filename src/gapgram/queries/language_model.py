@@ -23,7 +23,7 @@ from gapgram.errors import UsageError
 from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.kernels.special_words import END, START, START_ID, UNKNOWN_ID
 from gapgram.queries.history import MAX_WORDS
-from gapgram.queries.line_scores import PIECE_BYTES, ScoredLines, score_pieces
+from gapgram.queries.line_scores import PIECE_BYTES, ScoredLines, is_unknown, score_pieces
 from gapgram.queries.perplexity import Perplexity, ScoredText, perplexity_of_pieces
 from gapgram.queries.predict import Prediction
 from gapgram.queries.raw_text import WHITE_SPACE, ReadsText
@@ -275,8 +275,8 @@ class LanguageModel(ReadsText):
         pieces = score_pieces(self, blocks, asked, threads)
         return perplexity_of_pieces(
             (
-                ScoredText(lines.scores, lines.begins, self.is_unknown(lines.ids), self.raw_text(raw, asked))
-                for raw, _, lines in pieces
+                ScoredText(lines.scores, lines.begins, is_unknown(self, lines.ids), self.raw_text(raw, asked))
+                for raw, lines in pieces
             ),
             self.signature,
             is_tokenised=self.tokeniser is not None,

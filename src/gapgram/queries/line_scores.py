@@ -32,12 +32,14 @@ class ScoredLines(NamedTuple):
     ids: of all positions, `<s>` first in every line and `</s>` last, unless they are left out.
     scores: log10 of the probability of each position; 0 for `<s>`.
     begins: where lines begin, and where the last one ends. sums: of the scores of each line.
+    block: the lines, as words of the model.
     """
 
     ids: Ids
     scores: Floats
     begins: Begins
     sums: Floats
+    block: Block
 
 
 class LineScore(NamedTuple):
@@ -104,8 +106,8 @@ def score_line_blocks(
     threads: int | None = None,
 ) -> Iterator[list[LineScore]]:
     """As `score_lines`, the lines that were scored at once together: what a pipe had to give, or some kilobytes."""
-    for raw, block, lines in score_pieces(model, blocks_of_files(text), rules or QUERY_RULES, threads):
-        yield _line_scores(raw, block, lines, model.is_unknown(lines.ids), model.vocabulary if words else None)
+    for raw, lines in score_pieces(model, blocks_of_files(text), rules or QUERY_RULES, threads):
+        yield _line_scores(raw, lines, is_unknown(model, lines.ids), model.vocabulary if words else None)
 
 
 def read_line_blocks(
@@ -125,39 +127,40 @@ def read_line_blocks(
     blocks = blocks_of_files(text)
     for raw, lines in session.score_blocks(blocks, rules or QUERY_RULES, learn=learn, documents=documents):
         ids, begins = lines.text
-        scored = ScoredLines(ids, lines.scores, begins, sum_sequences(lines.scores, begins))
-        yield _line_scores(raw, lines.block, scored, ~lines.known, session.vocabulary if words else None)
+        scored = ScoredLines(ids, lines.scores, begins, sum_sequences(lines.scores, begins), lines.block)
+        yield _line_scores(raw, scored, ~lines.known, session.vocabulary if words else None)
 
 
 def score_pieces(
     model: LanguageModel, blocks: Iterable[Block], rules: TextRules, threads: int | None
-) -> Iterator[tuple[Block, Block, ScoredLines]]:
+) -> Iterator[tuple[Block, ScoredLines]]:
     """The lines of a text in pieces of as many bytes as suit the model, each scored by one thread, in order.
 
-    Each piece comes as it was read, as words of the model, and scored. A block is scored when it was read, and does not
-    wait for the next: who writes into a pipe may wait for an answer.
+    Each piece comes as it was read, and scored. A block is scored when it was read, and does not wait for the next: who
+    writes into a pipe may wait for an answer.
     """
     for block in blocks:
         pieces = block.cut(model.piece_bytes)
-        yield from parallel_map(lambda piece: _scored(model, piece, rules), pieces, checked_threads(threads))
+        scored = parallel_map(lambda piece: model.score_block(piece, rules), pieces, checked_threads(threads))
+        yield from zip(pieces, scored, strict=True)
 
 
-def _scored(model: LanguageModel, raw: Block, rules: TextRules) -> tuple[Block, Block, ScoredLines]:
-    block = model.tokenised(raw, rules)
-    return raw, block, model.score_block(block, rules)
+def is_unknown(model: LanguageModel, ids: Ids) -> Mask:
+    """Which words are unknown: to the model, or characters unknown to its tokeniser."""
+    unknown: Mask = ids == UNKNOWN_ID
+    if model.tokeniser is not None and model.tokeniser.unknown is not None:
+        unknown |= ids == model.vocabulary.id(model.tokeniser.unknown)
+    return unknown
 
 
 def _line_scores(
-    raw: Block, block: Block, scored: ScoredLines, is_unknown: Mask, vocabulary: NamesWords | None
+    raw: Block, scored: ScoredLines, unknown_words: Mask, vocabulary: NamesWords | None
 ) -> list[LineScore]:
-    """The scores of the lines of a block; those of words where there is a vocabulary to name them.
-
-    raw, block: the lines as they were read, and as words of the model.
-    """
-    n_unknown = sum_sequences(is_unknown.astype(float), scored.begins).tolist()
+    """The scores of lines, and of words where there is a vocabulary to name them. raw: the lines as they were read."""
+    n_unknown = sum_sequences(unknown_words.astype(float), scored.begins).tolist()
     bounds, sums = pairwise(scored.begins.tolist()), scored.sums.tolist()
     out = []
-    lines = zip(raw.data.split(b"\n"), block.data.split(b"\n"), strict=True)
+    lines = zip(raw.data.split(b"\n"), scored.block.data.split(b"\n"), strict=True)
     for (a, b), total, unknown, (line, as_words) in zip(bounds, sums, n_unknown, lines, strict=False):
         if b - a == 2:
             out.append(LineScore(0.0, 0, 0, ()))

@@ -7,9 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 
 from gapgram.arguments import wrong_type
-from gapgram.arrays import Ids, Mask
 from gapgram.errors import UsageError
-from gapgram.kernels.special_words import START, UNKNOWN_ID
+from gapgram.kernels.special_words import START
 from gapgram.text.corpus import QUERY_RULES, TextRules
 from gapgram.text.files import Block
 from gapgram.text.tokenisers.tokeniser import Tokeniser
@@ -59,13 +58,6 @@ class ReadsText(ABC):
         """The bytes of lines as they were written; None where they came as tokens."""
         is_tokens = self.tokeniser is not None and (block.is_tokenised or rules.tokenised)
         return None if is_tokens else block.data
-
-    def is_unknown(self, ids: Ids) -> Mask:
-        """Which words are unknown: to the model, or characters unknown to its tokeniser."""
-        unknown: Mask = ids == UNKNOWN_ID
-        if self.tokeniser is not None and self.tokeniser.unknown is not None:
-            unknown |= ids == self.vocabulary.id(self.tokeniser.unknown)
-        return unknown
 
     def _context_words(self, context: Sentence) -> list[str]:
         """The words of a context: of a text, before which `<s>` may stand, or a list of words."""

@@ -22,6 +22,7 @@ from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
 from gapgram.queries.generate import generate
 from gapgram.queries.history import MAX_WORDS, History, ReadSentences
 from gapgram.queries.likely_words import MOST_LISTED, ContextLists, LikelyWords
+from gapgram.queries.line_scores import is_unknown
 from gapgram.queries.perplexity import Perplexity, ScoredText, perplexity_of_pieces
 from gapgram.queries.predict import Prediction, allowed, indices_of_top_k, predict_by_sorting
 from gapgram.queries.session_explain import SessionExplanation, SourceShare
@@ -256,7 +257,7 @@ class Session:
         cut = self.model.tokenised(block, rules)
         lines = self.model.score_block(cut, rules, bos=bos, eos=eos)
         ids = self._own_ids(lines.ids, lines.begins, cut.data.split(b"\n"), learn=learn)
-        return SessionLines(ReadSentences(ids, lines.begins), lines.scores, ~self.model.is_unknown(lines.ids), cut)
+        return SessionLines(ReadSentences(ids, lines.begins), lines.scores, ~is_unknown(self.model, lines.ids), cut)
 
     def _own_ids(self, ids: Ids, begins: Begins, lines: list[bytes], *, learn: bool) -> Ids:
         """The ids of the model with those of the session's own words in place of `<unk>`."""
