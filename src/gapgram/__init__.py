@@ -18,6 +18,7 @@ Making and opening models
     tune            the mixture that suits a text best
     read_arpa       an ARPA file as a BackoffModel
     write_arpa      a model as an ARPA file
+    grow_arpa       an ARPA file of a given size that is near to a model with gaps
 
 Asking them
 
@@ -107,7 +108,7 @@ if TYPE_CHECKING:
     from gapgram.counts.counts import Counts
     from gapgram.errors import DiscountWarning, GapgramError, ModelFileError, TextError, UsageError
     from gapgram.lattice import Lattice
-    from gapgram.models.arpa import read_arpa, write_arpa
+    from gapgram.models.arpa import grow_arpa, read_arpa, write_arpa
     from gapgram.models.backoff import BackoffModel
     from gapgram.models.kenlm_binary import KenlmModel
     from gapgram.models.mixture import Mixture, tune
@@ -150,7 +151,7 @@ _HOMES = {
     "counts.counts": ("Counts",),
     "errors": ("DiscountWarning", "GapgramError", "ModelFileError", "TextError", "UsageError"),
     "lattice": ("Lattice",),
-    "models.arpa": ("read_arpa", "write_arpa"),
+    "models.arpa": ("grow_arpa", "read_arpa", "write_arpa"),
     "models.backoff": ("BackoffModel",),
     "models.kenlm_binary": ("KenlmModel",),
     "models.mixture": ("Mixture", "tune"),
@@ -228,6 +229,7 @@ __all__ = [
     "find_classes",
     "gain",
     "generate",
+    "grow_arpa",
     "load",
     "load_classifier",
     "read_arpa",

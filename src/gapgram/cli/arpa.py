@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,7 +17,7 @@ from gapgram.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from gapgram import Perplexity
+    from gapgram import BackoffModel, Perplexity
 
 
 @click.command()
@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 @click.option(
     "-o", "--output", required=True, metavar="FILE", help="File to write; compressed if its name ends in .gz."
 )
-@click.option("--approximate", "nearly", is_flag=True, help="Write a glm too, as the nearest backoff model.")
+@click.option("--approximate", "nearly", is_flag=True, help="Write a glm too, with the grams that it has.")
+@click.option("--grow", is_flag=True, help="Write a glm too, with the grams that bring the file nearest to it.")
+@click.option("--grams", metavar="N", help="Number of grams to grow, such as 1000000, or 4x: 4 times those of mkn.")
+@click.option("--size", metavar="SIZE", help="Size of the grown file at most, before it is compressed, such as 200MB.")
+@click.option("--order", type=int, metavar="N", help="Length of the longest grown grams.  [default: that of MODEL]")
 @click.option(
     "--encoding",
     type=click.Choice(["words", "nemo"]),
@@ -33,37 +37,46 @@ if TYPE_CHECKING:
     show_default=True,
     help="Write words as they are, or tokens as NeMo's decoders expect them: the character of the token's id + 100.",
 )
-@click.option("--measure", metavar="TEXT", help="Text on which to measure what an approximation loses.")
+@click.option("--measure", metavar="TEXT", help="Text on which to measure what the file loses.")
 @threads_option
 @json_option
 @quiet_option
 def command(
-    model: str, output: str, nearly: bool, encoding: str, measure: str | None, threads: int | None, as_json: bool,
+    model: str,
+    output: str,
+    nearly: bool,
+    grow: bool,
+    grams: str | None,
+    size: str | None,
+    order: int | None,
+    encoding: str,
+    measure: str | None,
+    threads: int | None,
+    as_json: bool,
     quiet: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Write a modified Kneser-Ney model as an ARPA file, which KenLM and other toolkits read.
 
-    The file gives the same probabilities. A generalized language model mixes several shorter contexts, for
-    which ARPA has no place: it is refused, or, with --approximate, written as the nearest backoff model.
-    That model loses most or all of the gain over mkn: --measure says how much. MODEL may also be an ARPA
-    file or a binary file of KenLM.
+    The file gives the same probabilities. A generalized language model mixes several shorter contexts, for which ARPA
+    has no place: it is refused, or, with --grow, written as a backoff model of the size asked for that is as near to it
+    as can be. --measure says what is lost. With --approximate the file has the grams of the glm alone; it loses most or
+    all of the gain over mkn. MODEL may also be an ARPA file or a binary file of KenLM.
     """
     announce_compilation(quiet)
-    from gapgram import Model, load
-    from gapgram.errors import UsageError
-    from gapgram.models.arpa import approximate, nemo_words, write_arpa
-    from gapgram.models.to_backoff import to_backoff
+    from gapgram import load
     from gapgram.system.atomic_file import check_writable
 
+    _check(nearly, grow, measure, {"--grams": grams, "--size": size, "--order": order})
     check_writable(output, [model, *([measure] if measure else [])])
     opened = load(model, progress=not quiet)
-    if measure is not None and not (nearly and isinstance(opened, Model)):
-        raise UsageError("--measure says what an approximation loses: give a glm and --approximate too")
-    if isinstance(opened, Model) and nearly:
-        written = approximate(opened, threads=threads)
+    if grow:
+        from gapgram.models.arpa import grow_arpa
+
+        written = grow_arpa(
+            opened, output, grams=grams, size=size, order=order, encoding=encoding, threads=threads, progress=not quiet
+        )  # fmt: skip
     else:
-        written = to_backoff(opened, threads=threads, progress=not quiet)
-    write_arpa(written, output, words=nemo_words(opened, written) if encoding == "nemo" else None)
+        written = _written(opened, output, nearly, encoding, threads, not quiet)
     talk(f"{output} written: order {written.order}, {sum(written.grams.sizes()):,} grams", quiet)
     measured = [opened.perplexity(measure, threads=threads), written.perplexity(measure)] if measure else []
     if as_json:
@@ -72,6 +85,33 @@ def command(
         print_json({"output": output, "grams": written.grams.sizes(), "perplexity": perplexities})
     elif measured:
         _print_loss(*measured)
+
+
+def _check(nearly: bool, grow: bool, measure: str | None, of_growing: dict[str, object]) -> None:
+    from gapgram.errors import UsageError
+
+    given = [name for name, value in of_growing.items() if value is not None]
+    if given and not grow:
+        raise UsageError(f"{given[0]} is for files that are grown: add --grow")
+    if nearly and grow:
+        raise UsageError("--approximate keeps the grams of the glm, --grow chooses others: give one of them")
+    if measure is not None and not (nearly or grow):
+        raise UsageError("--measure says what a file loses: give a glm, and --grow or --approximate too")
+
+
+def _written(
+    opened: Any, output: str, nearly: bool, encoding: str, threads: int | None, progress: bool
+) -> BackoffModel:
+    from gapgram import Model
+    from gapgram.models.arpa import approximate, nemo_words, write_arpa
+    from gapgram.models.to_backoff import to_backoff
+
+    if isinstance(opened, Model) and nearly:
+        written = approximate(opened, threads=threads)
+    else:
+        written = to_backoff(opened, threads=threads, progress=progress)
+    write_arpa(written, output, words=nemo_words(opened, written) if encoding == "nemo" else None)
+    return written
 
 
 def _print_loss(exact: Perplexity, written: Perplexity) -> None:

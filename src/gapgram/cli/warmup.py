@@ -39,7 +39,8 @@ USES = (
     ("train TEXT -o NEW -n 3 --classes 3 --layout compact", "convert SMALL -o NEW --layout fast",
      "convert GLM -o NEW --layout compact --quantise 4"),
     ("prune GLM -o NEW --counts 0,1", "prune MKN -o NEW --keep 0.7", "mix MKN GLM --tune TEXT -o NEW"),
-    ("score ARPA TEXT", "predict ARPA w1", "ask ARPA", "arpa MKN -o NEW"),
+    ("score ARPA TEXT", "predict ARPA w1", "ask ARPA", "arpa MKN -o NEW",
+     "arpa GLM -o NEW --grow --grams 60"),
 )  # fmt: skip
 
 

@@ -36,6 +36,7 @@
     pruning         tables with fewer grams
     backoff         probabilities of models read from ARPA files
     backoff_text    the same for texts
+    growing         the grams that a backoff model should have to be near another model
     kenlm_arrays    a binary file of KenLM as kernels read it
     kenlm_memory    numbers at any byte of it
     kenlm_words     its words by their hashes

@@ -21,7 +21,7 @@ from gapgram.kernels.probabilities import discounted
 from gapgram.kernels.read_tables import find_counts, read_grams
 from gapgram.kernels.scores import make_possible, possible
 from gapgram.kernels.special_words import END_ID, START_ID
-from gapgram.kernels.successors import class_term, member_term, successors
+from gapgram.kernels.successors import class_term, distribution, member_term, successors
 from gapgram.kernels.tables import FIRST_GRAM, N_GRAMS
 
 BLOCK_BITS = 6
@@ -246,6 +246,22 @@ def _at_least(least, lists, largest, model, block_counts, special):
     if words.size > limit:
         return words, np.empty(0), False
     return words, probabilities(words, lists, model), True
+
+
+@kernel
+def above(context, least, lists, model, block_counts):
+    """(words, probabilities): every word at least as probable as `least`, special ones too, and some others; rising.
+
+    lists: what `successors` gives for the context.
+    """
+    words, found, whole = _at_least(
+        least, lists, _largest_terms(lists, model, block_counts), model, block_counts, True
+    )
+    if whole:
+        return words, found
+    everything = distribution(context, model)
+    words = np.flatnonzero(everything >= least)
+    return words, everything[words]
 
 
 @kernel

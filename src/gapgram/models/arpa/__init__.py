@@ -3,6 +3,7 @@
     reading         ARPA files of any toolkit
     writing         a modified Kneser-Ney model, exactly
     approximation   a backoff model that is near to a model with gaps
+    growing         a backoff model that is nearer, of other grams
     nemo            words as NeMo's decoders expect them
     tree            the contiguous grams of a model as the tree that backoff models are
 
@@ -16,16 +17,22 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gapgram.models.arpa.approximation import approximate
+    from gapgram.models.arpa.growing.grow import grow, grow_arpa
     from gapgram.models.arpa.nemo import nemo_words
     from gapgram.models.arpa.reading import read_arpa
     from gapgram.models.arpa.writing import as_backoff, write_arpa
 
 _HOMES = {
-    "approximate": "approximation", "as_backoff": "writing", "nemo_words": "nemo", "read_arpa": "reading",
+    "approximate": "approximation",
+    "as_backoff": "writing",
+    "grow": "growing.grow",
+    "grow_arpa": "growing.grow",
+    "nemo_words": "nemo",
+    "read_arpa": "reading",
     "write_arpa": "writing",
-}  # fmt: skip
+}
 
-__all__ = ["approximate", "as_backoff", "nemo_words", "read_arpa", "write_arpa"]
+__all__ = ["approximate", "as_backoff", "grow", "grow_arpa", "nemo_words", "read_arpa", "write_arpa"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,64 @@
+"""Text that a model draws, and the contexts in it: where a backoff model will be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from gapgram.arrays import Ids, Integers
+from gapgram.kernels.special_words import END_ID, START_ID
+from gapgram.models.model import Model
+from gapgram.system.progress import progress_bar
+
+_SENTENCES = 20_000  # that are drawn at a time
+_MAX_WORDS = 200  # of a sentence
+
+
+def draw_text(
+    model: Model, n_words: int, *, seed: int = 1, threads: int | None = None, progress: bool = False
+) -> Iterator[Ids]:
+    """The ids of sentences, each from `<s>` to `</s>`, of so many words in all, or a few more; some at a time."""
+    so_far, n = 0, min(_SENTENCES, n_words // 8 + 1)
+    start, end = np.array([START_ID], np.int32), np.array([END_ID], np.int32)
+    with progress_bar("drawing text", total=n_words, unit="words", progress=progress) as advance:
+        while so_far < n_words:
+            drawn = list[Ids]()
+            for ids in model.draw_ids(n, max_words=_MAX_WORDS, seed=seed, threads=threads):
+                drawn += [start, ids, end]
+                so_far += ids.size + 1
+                advance(ids.size + 1)
+                if so_far >= n_words:
+                    break
+            yield np.concatenate(drawn)
+            seed += 1
+
+
+class Contexts(NamedTuple):
+    """Contexts of one length: their words [context, place], sorted, and how often each is met."""
+
+    words: Ids
+    occurrences: Integers
+
+
+def contexts_of(ids: Ids, n_ids: int, order: int, least: int) -> Iterator[Contexts]:
+    """The contexts of 1, 2 … order-1 words that are met at least so often in a text.
+
+    n_ids: how many words there are.
+    """
+    # Of each word where a context ends: its place, and the number of the context.
+    places: Integers = np.flatnonzero(ids != END_ID)
+    numbers: Integers = np.zeros(places.size, np.int64)
+    words = np.empty((1, 0), np.int32)
+    for _ in range(1, order):
+        keys, inverse, occurrences = np.unique(numbers * n_ids + ids[places], return_inverse=True, return_counts=True)
+        kept = occurrences >= least
+        words = np.hstack([words[keys[kept] // n_ids], (keys[kept] % n_ids)[:, None].astype(np.int32)])
+        yield Contexts(words, occurrences[kept])
+        new_numbers: Integers = np.where(kept, np.cumsum(kept) - 1, -1)[inverse]
+        # One word longer: the word after each context, if it is no end.
+        goes_on = (new_numbers >= 0) & (places < ids.size - 1)
+        places, numbers = places[goes_on] + 1, new_numbers[goes_on]
+        inside = ids[places] != END_ID
+        places, numbers = places[inside], numbers[inside]

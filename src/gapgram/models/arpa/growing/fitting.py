@@ -1,0 +1,170 @@
+"""Probabilities and backoffs of given grams under which drawn text is most probable.
+
+Equations (42) and (43) of docs/ideas/mathematics.md.
+
+A gram h w decides of w after all contexts that end in h, but where a longer context has a gram of its own for w. Let x
+be a context of the text, A(x) the product of the backoffs of its ends longer than h: the model says A(x) p(w | h).
+Over the text, w is met C(h w) times where no longer gram decides, and is expected p(w | h) X(h w) times, with
+
+    C(h w) = n(h w) - Σ n(v h w),    X(h w) = X(h) - Σ β(v h) X(v h),    sums over grams v h w
+    X(h) = n(h) - Σ n(v h) + Σ β(v h) X(v h),                             over grams v h
+
+n counting occurrences and β being backoffs. So C / X is the most probable p. It is drawn towards what the model says
+after unknown words and h, p0, as if w had been met STRENGTH times more and expected as often:
+
+    p(w | h) = (C + STRENGTH) / (X + STRENGTH / p0)
+
+Backoffs follow from the probabilities, and X from the backoffs; a few rounds are enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gapgram.arrays import Floats, Ids, Integers, Mask
+from gapgram.kernels import backoff as kernels
+from gapgram.kernels.growing import count_grams
+from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
+from gapgram.models.grams import NEVER, Grams
+
+STRENGTH = 3.0
+ROUNDS = 4
+MOST = 0.999  # that the grams of a context may have together
+FEW = 1e-6  # the probability of words that are not worth backing off for
+
+
+@dataclass(frozen=True)
+class GrownGrams:
+    """Grams, how often each was drawn, and the figures that fit.
+
+    base, words, children   as `kernels.backoff` has them
+    parents, suffixes       of each gram the one without its last, and without its first word; -1 for single words
+    counts                  how often each occurs in the drawn text
+    prior                   what the model says of each after unknown words
+    probs, backoffs         what is fitted; the backoff of a context that no gram extends is 1
+    """
+
+    base: Integers
+    words: Ids
+    children: Integers
+    parents: Ids
+    suffixes: Ids
+    counts: Integers
+    prior: Floats
+    probs: Floats
+    backoffs: Floats
+
+    @classmethod
+    def of(cls, grams: Grams) -> GrownGrams:
+        """Grams with every end among them; nothing is counted and fitted yet."""
+        words, children = np.asarray(grams.words, np.int32), np.asarray(grams.children, np.int64)
+        n, first = len(words), int(grams.base[1])
+        parents = np.full(n, -1, np.int32)
+        parents[first:] = np.repeat(np.arange(n, dtype=np.int32), np.diff(children))
+        suffixes = kernels.suffixes_of(grams.base, grams.order, words, children).astype(np.int32)
+        counts = np.zeros(n, np.int64)
+        prior = 10.0 ** np.asarray(grams.log10_probs, float)
+        return cls(grams.base, words, children, parents, suffixes, counts, prior, prior.copy(), np.ones(n)).normed()
+
+    def counted(self, texts: Iterable[Ids]) -> GrownGrams:
+        """The same with the occurrences in some texts."""
+        counts = self.counts.copy()
+        for ids in texts:
+            count_grams(ids, self.order, self.words, self.children, counts)
+        return replace(self, counts=counts)
+
+    @property
+    def order(self) -> int:
+        """The length of the longest gram."""
+        return len(self.base) - 1
+
+    def _grams_of(self, length: int) -> slice:
+        return slice(int(self.base[length - 1]), int(self.base[length]))
+
+    def normed(self) -> GrownGrams:
+        """The same with backoffs under which every distribution sums to one."""
+        probs, backoffs = self.probs.copy(), np.ones(len(self.words))
+        single = self._grams_of(1)
+        probs[START_ID] = 0.0
+        probs[single] /= probs[single].sum()
+        for length in range(2, self.order + 1):
+            own, contexts = self._grams_of(length), self._grams_of(length - 1)
+            parents, n = self.parents[own] - contexts.start, contexts.stop - contexts.start
+            total = np.bincount(parents, probs[own], n)
+            rest = np.maximum(1.0 - np.bincount(parents, probs[self.suffixes[own]], n), 0.0)
+            # Where all words that can be have grams, these have all but what the shorter context gives the others.
+            full = rest < FEW
+            left = np.where(full, rest, 1.0 - np.minimum(total, MOST))
+            probs[own] *= np.where(full | (total > MOST), (1.0 - left) / np.maximum(total, FEW), 1.0)[parents]
+            backoffs[contexts] = np.where(full, 1.0, left / np.maximum(rest, FEW))
+        return replace(self, probs=probs, backoffs=backoffs)
+
+    def uses(self) -> tuple[Floats, Floats]:
+        """C and X of each gram: how often it decides, and how often were its probability one."""
+        counts = self.counts.astype(float)
+        met = np.where(self.words == END_ID, 0.0, counts)  # as contexts, which the longest are not
+        met[self._grams_of(self.order)] = 0.0
+        decided, expected, of_context = counts.copy(), np.zeros(len(counts)), np.zeros(len(counts))
+        for length in range(self.order - 1, 0, -1):
+            own, longer = self._grams_of(length), self._grams_of(length + 1)
+            suffixes, n = self.suffixes[longer] - own.start, own.stop - own.start
+            passed = self.backoffs[longer] * of_context[longer]
+            of_context[own] = met[own] + np.bincount(suffixes, passed - met[longer], n)
+            decided[own] -= np.bincount(suffixes, counts[longer], n)
+        root = float((self.backoffs * of_context)[self._grams_of(1)].sum())
+        for length in range(1, self.order + 1):
+            own = self._grams_of(length)
+            expected[own] = of_context[self.parents[own]] if length > 1 else root
+            if length < self.order:
+                longer = self._grams_of(length + 1)
+                parents = self.parents[longer]
+                passed = self.backoffs[parents] * of_context[parents]
+                expected[own] -= np.bincount(self.suffixes[longer] - own.start, passed, own.stop - own.start)
+        return decided, np.maximum(expected, 0.0)
+
+    def fitted(self) -> GrownGrams:
+        """The same with fitted probabilities."""
+        fit = self
+        for _ in range(ROUNDS):
+            decided, expected = fit.uses()
+            probs = (decided + STRENGTH) / (expected + STRENGTH / np.maximum(self.prior, 1e-30))
+            never = (self.words == UNKNOWN_ID) | (self.words == START_ID)  # drawn
+            probs = np.where(never, self.prior, np.minimum(probs, MOST))
+            fit = replace(fit, probs=probs).normed()
+        return fit
+
+    def losses(self) -> Floats:
+        """What the text would lose without each gram, in nats, if all others stayed; 0 for single words."""
+        expected, first = self.uses()[1], int(self.base[1])
+        p, shorter = self.probs[first:], self.probs[self.suffixes[first:]]
+        q = self.backoffs[self.parents[first:]] * shorter
+        out = np.zeros(len(self.words))
+        out[first:] = expected[first:] * (p * np.log(p / q) - p + q)
+        return out
+
+    def only(self, kept: Mask) -> GrownGrams:
+        """The grams that are kept, with those that they need; normed, not fitted anew."""
+        numbers = (np.cumsum(kept) - 1).astype(np.int32)
+        base = np.searchsorted(np.flatnonzero(kept), self.base)
+        base = base[: max(int(np.searchsorted(base, base[-1])) + 1, 2)]  # without lengths of which nothing is left
+        first = int(self.base[1])
+        extended = np.bincount(self.parents[first:][kept[first:]], minlength=len(kept))[kept]
+        parents, suffixes = (np.where(a[kept] >= 0, numbers[a[kept]], -1) for a in (self.parents, self.suffixes))
+        return GrownGrams(
+            base, self.words[kept], np.concatenate([[0], np.cumsum(extended)]) + base[1], parents, suffixes,
+            self.counts[kept], self.prior[kept], self.probs[kept], self.backoffs[kept],
+        ).normed()  # fmt: skip
+
+    def without_unknown(self) -> Mask:
+        """All grams but longer ones of `<unk>`, which is never drawn, so that none extends these."""
+        kept: Mask = (self.words != UNKNOWN_ID) | (np.arange(len(self.words)) < self.base[1])
+        return kept
+
+    def grams(self) -> Grams:
+        """As a backoff model has them."""
+        with np.errstate(divide="ignore"):
+            log10_probs = np.maximum(np.log10(self.probs), NEVER)
+        return Grams(self.base, self.words, self.children, log10_probs, np.log10(self.backoffs))

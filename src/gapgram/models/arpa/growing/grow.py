@@ -1,0 +1,155 @@
+"""A backoff model of a given size that is as near as can be to a model with gaps.
+
+The model draws text, which says how often each context will be met. For each context, the shorter ones first, the model
+says which words are more, or less, probable after it than shorter contexts say; those that gain enough become grams
+(`longer_grams`). More are grown than there is room for; probabilities are fitted to the drawn text (`fitting`), the
+grams go that lose least (`limits`), and what stays is fitted again. The same model gives the same file.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+
+from gapgram.arguments import checked_path, checked_whole
+from gapgram.errors import UsageError
+from gapgram.models.arpa.growing.drawn_text import contexts_of, draw_text
+from gapgram.models.arpa.growing.fitting import GrownGrams
+from gapgram.models.arpa.growing.limits import GramChoice, Limit, limit_of
+from gapgram.models.arpa.growing.longer_grams import grown
+from gapgram.models.arpa.nemo import nemo_words
+from gapgram.models.arpa.writing import write_arpa
+from gapgram.models.backoff import BackoffModel
+from gapgram.models.grams import single_words, with_ends
+from gapgram.models.model import Model
+from gapgram.queries.language_model import LanguageModel, checked_model
+from gapgram.system.atomic_file import check_writable
+from gapgram.system.memory import show_size
+from gapgram.system.parallel import checked_threads
+
+_DRAWN, _MOST_DRAWN = 1.7, 20  # words for each gram that there is room for: at least, and
+_ENOUGH_DRAWN = 16_000_000  # up to so many words
+_MORE_SEED = 1 << 20  # of as many words more, in which grams are only counted
+_LEAST_GAIN = 0.05  # nats that a gram must gain over the drawn text
+_LEAST_MET = 3  # times that a context must be met for grams of its own
+_TRIES = 3  # at growing enough
+
+
+def grow(
+    model: LanguageModel,
+    *,
+    grams: str | int | None = None,
+    size: str | int | None = None,
+    order: int | None = None,
+    threads: int | None = None,
+    progress: bool = False,
+) -> BackoffModel:
+    """The backoff model of a size that is as near as can be to a model; options are those of `grow_arpa`.
+
+    >>> import gapgram
+    >>> model = gapgram.train(sentences=["the cat sat", "the dog sat", "a cat ran"] * 9, order=3)
+    >>> small = grow(model, grams=20)
+    >>> sum(small.grams.sizes()) <= 20, float(small.distribution("the").sum().round(6))
+    (True, 1.0)
+    """
+    own, longest = _checked(model, order)
+    limit = limit_of(own, grams, size, longest)
+    return as_model(own, within(grown_fit(own, limit, longest, threads, progress=progress), limit))
+
+
+def grow_arpa(
+    model: LanguageModel,
+    path: str | Path,
+    *,
+    grams: str | int | None = None,
+    size: str | int | None = None,
+    order: int | None = None,
+    encoding: str = "words",
+    threads: int | None = None,
+    progress: bool = False,
+) -> BackoffModel:
+    """Write an ARPA file that is as near as can be to a model with gaps; compressed where its name ends in `.gz`.
+
+    grams: how many it may have, such as 1000000 or "4x", four times as many as a modified Kneser-Ney model of the same
+        text; by default "1x".
+    size: of the file before it is compressed, in bytes or such as "200MB".
+    order: the length of the longest grams, by default that of the model.
+    encoding: "words", or "nemo": tokens as NeMo's decoders expect them, without grams of `<unk>`.
+    """
+    own, longest = _checked(model, order)
+    target, limit = checked_path("file to write", path), limit_of(own, grams, size, longest)
+    check_writable(target, [own.path] if own.path else [])
+    if target.suffix != ".gz":
+        _check_disk(target, limit.bytes(own.vocabulary))
+    words = _checked_words(own, encoding)
+    fit = within(grown_fit(own, limit, longest, threads, progress=progress), limit)
+    made = as_model(own, fit if words is None else fit.only(fit.without_unknown()))
+    write_arpa(made, target, words=words)
+    return made
+
+
+def _checked(model: LanguageModel, order: int | None) -> tuple[Model, int]:
+    """A model that is worth growing from, and the order to grow to."""
+    checked_model("grow", model)
+    if not isinstance(model, Model):
+        raise UsageError(f"{model.path or 'the model'}: no glm, and nothing to grow from: write it without --grow")
+    if model.counts.lattice.name == "chain" and model.parts.weights.name in ("none", "uniform"):
+        raise UsageError(
+            f"{model.path or 'the model'}: an mkn has an exact ARPA file: write it without --grow, and where that is "
+            "too large, prune it first (gapgram prune)"
+        )
+    longest = model.order if order is None else checked_whole("order", order)
+    if not 1 <= longest <= model.order:
+        raise UsageError(f"order {longest}: expected 1 to {model.order}, the order of the model")
+    return model, longest
+
+
+def _checked_words(model: Model, encoding: str) -> list[str] | None:
+    """What to write for each word; None for the words themselves."""
+    if encoding not in ("words", "nemo"):
+        raise UsageError(f"encoding {encoding!r}: expected words or nemo")
+    zeros = np.zeros(len(model.vocabulary))
+    alone = BackoffModel(model.vocabulary, with_ends(single_words(zeros, zeros)), "")
+    return nemo_words(model, alone) if encoding == "nemo" else None
+
+
+def _check_disk(target: Path, n_bytes: int) -> None:
+    """Refuse a file that the disk has no room for."""
+    free = shutil.disk_usage(target.resolve().parent).free
+    if n_bytes > free:
+        raise UsageError(
+            f"{target}: the file will have about {show_size(n_bytes)}, and the disk has {show_size(free)} left: ask "
+            "for less (--size, --grams), or name a place on another disk"
+        )
+
+
+def grown_fit(
+    model: Model, limit: Limit, order: int, threads: int | None = None, *, progress: bool = False
+) -> GrownGrams:
+    """More grams than there is room for, with fitted figures."""
+    n_threads, n_grams = checked_threads(threads), limit.grams()
+    n_words = int(max(_DRAWN * n_grams, min(_MOST_DRAWN * n_grams, _ENOUGH_DRAWN)))
+    text = np.concatenate(list(draw_text(model, n_words, threads=n_threads, progress=progress)))
+    for tried in range(_TRIES):
+        levels = contexts_of(text, len(model.vocabulary), order, _LEAST_MET - min(tried, 2))
+        fit = GrownGrams.of(grown(model, levels, _LEAST_GAIN / 3**tried, threads=n_threads, progress=progress))
+        if not GramChoice(fit, limit).all_fit():
+            break
+    more = draw_text(model, n_words, seed=_MORE_SEED, threads=n_threads, progress=progress)
+    return fit.counted([text]).counted(more).fitted()
+
+
+def within(fit: GrownGrams, limit: Limit) -> GrownGrams:
+    """The grams that have room, fitted again."""
+    while not (choice := GramChoice(fit, limit)).all_fit():  # what is fitted anew may be a few bytes longer
+        fit = choice.best().fitted()
+    return fit
+
+
+def as_model(model: Model, fit: GrownGrams) -> BackoffModel:
+    """A backoff model of what was grown from a model."""
+    source = f"grown:backoff|of:({model.signature})"
+    return BackoffModel(model.vocabulary, fit.grams(), source, tokeniser=model.tokeniser)
+

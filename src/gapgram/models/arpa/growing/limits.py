@@ -1,0 +1,184 @@
+"""How large a grown model may be, and which grams stay where it is larger."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from gapgram.arrays import Floats, Integers, Mask, Singles
+from gapgram.errors import UsageError
+from gapgram.kernels.tables import N_GRAMS
+from gapgram.models.arpa.growing.fitting import GrownGrams
+from gapgram.models.model import Model
+from gapgram.pattern import Pattern
+from gapgram.system.memory import parse_size, show_size
+from gapgram.text.vocabulary import Vocabulary
+
+_HALVINGS = 40
+_FIGURE_BYTES = 11  # about, of a logarithm
+_FREQUENT = 3000  # words
+_HEADER_BYTES = 400  # of a file, at most, beside its grams
+
+
+class Limit(Protocol):
+    """What a model may take."""
+
+    def grams(self) -> int:
+        """About how many grams have room."""
+
+    def costs(self, fit: GrownGrams) -> tuple[Integers, Integers]:
+        """What each gram takes, and what more where another extends it."""
+
+    def bytes(self, vocabulary: Vocabulary) -> int:
+        """About how large the file will be."""
+
+    @property
+    def room(self) -> int:
+        """What all may take."""
+
+
+def limit_of(model: Model, grams: str | int | None, size: str | int | None, order: int) -> Limit:
+    """What a user asks for: so many grams, so many times as many as mkn has (`4x`), or a file of so many bytes."""
+    if grams is not None and size is not None:
+        raise UsageError("the number of grams and the size of the file are both given: give one of them")
+    if size is not None:
+        return _Bytes.of(model.vocabulary, parse_size(size, "size"))
+    return _Number.of(model, "1x" if grams is None else grams, order)
+
+
+@dataclass(frozen=True)
+class _Number:
+    """So many grams."""
+
+    room: int
+
+    @classmethod
+    def of(cls, model: Model, asked: str | int, order: int) -> _Number:
+        match = re.fullmatch(r"\s*(\d{1,12}(?:\.\d{1,6})?)\s*(x?)\s*", str(asked))
+        if not match or (not match[2] and "." in match[1]):
+            what = "a number such as 1000000, or 4x: 4 times those of mkn"
+            raise UsageError(f"grams {str(asked)[:80]!r}: expected {what}")
+        room = int(float(match[1]) * (contiguous_grams(model, order) if match[2] else 1))
+        if room < len(model.vocabulary):
+            raise UsageError(
+                f"grams {asked} are {room:,}: the words alone are {len(model.vocabulary):,}; ask for more, or train "
+                "with a smaller vocabulary (--vocab-limit)"
+            )
+        return cls(room)
+
+    def grams(self) -> int:
+        return self.room
+
+    def costs(self, fit: GrownGrams) -> tuple[Integers, Integers]:
+        ones = np.ones(len(fit.words), np.int64)
+        return ones, np.zeros_like(ones)
+
+    def bytes(self, vocabulary: Vocabulary) -> int:
+        return int(self.room * _gram_bytes(_word_bytes(vocabulary)))
+
+
+@dataclass(frozen=True)
+class _Bytes:
+    """An ARPA file of so many bytes, before it is compressed."""
+
+    room: int
+    word_bytes: Integers
+
+    @classmethod
+    def of(cls, vocabulary: Vocabulary, n_bytes: int) -> _Bytes:
+        word_bytes = _word_bytes(vocabulary)
+        least = int((word_bytes + 2 * _FIGURE_BYTES + 3).sum()) + _HEADER_BYTES
+        if n_bytes < least:
+            raise UsageError(
+                f"size {n_bytes:,} bytes: the words alone, without a gram of two, take about {least:,} "
+                f"({show_size(least)}): ask for more, or train with a smaller vocabulary (--vocab-limit)"
+            )
+        return cls(n_bytes - _HEADER_BYTES, word_bytes)
+
+    def grams(self) -> int:
+        return int(self.room / _gram_bytes(self.word_bytes))
+
+    def bytes(self, vocabulary: Vocabulary) -> int:
+        return self.room + _HEADER_BYTES
+
+    def costs(self, fit: GrownGrams) -> tuple[Integers, Integers]:
+        """The bytes of the line of each gram, trailing zeros of its figures included; a backoff of 1 is one byte."""
+        words: Integers = self.word_bytes[fit.words] + 1
+        for length in range(2, fit.order + 1):
+            own = slice(int(fit.base[length - 1]), int(fit.base[length]))
+            words[own] += words[fit.parents[own]]
+        grams = fit.grams()
+        words[: fit.base[-2]] += 2
+        return words + figure_bytes(grams.log10_probs) + 1, figure_bytes(grams.log10_backoffs) - 1
+
+
+def _word_bytes(vocabulary: Vocabulary) -> Integers:
+    return np.array([len(word.encode("utf-8", "surrogatepass")) for word in vocabulary])
+
+
+def _gram_bytes(word_bytes: Integers) -> float:
+    """About how many bytes the line of a gram has: of two and a half words, most of them frequent."""
+    return 2.5 * (float(word_bytes[:_FREQUENT].mean()) + 1) + 2 * _FIGURE_BYTES
+
+
+def contiguous_grams(model: Model, order: int) -> int:
+    """How many grams an mkn of the text of a model has."""
+    counts = model.counts
+    return sum(int(counts.tables.places[counts.index(Pattern.contiguous(k)), N_GRAMS]) for k in range(order))
+
+
+def figure_bytes(figures: Floats | Singles) -> Integers:
+    """How many characters numbers have at most that are written with eight digits.
+
+    >>> figure_bytes(np.array([-1.2345678, -0.012345678, -99.0, 0.0, 1.2345678e-05, 0.30103])).tolist()
+    [10, 12, 10, 2, 13, 10]
+    """
+    size = np.where(figures == 0.0, 1.0, np.abs(figures))
+    zeros = np.maximum(-np.floor(np.log10(size)), 0)  # of 0.0…, before the first digit
+    digits = np.where(zeros > 4, 13, 9 + zeros).astype(np.int64) + (figures < 0)
+    return np.where(figures == 0.0, 2, digits)
+
+
+class GramChoice:
+    """Which grams stay where there is room for some."""
+
+    def __init__(self, fit: GrownGrams, limit: Limit) -> None:
+        self._fit, self._room = fit, limit.room
+        self._own, self._extended = limit.costs(fit)
+
+    def all_fit(self) -> bool:
+        """Whether all have room."""
+        return self._taken(np.ones(len(self._own), np.bool_)) <= self._room
+
+    def best(self) -> GrownGrams:
+        """The grams that lose most if they go, as many as have room together with those that they need."""
+        with np.errstate(divide="ignore"):
+            worth = np.log(self._fit.losses() / self._own)
+        low, high = -120.0, 60.0
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            if self._taken(_kept(self._fit, worth > middle)) > self._room:
+                low = middle
+            else:
+                high = middle
+        return self._fit.only(_kept(self._fit, worth > high))
+
+    def _taken(self, kept: Mask) -> int:
+        first, contexts = self._fit.base[1], np.zeros(len(kept), np.bool_)
+        contexts[self._fit.parents[first:][kept[first:]]] = True
+        return int(self._own[kept].sum() + self._extended[contexts].sum())
+
+
+def _kept(fit: GrownGrams, wanted: Mask) -> Mask:
+    """The grams that are wanted, all words, and of each the gram without its last and without its first word."""
+    wanted[: fit.base[1]] = True
+    for length in range(fit.order, 1, -1):
+        first = int(fit.base[length - 1])
+        own = first + np.flatnonzero(wanted[first : fit.base[length]])
+        wanted[fit.parents[own]] = True
+        wanted[fit.suffixes[own]] = True
+    return wanted
+
