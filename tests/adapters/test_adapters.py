@@ -143,7 +143,7 @@ class TestFlashlight:
         assert found[1] == pytest.approx(made["mkn"].scores("w3 w1 w2", eos=False).tolist())
         assert lm.finish(one)[1] == lm.finish(one)[1] == made["mkn"].scores("w1 w3 w2")[-1]
 
-    def test_old_texts_are_forgotten(self, made: dict[str, Model]) -> None:
+    def test_old_states_are_forgotten(self, made: dict[str, Model]) -> None:
         from gapgram.adapters.torchaudio import CTCWordModel
 
         lm = CTCWordModel(made["mkn"], ["w1"], most_states=100)
@@ -151,8 +151,13 @@ class TestFlashlight:
         for _ in range(60):
             lm.score(lm.start(False), 0)
         assert len(lm._known) <= 102
-        with pytest.raises(UsageError, match="a text begun too many texts ago"):
+        with pytest.raises(UsageError, match="one that was given too many states ago"):
             lm.score(first, 0)
+        assert lm._n_steps == 1
+        for i in range(101):
+            lm.score(lm.start(False), i)
+        lm.start(False)
+        assert len(lm._steps) == 0
 
     def test_in_flashlights_decoder(self, made: dict[str, Model]) -> None:
         from flashlight.lib.text import decoder as fl
