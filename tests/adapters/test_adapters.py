@@ -249,21 +249,21 @@ class TestNltk:
 
 
 @pytest.mark.parametrize(
-    ("module", "package", "extra"),
+    ("module", "package", "command"),
     [
-        ("pyctcdecode", "pyctcdecode", "gapgram\\[pyctcdecode\\]"),
-        ("torchaudio", "flashlight", "gapgram\\[flashlight\\]"),
-        ("nltk", "nltk", "gapgram\\[nltk\\]"),
+        ("pyctcdecode", "pyctcdecode", "pip install .*pyctcdecode"),
+        ("torchaudio", "flashlight", "pip install .*flashlight"),
+        ("nltk", "nltk", "pip install .*nltk"),
     ],
 )
 def test_a_package_that_is_not_there_is_named(
-    monkeypatch: pytest.MonkeyPatch, module: str, package: str, extra: str
+    monkeypatch: pytest.MonkeyPatch, module: str, package: str, command: str
 ) -> None:
     for name in [name for name in sys.modules if name == package or name.startswith(f"{package}.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.delitem(sys.modules, f"gapgram.adapters.{module}", raising=False)
-    with pytest.raises(ImportError, match=extra):
+    with pytest.raises(ImportError, match=command):
         import_module(f"gapgram.adapters.{module}")
 
 
