@@ -225,7 +225,7 @@ def test_a_signal_that_an_import_has_wrapped(
         except BaseException as error:
             raise RuntimeError("error calling __set_name__") from error
 
-    monkeypatch.setattr("gapgram.training.run.counts_in_memory", interrupted)
+    monkeypatch.setattr("gapgram.training.run.estimate_discounts", interrupted)
     ran = cli("train", text, "-o", tmp_path / "m", "-n", 2)
     assert (ran.code, ran.err) == (130, "gapgram: interrupted; nothing half-written was left behind\n")
 
@@ -234,6 +234,6 @@ def test_a_mistake_of_ours_is_not_hidden(cli: Cli, text: Path, tmp_path: Path, m
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("gapgram.training.run.counts_in_memory", broken)
+    monkeypatch.setattr("gapgram.training.run.estimate_discounts", broken)
     with pytest.raises(ZeroDivisionError):
         cli("train", text, "-o", tmp_path / "m", "-n", 2)

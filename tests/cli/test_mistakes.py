@@ -148,6 +148,6 @@ def test_out_of_memory(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) 
     def out_of_memory(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("gapgram.training.run.counts_in_memory", out_of_memory)
+    monkeypatch.setattr("gapgram.training.run.estimate_discounts", out_of_memory)
     ran = cli("train", folder / "text", "-o", folder / "m", "-n", 2)
     assert_refused(ran, "out of memory: use a smaller text, a lower order or a vocabulary limit")

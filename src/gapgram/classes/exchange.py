@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -85,7 +84,6 @@ class Exchange:
         prior = min(PRIOR, CLASS_PRIOR / k)
         sides, width = len(self.starts), k + len(SPECIAL)
         self.priors = np.array([prior, prior * k])
-        self.tables = kernels.f_tables(self.priors)
         self.cells = np.zeros((sides, width, width), np.int32)
         self.gain = np.zeros((sides, width, width), np.float32)
         self.sums = np.zeros((sides, width), np.int32)
@@ -97,6 +95,7 @@ class Exchange:
             kernels.fill_gain(self.cells[s], self.gain[s], prior)
 
         list(parallel_map(fill, range(sides), threads))
+        self.tables = kernels.f_tables(self.priors)
 
     @property
     def objective(self) -> float:
@@ -109,16 +108,16 @@ class Exchange:
             self.best, self.class_of, self.starts, self.others, self.times, self.itself,
             self.cells, self.gain, self.sums, self.tables, self.priors,
         )  # fmt: skip
+
+        def sweep_some(cuts: Integers) -> float:
+            return team.run(lambda me, threads: float(kernels.sweep(me, threads, team.meeting, words, cuts, *state)))[0]
+
         rise, cuts = 0.0, np.array(_cuts(self.costs[words], BATCH))
         for first in range(0, cuts.size - 1, _BATCHES_AT_ONCE):
             some = cuts[first : first + _BATCHES_AT_ONCE + 1]
-            rise += team.run(partial(_sweep_some, team.meeting, words, some, state))[0]
+            rise += sweep_some(some)
             advance(int(some[-1] - some[0]))
         return rise
-
-
-def _sweep_some(meeting: Integers, words: Ids, cuts: Integers, state: tuple[Any, ...], me: int, threads: int) -> float:
-    return float(kernels.sweep(me, threads, meeting, words, cuts, *state))
 
 
 def _cuts(sizes: Integers, most: int) -> list[int]:

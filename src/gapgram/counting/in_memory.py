@@ -90,7 +90,7 @@ class TextInMemory:
         ahead, self._ahead = self._ahead, None
         pieces = ahead.result() if ahead is not None else self._count_words(lattice)
         for clustering, (of_classes, patterns) in enumerate(zip(classes, lattice.of_classes, strict=True), 1):
-            counted = self._count(of_classes.of_word[self.ids], len(of_classes), patterns, "counting classes")
+            counted = self._count(of_classes.of_word[self.ids], len(of_classes.names), patterns, "counting classes")
             pieces |= {Pattern(pattern.mask, clustering): bands for pattern, bands in counted.items()}
         return lambda pattern: iter(pieces.pop(pattern))
 

@@ -202,9 +202,11 @@ class Problem:
 
     def solution(self, values: Parameters, *, threads: int = 1) -> tuple[Weights, Discounts]:
         """The weights and discounts that fitted parameters stand for, with a report on them."""
-        usual, report = self.discounts, self.report(values, threads=threads)
+        usual = self.discounts
+        discounts = Discounts(values.discounts, usual.fallbacks, fitted=True, estimated=usual.values)
+        report = self.report(values, threads=threads)
         weights = Weights("learned", self.graph, self.row_weights, values.table.copy(), values.shift.copy(), report)
-        return weights, Discounts(values.discounts, usual.fallbacks, fitted=True, estimated=usual.values)
+        return weights, discounts
 
     def report(self, values: Parameters, *, threads: int = 1) -> dict[str, Any]:
         """Perplexity before and after, and the mean weight of each pattern: over the sample, or over its beginning,
