@@ -23,6 +23,7 @@ from gapgram.models import file as model_file
 from gapgram.system import array_file as container
 from gapgram.system.array_file import Unfinished
 from gapgram.system.array_reading import Mapped
+from gapgram.system.atomic_file import cannot_write
 from gapgram.system.mapped_pages import PageBudget, release_pages
 from gapgram.system.work_folder import WorkFolder
 
@@ -110,9 +111,12 @@ class TablesWrittenAhead:
     def _write(self, file: Unfinished, counts: Counts) -> set[str]:
         """Write what counts consist of, to the disk itself; the names of the sections."""
         sections, _ = counts.contents()
-        for name, array in sections.items():
-            file.add(name, array)
-        file.sync()
+        try:
+            for name, array in sections.items():
+                file.add(name, array)
+            file.sync()
+        except OSError as error:
+            raise cannot_write(self._path, error) from None
         return set(sections)
 
     def finish(
