@@ -87,7 +87,7 @@ sdist-test: $(BIN)/python  ## make test, from nothing but the source distributio
 
 oldest:  ## the tests of models with the oldest NumPy and Numba that are allowed; needs Python 3.10 or 3.11
 	@$(PYTHON) -m venv build/oldest
-	@build/oldest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[web]' 'numpy==1.24.*' 'numba==0.59.*' 'pytest>=8' 'hypothesis>=6.100'
+	@build/oldest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[web]' 'numpy==1.24.*' 'numba==0.66.*' 'pytest>=8' 'hypothesis>=6.100'
 	@NUMBA_CACHE_DIR=build/oldest/kernels build/oldest/bin/python -m pytest \
 	  $(or $(TESTS),tests/models tests/counts tests/estimation tests/classes tests/queries tests/kernels)
 

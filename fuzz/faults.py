@@ -78,6 +78,7 @@ def jobs(folder: Path) -> dict[str, Callable[[Path], object]]:
         "counts": model.counts.save,
         "arpa": lambda path: write_arpa(backoff, path),
         "backoff": lambda path: write_backoff(backoff, path),
+        "mixture": lambda path: gapgram.Mixture([model, chain], [0.5, 0.5]).save(path, whole=True),
     }
 
 

@@ -30,7 +30,29 @@ def command(
     """Run the paper's experiments on the corpora of CONFIG.toml and write a report.
 
     The report folder gets report.md, results.json, tables as CSV and LaTeX and plots. A study that was
-    interrupted goes on where it stopped. docs/measured/results/study.toml is an example.
+    interrupted goes on where it stopped. CONFIG.toml says, with paths relative to itself:
+
+    \b
+        title = "Two books"
+        output = "report"
+        orders = [3, 4, 5]
+        models = ["mkn", "glm uniform", "glm counts", "glm learned", "glm classes"]
+        protocols = ["sequences", "running"]
+
+    \b
+        [[corpus]]                      # any number of them
+        name = "emma"
+        language = "en"
+        train = "emma.train.txt"        # and test; or text and train_share
+        test = "emma.test.txt"
+        max_lines = 50000
+
+    \b
+        [[sizes]]                       # the training size is varied
+        corpus = "emma"
+        lines = [5000, 500]             # or shares = [1.0, 0.1]
+
+    All but corpora may be left out. See also docs/measured/results/study.toml in the repository.
     """
     if published == (config is not None):
         raise click.UsageError("expected CONFIG.toml or --published, one of the two")
