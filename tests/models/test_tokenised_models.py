@@ -16,6 +16,7 @@ from tests.support.made_tokenisers import OTHER, RAW, sentencepiece_file, tokeni
 
 import gapgram
 from gapgram import TextRules
+from gapgram.applications.rescoring.nbest import ListedText, NBest
 from gapgram.errors import ModelFileError, TokeniserError, UsageError
 from gapgram.models.arpa import as_backoff, nemo_words, write_arpa
 from gapgram.models.mixture import Mixture, tune
@@ -166,6 +167,21 @@ def test_models_of_one_tokeniser_are_mixed_and_of_two_are_not(
     assert tune(mixture.models, tmp_path / "text").tokeniser == pieces.tokeniser
     with pytest.raises(UsageError, match=r"different tokenisers: .*pieces has sentencepiece@.*chars has chars; train"):
         Mixture([pieces, chars], [0.5, 0.5])
+
+
+def test_documents_and_hypotheses_are_raw_text(model: gapgram.Model) -> None:
+    (found, empty) = gapgram.DocumentScorer(model).score(["\n".join(ASKED[:2]), ""])
+    assert found.log10_prob == pytest.approx(model.score(ASKED[0]) + model.score(ASKED[1]))
+    assert empty.words == 0
+    lists = [NBest("one", [ListedText(text, ()) for text in ASKED[:2]])]
+    (rows,) = gapgram.Rescorer(model).scores(lists)
+    assert rows[:, 0].tolist() == [model.score(text) for text in ASKED[:2]]
+
+
+def test_documents_teach_sessions_of_tokens() -> None:
+    lines = [line for i, line in enumerate(RAW * 6) for line in ((line, "") if i % 6 == 5 else (line,))]
+    taught = trained(lines, order=3, model="mkn", tokenizer="chars", documents=True)
+    assert taught.parts.history is not None
 
 
 def test_sentences_are_drawn_and_put_together(model: gapgram.Model) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from gapgram.errors import TokeniserError, UsageError
+from gapgram.errors import TokeniserError, UsageError, to_install
 from gapgram.text.tokenisers.escaping import as_word
 
 MOST_TOKENS = 1 << 21  # of a tokeniser
@@ -19,7 +19,7 @@ def library(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise UsageError(f"{name} is not installed: pip install 'gapgram[{name}]'") from None
+        raise UsageError(f"{name} is not installed: {to_install(name)}") from None
 
 
 @contextlib.contextmanager
