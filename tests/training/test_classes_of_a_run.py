@@ -46,7 +46,7 @@ def test_classes_that_are_asked_for_are_found_in_any_text() -> None:
 
 
 def test_an_effort_chooses_clusterings() -> None:
-    for effort, n_clusterings in {"fast": 0, "default": 1, "best": 3}.items():
+    for effort, n_clusterings in {"fast": 0, "default": 1, "best": 5}.items():
         lattice, sources = with_classes(FULL, None, fitted=True, named=False, effort=effort)
         assert len(lattice.of_classes) == len(sources) == n_clusterings
         assert task_of(lattice, sources).for_text_of(LEAST_POSITIONS - 1).lattice == FULL

@@ -41,14 +41,12 @@ class ClassSource:
     """Where the classes of a clustering come from: a file, or the text, in which at most k are found.
 
     k: None for so many as the text bears out by its size, times `share`.
-    family: of the patterns of these classes, `chain` or `full`.
     least_positions: a smaller text does without classes.
     """
 
     path: Path | None = None
     k: int | None = None
     share: float = 1.0
-    family: str = "chain"
     least_positions: int = 0
 
     @classmethod
@@ -77,15 +75,15 @@ class ClassSource:
         return self.k if self.k is not None else max(2, round(self.share * automatic_k(n_positions)))
 
 
-def _automatic(*shares: float, family: str = "chain") -> tuple[ClassSource, ...]:
-    return tuple(ClassSource(share=share, family=family, least_positions=LEAST_POSITIONS) for share in shares)
+def _automatic(*shares: float) -> tuple[ClassSource, ...]:
+    return tuple(ClassSource(share=share, least_positions=LEAST_POSITIONS) for share in shares)
 
 
 # What is done for a better model of the same text: the clusterings that are found in it.
 EFFORTS: dict[str, tuple[ClassSource, ...]] = {
     "fast": (),
     "default": _automatic(1.0),
-    "best": _automatic(1.0, 0.2, 4.0),
+    "best": _automatic(1.0, 0.2, 4.0, 0.45, 2.0),
 }
 
 
@@ -207,7 +205,7 @@ def with_classes(
     if not fitted:
         raise UsageError("classes are for a glm with learned weights: nothing else knows how far to trust them")
     if not n_clusterings:
-        return lattice.with_classes(*(source.family for source in sources)), sources
+        return lattice.with_classes(*["chain"] * len(sources)), sources
     if n_clusterings != len(sources):
         raise UsageError(
             f"the lattice has patterns of {n_clusterings} clusterings, and classes are named for {len(sources)}: "

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,13 +29,22 @@ from gapgram.kernels.gradient import MAX_DISCOUNTS, Adam, FittedNumbers, FixedNu
 from gapgram.system.parallel import Team, parallel_map
 from gapgram.system.progress import progress_bar
 
-LEARNING_RATE = 0.02
-PRIOR_OBSERVATIONS = 3.0  # that the start is worth
 START_SHIFT = -0.7  # of the log-odds of falling back
 BY_G, BY_LOG = -1.65, 0.85  # of the logit of a pattern at the start, by g and by ln(1 - g)
 EPOCHS = 3
 REPORTED_POSITIONS = 100_000
 _CHUNK_POSITIONS = 1 << 12
+
+
+class Caution(NamedTuple):
+    """How far fitting may go: the learning rate to begin with, and how many observations the start is worth."""
+
+    rate: float
+    prior_observations: float
+
+
+USUAL = Caution(0.02, 3.0)
+OF_SEVERAL = Caution(0.01, 12.0)  # with several clusterings there are several times as many parameters
 
 
 @dataclass
@@ -171,9 +180,10 @@ class Problem:
         Threads divide each batch, and add up as one would (`kernels.gradient`).
         """
         values, batches = self.start(), _batches(len(self.sample))
-        hold = PRIOR_OBSERVATIONS / max(1, len(self.sample))  # a sample may be empty: then nothing is fitted
+        caution = USUAL if len(self.counts.lattice.of_classes) < 2 else OF_SEVERAL
+        hold = caution.prior_observations / max(1, len(self.sample))  # a sample may be empty: then nothing is fitted
         adam = Adam(self.start().flat, hold, self.zeros().flat, self.zeros().flat)
-        rates = np.array([_rate(step, len(batches)) for step in range(1, len(batches) + 1)])
+        rates = np.array([caution.rate * _share_of_rate(step, len(batches)) for step in range(1, len(batches) + 1)])
         most = max((end - begin for begin, end in batches), default=0)
         state = _slopes(most, len(self.down)), self.zeros().as_sums, self.zeros().as_sums, adam
         with (
@@ -245,9 +255,9 @@ def _slopes(n: int, n_patterns: int) -> Slopes:
     return Slopes(np.empty((n, n_patterns)), *(np.empty((n_patterns, n)) for _ in range(3)))
 
 
-def _rate(step: int, n_steps: int) -> float:
-    """The learning rate of a step, 1 to n: it falls to a hundredth."""
-    return float(LEARNING_RATE * (0.01 + 0.5 + 0.5 * np.cos(np.pi * step / n_steps)))
+def _share_of_rate(step: int, n_steps: int) -> float:
+    """What is left of the learning rate at a step, 1 to n: it falls to a hundredth."""
+    return float(0.01 + 0.5 + 0.5 * np.cos(np.pi * step / n_steps))
 
 
 def _spans(batches: list[tuple[int, int]], most: int) -> Iterator[tuple[int, int]]:
