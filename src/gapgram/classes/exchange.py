@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from gapgram.arrays import Ids, Integers
 from gapgram.classes.classes import Classes
 from gapgram.errors import UsageError
 from gapgram.kernels import exchange as kernels
+from gapgram.kernels.exchange import ClassCounts, Pairs
 from gapgram.kernels.special_words import SPECIAL
 from gapgram.system.parallel import SharedCores, Team, checked_threads, parallel_map
 from gapgram.system.progress import NO_BAR, progress_bar
@@ -32,15 +32,6 @@ PRIOR, CLASS_PRIOR = 0.2, 100.0  # pairs that a cell, and at most a whole class,
 SWEEPS = 4
 BATCH = 40_000  # neighbours, about, of the words that are judged against the same counts
 _BATCHES_AT_ONCE = 16  # that threads work through before Python hears of it
-
-
-class Pairs(NamedTuple):
-    """The neighbours of every word on every side, as the kernels take them."""
-
-    starts: Integers
-    others: Ids
-    times: Ids
-    itself: Ids
 
 
 def count_pairs(
@@ -77,37 +68,32 @@ class Exchange:
     """Classes on their way: `class_of` and the counts that belong to it."""
 
     def __init__(self, pairs: Pairs, class_of: Ids, k: int, *, threads: int = 1) -> None:
-        self.class_of, self.best = class_of, class_of.copy()
-        self.starts, self.others, self.times, self.itself = pairs
+        self.class_of, self.best, self.pairs = class_of, class_of.copy(), pairs
         # What it costs to judge each word: its neighbours, and a little for itself.
-        self.costs: Integers = np.diff(self.starts, axis=1).sum(axis=0) + len(self.starts)
+        self.costs: Integers = np.diff(pairs.starts, axis=1).sum(axis=0) + len(pairs.starts)
         prior = min(PRIOR, CLASS_PRIOR / k)
-        sides, width = len(self.starts), k + len(SPECIAL)
-        self.priors = np.array([prior, prior * k])
-        self.cells = np.zeros((sides, width, width), np.int32)
-        self.gain = np.zeros((sides, width, width), np.float32)
-        self.sums = np.zeros((sides, width), np.int32)
+        sides, width = len(pairs.starts), k + len(SPECIAL)
+        cells, sums = np.zeros((sides, width, width), np.int32), np.zeros((sides, width), np.int32)
+        gain, priors = np.zeros((sides, width, width), np.float32), np.array([prior, prior * k])
 
         def fill(s: int) -> None:
             kernels.fill_cells(
-                class_of, self.starts[s], self.others, self.times, self.itself[s], self.cells[s], self.sums[s]
+                class_of, pairs.starts[s], pairs.others, pairs.times, pairs.itself[s], cells[s], sums[s]
             )
-            kernels.fill_gain(self.cells[s], self.gain[s], prior)
+            kernels.fill_gain(cells[s], gain[s], prior)
 
         list(parallel_map(fill, range(sides), threads))
-        self.tables = kernels.f_tables(self.priors)
+        self.counts = ClassCounts(cells, gain, sums, kernels.f_tables(priors), priors)
 
     @property
     def objective(self) -> float:
         """What the exchanges raise: equation (26) of docs/ideas/mathematics.md."""
-        return float(kernels.objective(self.cells, self.sums, self.tables, self.priors))
+        counts = self.counts
+        return float(kernels.objective(counts.cells, counts.sums, counts.tables, counts.priors))
 
     def sweep(self, words: Ids, team: Team, advance: Callable[[int], object] = lambda n: None) -> float:
         """Let each of some words move to where it fits best; returns by how much the objective rose."""
-        state = (
-            self.best, self.class_of, self.starts, self.others, self.times, self.itself,
-            self.cells, self.gain, self.sums, self.tables, self.priors,
-        )  # fmt: skip
+        state = self.best, self.class_of, self.pairs, self.counts
 
         def sweep_some(cuts: Integers) -> float:
             return team.run(lambda me, threads: float(kernels.sweep(me, threads, team.meeting, words, cuts, *state)))[0]

@@ -22,6 +22,7 @@ These are equations (26) and (27) of docs/ideas/mathematics.md.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,6 +35,25 @@ TABLE = 1 << 14
 SOFT = 0.4  # f_p(x + n) - f_p(x) is about n ln(x + p + SOFT (n - 1)): 1/e would be right for small x, 1/2 for large
 LEAST = 1e-6  # that a move must bring
 CELL, SUM, LOG = 0, 1, 2  # rows of the tables
+
+
+class Pairs(NamedTuple):
+    """The neighbours of every word on every side, as the module's head has them: int64, the others int32."""
+
+    starts: np.ndarray
+    others: np.ndarray
+    times: np.ndarray
+    itself: np.ndarray
+
+
+class ClassCounts(NamedTuple):
+    """What is known of the classes so far, as the module's head has it: int32, float32, int32, float64, float64."""
+
+    cells: np.ndarray
+    gain: np.ndarray
+    sums: np.ndarray
+    tables: np.ndarray
+    priors: np.ndarray
 
 
 @kernel
@@ -246,15 +266,15 @@ def _soft(x, n, prior):
 
 
 @kernel
-def propose(words, best, class_of, starts, others, times, itself, cells, gain, sums, tables, priors):
+def propose(words, best, class_of, pairs, classes):
     """For some words the class that each would like best where all others stay; written to `best`.
 
     Approximate, for speed: `exchange` looks again.
     """
+    starts, others, times, itself = pairs.starts, pairs.others, pairs.times, pairs.itself
+    cells, gain, sums, priors = classes.cells, classes.gain, classes.sums, classes.priors
     sides, k = cells.shape[0], cells.shape[2]
-    met = np.zeros(k, np.int32)
-    found = np.empty(k, np.int32)
-    scores = np.empty(k, np.float32)
+    met, found, scores = np.zeros(k, np.int32), np.empty(k, np.int32), np.empty(k, np.float32)
     for w in words:
         own = class_of[w]
         stay = 0.0
@@ -306,11 +326,13 @@ def _change(s, g, c, n, cells, gain, tables, priors):
 
 
 @kernel
-def move(w, to, sign, itself, neighbours, counts, n_found, cells, gain, sums, tables, priors):
+def move(w, to, sign, itself, neighbours, counts, n_found, classes):
     """Put a word into a class (sign 1) or take it out (-1); returns by how much the objective rises.
 
     neighbours[s, :n_found[s]] and counts[s] are its neighbours by class.
     """
+    cells, gain, sums = classes.cells, classes.gain, classes.sums
+    tables, priors = classes.tables, classes.priors
     rise = 0.0
     for s in range(cells.shape[0]):
         total = itself[s, w]
@@ -326,15 +348,15 @@ def move(w, to, sign, itself, neighbours, counts, n_found, cells, gain, sums, ta
 
 
 @kernel
-def exchange(words, best, class_of, starts, others, times, itself, cells, gain, sums, tables, priors):
+def exchange(words, best, class_of, pairs, classes):
     """Move words, one after the other, where the class proposed really raises the objective.
 
     Returns by how much the objective rose.
     """
-    sides, k = cells.shape[0], cells.shape[2]
+    starts, others, times, itself = pairs.starts, pairs.others, pairs.times, pairs.itself
+    sides, k = classes.cells.shape[0], classes.cells.shape[2]
     met = np.zeros(k, np.int32)
-    neighbours = np.empty((sides, k), np.int32)
-    counts = np.empty((sides, k), np.int32)
+    neighbours, counts = np.empty((sides, k), np.int32), np.empty((sides, k), np.int32)
     n_found = np.empty(sides, np.int64)
     rise = 0.0
     for w in words:
@@ -346,22 +368,19 @@ def exchange(words, best, class_of, starts, others, times, itself, cells, gain, 
             for i in range(n_found[s]):
                 counts[s, i] = met[neighbours[s, i]]
                 met[neighbours[s, i]] = 0
-        change = move(w, own, -1, itself, neighbours, counts, n_found, cells, gain, sums, tables, priors)
-        change += move(w, new, 1, itself, neighbours, counts, n_found, cells, gain, sums, tables, priors)
+        change = move(w, own, -1, itself, neighbours, counts, n_found, classes)
+        change += move(w, new, 1, itself, neighbours, counts, n_found, classes)
         if change > LEAST:
             class_of[w] = new
             rise += change
         else:
-            move(w, new, -1, itself, neighbours, counts, n_found, cells, gain, sums, tables, priors)
-            move(w, own, 1, itself, neighbours, counts, n_found, cells, gain, sums, tables, priors)
+            move(w, new, -1, itself, neighbours, counts, n_found, classes)
+            move(w, own, 1, itself, neighbours, counts, n_found, classes)
     return rise
 
 
 @kernel
-def sweep(
-    me, threads, meeting, words, cuts,
-    best, class_of, starts, others, times, itself, cells, gain, sums, tables, priors,
-):  # fmt: skip
+def sweep(me, threads, meeting, words, cuts, best, class_of, pairs, classes):
     """What thread `me` does where words move, batch by batch: words[cuts[b]] to words[cuts[b+1]] are judged by all
     threads against the same counts, then moved by the first. Returns by how much the objective rose by its moves."""
     rise = 0.0
@@ -371,17 +390,11 @@ def sweep(
         begin = next_piece(meeting, piece) if threads > 1 else 0
         while begin < n:
             end = min(n, begin + piece)
-            propose(
-                words[cuts[b] + begin : cuts[b] + end],
-                best, class_of, starts, others, times, itself, cells, gain, sums, tables, priors,
-            )  # fmt: skip
+            propose(words[cuts[b] + begin : cuts[b] + end], best, class_of, pairs, classes)
             begin = next_piece(meeting, piece) if threads > 1 else end
         meet(meeting, threads)
         if me == 0:
             share_out_again(meeting)
-            rise += exchange(
-                words[cuts[b] : cuts[b + 1]],
-                best, class_of, starts, others, times, itself, cells, gain, sums, tables, priors,
-            )  # fmt: skip
+            rise += exchange(words[cuts[b] : cuts[b + 1]], best, class_of, pairs, classes)
         meet(meeting, threads)
     return rise
