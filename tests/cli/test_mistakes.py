@@ -140,7 +140,7 @@ def test_a_full_disk(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("os.fsync", full)
     ran = cli("train", folder / "text", "-o", folder / "m", "-n", 1, "--model", "mkn")
     assert ran.code == 2
-    assert "/.m.work: cannot be written: No space left on device; nothing was kept" in ran.err
+    assert "m: no room left while writing (No space left on device); nothing was kept" in ran.err
     assert [p.name for p in folder.iterdir()] == ["text"]
 
 
