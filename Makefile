@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve docs notebooks wheel sdist-test oldest test lint types contract pytest java spark-ready spark-test \
+.PHONY: help demo serve docs notebooks wheel wheels sdist-test oldest test lint types contract pytest java spark-ready spark-test \
   gpu-test fuzz soak clean
 
 help:  ## print this list
@@ -78,6 +78,17 @@ wheel: $(BIN)/python  ## a wheel, put into an empty environment: the demo, and t
 	@wheel=$$(ls build/wheel/*.whl) && build/wheel/env/bin/python -m pip install --quiet --disable-pip-version-check "$$wheel[prepare]"
 	@cd build/wheel && env/bin/gapgram demo -o demo >demo.txt && echo "the demo runs from the wheel"
 	@$(BIN)/python tests/support/walk.py docs/guide/tutorial.md --bin build/wheel/env/bin && echo "the tutorial can be followed"
+
+WHEELS := build/wheels
+
+wheels: $(BIN)/python  ## beside the pure wheel one with machine code for this platform; results are compared
+	@rm -rf $(WHEELS) && mkdir -p $(WHEELS)
+	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir $(WHEELS) .
+	@$(PYTHON) -m venv $(WHEELS)/pure && $(PYTHON) -m venv $(WHEELS)/platform
+	@$(WHEELS)/pure/bin/python -m pip install --quiet --disable-pip-version-check $(WHEELS)/*-any.whl
+	@$(WHEELS)/pure/bin/python wheels/platform_wheel.py $(WHEELS)/*-any.whl $(WHEELS)
+	@$(WHEELS)/platform/bin/python -m pip install --quiet --disable-pip-version-check $(WHEELS)/*linux*.whl
+	@$(WHEELS)/pure/bin/python wheels/check_wheel.py $(WHEELS)/pure/bin/python $(WHEELS)/platform/bin/python
 
 sdist-test: $(BIN)/python  ## make test, from nothing but the source distribution
 	@rm -rf build/sdist && mkdir -p build/sdist

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from llvmlite import binding as llvm
 
 import gapgram
 from gapgram.errors import CacheWarning
-from gapgram.native import store
+from gapgram.native import shipped, store
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="permissions as Linux has them")
 
@@ -48,7 +49,7 @@ def _folder() -> Path:
 
 
 def _forget() -> None:
-    for each in (store.folder_to_write, store._folders, store._key):
+    for each in (store.folder_to_write, store._folders, store._key, store._shipped):
         each.cache_clear()
 
 
@@ -267,3 +268,35 @@ def test_several_processes_compile_at_once(tmp_path: Path) -> None:
     assert all(out.startswith("3 ") and not warned for out, warned in results)
     (kept,) = (tmp_path / "gapgram").glob("kernels-*/*")
     assert kept.name.startswith("bits.width_of.")
+
+
+_SHIPS = pytest.mark.skipif(platform.machine() not in shipped.PROCESSORS, reason="no code is shipped for this machine")
+
+
+@_SHIPS
+def test_shipped_code_is_for_processors_that_have_what_it_needs(tmp_path: Path) -> None:
+    name = shipped.folder_name(platform.machine(), "digest")
+    has = dict.fromkeys(shipped.PROCESSORS[platform.machine()][1], True)
+    assert shipped.shipped_folder("digest", lambda: has, place=tmp_path) is None
+    (tmp_path / name).mkdir()
+    assert shipped.shipped_folder("digest", lambda: has, place=tmp_path) == tmp_path / name
+    assert shipped.shipped_folder("another", lambda: has, place=tmp_path) is None
+    for missing in has:
+        assert shipped.shipped_folder("digest", lambda lack=missing: {**has, lack: False}, place=tmp_path) is None
+
+
+@_SHIPS
+def test_shipped_code_is_used_unless_it_is_damaged_or_a_setting_asks_for_other_code(tmp_path: Path) -> None:
+    package = tmp_path / "site" / "gapgram"
+    shutil.copytree(_PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    _result(_run(package, {"NUMBA_CACHE_DIR": str(tmp_path / "first")}))
+    (made,) = (tmp_path / "first" / "gapgram").glob("kernels-*")
+    ships = package / "kernels" / "shipped" / shipped.folder_name(platform.machine(), store.digest_of_native())
+    shutil.copytree(made, ships)
+    (file,) = ships.iterdir()
+    file.chmod(0o666)  # as the sources beside it may be
+    empty = {"NUMBA_CACHE_DIR": str(tmp_path / "second")}
+    assert _result(_run(package, empty))[0].startswith("3 [] ")
+    assert _result(_run(package, {**empty, "NUMBA_OPT": "1"}))[0].startswith("3 ['bits.width_of'] ")
+    file.write_bytes(file.read_bytes()[:-1])
+    assert _result(_run(package, empty))[0].startswith("3 ['bits.width_of'] ")

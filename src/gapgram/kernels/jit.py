@@ -77,6 +77,9 @@ class Kernel:
         name = self._file_name(kinds)
         loaded.append(self.name)
         code = store.read(name)
+        if code is None and on_first_compilation:
+            _prepare_compiling()
+            code = store.read(name)  # what is called then may have compiled it
         if code is None:
             compiled.append(self.name)
             _prepare_compiling()

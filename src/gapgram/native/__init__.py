@@ -11,8 +11,11 @@
     loading     machine code made into a function of Python
     sources     which sources it depends on
     store       where it is kept
+    shipped     code that came with the wheel
+    quicker     Numba's compiler with less to do
 
-Only `kinds`, `loading`, `sources` and `store` are needed, and no Numba, where all that is called was compiled before.
+Only `kinds`, `loading`, `sources`, `store` and `shipped` are needed, and no Numba, where all that is called was
+compiled before.
 """
 
 TARGET_NAME = "gapgram"  # of what Numba compiles for, when it compiles kernels

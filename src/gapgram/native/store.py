@@ -3,7 +3,8 @@
 `NUMBA_CACHE_DIR` names a folder to be used instead. The code lies in a folder of its own for all but the sources of its
 kernel that it depends on (`_key`), and its name ends in their digest (`sources`), so that nothing old is ever found.
 Since it is executed, a file is read only if it belongs to this user, to the owner of the sources or to root, and nobody
-else can write it.
+else can write it. What is not there may have come with the wheel (`shipped`), unless a setting of Numba's asks for
+other code.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import xxhash
 from llvmlite import binding as llvm
 
 from gapgram.errors import CacheWarning
+from gapgram.native.shipped import shipped_folder
 
 _PACKAGE = Path(__file__).parent.parent
 _BESIDE = _PACKAGE / "kernels" / "__pycache__"
@@ -34,10 +36,11 @@ _WHAT_TO_DO = "to keep them, set NUMBA_CACHE_DIR to a folder that you alone can 
 
 
 def read(name: str) -> bytes | None:
-    """The code kept under a name; None where there is none, or where it is not to be trusted."""
-    for folder in _folders():
+    """The code kept or shipped under a name; None where there is none, or where it is not to be trusted."""
+    shipped = _shipped()
+    for folder in (*_folders(), *([shipped] if shipped else [])):
         with contextlib.suppress(OSError), open(folder / name, "rb") as file:
-            found = file.read() if _is_trusted(os.fstat(file.fileno())) else b""
+            found = file.read() if folder == shipped or _is_trusted(os.fstat(file.fileno())) else b""
             if found[:_CHECKSUM_BYTES] == _checksum(name, found[_CHECKSUM_BYTES:]):
                 return found[_CHECKSUM_BYTES:]
     return None
@@ -154,20 +157,34 @@ def _is_old(path: Path) -> bool:
 @cache
 def _key() -> str:
     """A name that is another one for another `native`, NumPy, Numba, LLVM, Python or processor, or other settings."""
-    sources = sorted(_PACKAGE.glob("native/*.py"))
-    settings = sorted(f"{name}={value}" for name, value in os.environ.items() if _is_setting(name))
     parts = (
-        *(path.read_bytes() for path in sources), _version_of_numba(),
+        digest_of_native().encode(), _version_of_numba(),
         repr((
             np.__version__, llvmlite.__version__, object.__basicsize__, llvm.get_process_triple(),
-            llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), settings,
+            llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), _settings(),
         )).encode(),
     )  # fmt: skip
     return f"kernels-{xxhash.xxh3_128_hexdigest(b''.join(parts))}"
 
 
-def _is_setting(name: str) -> bool:
-    return name.startswith("NUMBA_") and name not in ("NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS")
+@cache
+def _shipped() -> Path | None:
+    """The folder with the code that came with the wheel, where it is what would be compiled."""
+    return None if _settings() else shipped_folder(digest_of_native(), llvm.get_host_cpu_features)
+
+
+def digest_of_native() -> str:
+    """A word that is another one for another `native`."""
+    hashed = xxhash.xxh3_128()
+    for path in sorted(_PACKAGE.glob("native/*.py")):
+        hashed.update(path.read_bytes())
+    return hashed.hexdigest()
+
+
+def _settings() -> list[str]:
+    """The settings that change what Numba compiles."""
+    changing = {name for name in os.environ if name.startswith("NUMBA_")} - {"NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS"}
+    return sorted(f"{name}={os.environ[name]}" for name in changing)
 
 
 def _version_of_numba() -> bytes:

@@ -26,7 +26,7 @@ from numba.core.types.misc import unliteral
 from numba.extending import overload
 from numba.np.arrayobj import raise_with_shape_context
 
-from gapgram.native import TARGET_NAME
+from gapgram.native import TARGET_NAME, quicker
 
 
 class Library(CPUCodeLibrary):  # type: ignore[misc]
@@ -98,14 +98,20 @@ class _Codegen(JITCPUCodegen):  # type: ignore[misc]
 
 class _Context(cpu.CPUContext):  # type: ignore[misc]
     allow_dynamic_globals = False  # constant arrays become part of the code
+    _knows_registries = False
 
     def init(self) -> None:
         super().init()
         self._internal_codegen = _Codegen(TARGET_NAME)
 
     def load_additional_registries(self) -> None:
-        rtsys.initialize(cpu_target.target_context)  # other users of Numba in this process share it
-        super().load_additional_registries()
+        """Numba asks for this a thousand times: all modules are imported once, what is new in them is always taken."""
+        if not self._knows_registries:
+            rtsys.initialize(cpu_target.target_context)  # other users of Numba in this process share it
+            super().load_additional_registries()
+            self._knows_registries = True
+        for registry in list(self._registries):
+            self.install_registry(registry)
 
     def post_lowering(self, mod: Any, library: Library) -> None:
         """Link nothing of Numba's: `memory` has what is needed."""
@@ -140,6 +146,7 @@ class _Processor(CPU):  # type: ignore[misc]
     """Whatever Numba knows about processors holds for this one."""
 
 
+quicker.replace_slow_functions()
 target_registry[TARGET_NAME] = _Processor
 TARGET = _Target(TARGET_NAME)
 
@@ -150,6 +157,9 @@ class KernelDispatcher(Dispatcher):
     targetdescr = TARGET
     is_kernel = False  # but one of Numba's own
     inlining = ""  # an attribute of LLVM's
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **{**options, "pipeline_class": quicker.KernelCompiler})
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Forget which arguments of a kernel are constants: it would be compiled for each of these too."""
