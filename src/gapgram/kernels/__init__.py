@@ -11,6 +11,7 @@
     check_tables    whether large tables are those of counts
     compact_read    the compact layout, read
     compact_write   and written
+    heaps           numbers in order
     search          a number among sorted ones, a key among those of a context
     bits            numbers of any width
     prefetch        asking for memory before it is read

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gapgram.kernels.heaps import distinct, kth_largest, largest_of
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.probabilities import discounted
 from gapgram.kernels.read_tables import find_counts, read_grams
@@ -69,7 +70,7 @@ def _largest_counts(tables, p, begin, end, block_counts):
         out[k] = known[first_block + k] if whole else np.int64(0)
         if out[k] == 0:
             read_grams(tables, p, first, words[: last - first], counts[: last - first])
-            out[k] = max(np.int64(1), counts[: last - first].max())
+            out[k] = max(np.int64(1), largest_of(counts[: last - first]))
             if whole:
                 known[first_block + k] = out[k]
     return out
@@ -119,12 +120,25 @@ def _largest_terms(lists, model, block_counts):
     for p in range(n):
         if lists.begin[p] < lists.end[p]:
             counts = _largest_counts(model.tables, p, lists.begin[p], lists.end[p], block_counts)
-            largest[p] = lists.scale[p] * _most(counts.max(), discounts, p)
+            largest[p] = lists.scale[p] * _most(largest_of(counts), discounts, p)
     first_terms, member_base = _first_terms(lists.class_masses, model), model.member_base
     for c in range(first_terms.size):
         own = n + _clustering_of_class(c, member_base, n_words)
         largest[own] = max(largest[own], first_terms[c])
     return largest
+
+
+@kernel
+def _rising(numbers):
+    """The places of a few numbers, that of the smallest first."""
+    order = np.empty(numbers.size, np.int64)
+    for i in range(numbers.size):
+        at = i
+        while at > 0 and numbers[order[at - 1]] > numbers[i]:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = i
+    return order
 
 
 @kernel
@@ -137,7 +151,7 @@ def _cuts(largest, budget):
     cuts = np.full(largest.size, np.inf)
     left = budget * SLACK
     lists = largest.size
-    for p in np.argsort(largest):
+    for p in _rising(largest):
         if largest[p] * lists < left:
             left -= largest[p]
             lists -= 1
@@ -209,7 +223,7 @@ def _collect(lists, cuts, model, block_counts, special, limit):
                 n += 1
         if n > limit:
             return chosen[:n]
-    return np.unique(chosen[:n])
+    return distinct(chosen[:n])
 
 
 @kernel
@@ -282,14 +296,14 @@ def most_probable(context, model, block_counts, k, special):
     """
     lists = successors(context, model)
     largest = _largest_terms(lists, model, block_counts)
-    budget = 0.5 * possible(largest.max())
+    budget = 0.5 * possible(largest_of(largest))
     sure = False
     while budget > 0.0:
         words, found, whole = _at_least(lists.floor + budget, lists, largest, model, block_counts, special)
         if sure or not whole:
             return words, found, whole
         if words.size >= k:
-            kth = np.sort(found)[words.size - k]
+            kth = kth_largest(found, k)
             sure = True
             if kth >= lists.floor + budget:
                 return words, found, True
