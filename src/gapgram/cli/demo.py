@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from gapgram import LanguageModel, Model
     from gapgram.experiments.compare import Comparison
 
+# What the demo does, as `warmup` writes it: so that kernels are compiled on all cores where they are missing.
+USES = (
+    ("train TEXT -o NEW -n 3 --classes 3", "train TEXT -o NEW -n 3 --model mkn"),
+    ("predict GLM w1", "perplexity GLM TEXT", "explain GLM w1 w2", "ask GLM"),
+)
 SENTENCE = "The expression is evaluated once ."
 CONTEXT = ["The", "value", "of", "the"]
 
@@ -27,7 +32,11 @@ def command(output: str | None, as_json: bool) -> None:
     announce_compilation(False)
     import tempfile
 
+    from gapgram.cli.warmup import compile_ahead
     from gapgram.experiments.demo import reference_sentences
+    from gapgram.kernels import jit
+
+    jit.on_first_compilation.insert(0, lambda: compile_ahead(USES))  # after word of it
 
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(output or scratch)

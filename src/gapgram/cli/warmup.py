@@ -96,15 +96,30 @@ def make_models(folder: Path) -> None:
     )  # fmt: skip
 
 
-def each_use(folder: Path, processes: int) -> Iterator[tuple[set[str], int]]:
+def each_use(
+    folder: Path, processes: int, uses: Sequence[Sequence[str]] = USES
+) -> Iterator[tuple[set[str], int]]:
     """Do all uses, several at a time; of each which kernels it called, and how many it compiled."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor, as_completed
 
     with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
-        waiting = [pool.submit(do, lines, str(folder)) for lines in USES]
+        waiting = [pool.submit(do, lines, str(folder)) for lines in uses]
         for done in as_completed(waiting):
             yield done.result()
+
+
+def compile_ahead(uses: Sequence[Sequence[str]]) -> None:
+    """Compile all that some uses need, each in a process of its own, where there are cores and a folder for that."""
+    from gapgram.native import store
+    from gapgram.system.parallel import checked_threads
+
+    processes = min(checked_threads(None), len(uses))
+    if processes > 1 and store.folder_to_write() is not None:
+        with TemporaryDirectory() as place:
+            make_models(Path(place))
+            for _ in each_use(Path(place), processes, uses):
+                pass
 
 
 def do(lines: Sequence[str], folder: str) -> tuple[set[str], int]:
