@@ -24,7 +24,10 @@ def discounted(discounts, p, count):
 @kernel
 def only_chains(edge_base):
     """Whether every pattern but the empty one falls back on exactly one other."""
-    return np.all(edge_base[2:] - edge_base[1:-1] == 1)
+    chains = True
+    for p in range(1, edge_base.size - 1):
+        chains = chains and edge_base[p + 1] - edge_base[p] == 1
+    return chains
 
 
 @kernel
