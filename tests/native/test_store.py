@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
 
 import llvmlite
@@ -283,7 +282,7 @@ def test_shipped_code_is_for_processors_that_have_what_it_needs(tmp_path: Path) 
     assert shipped.shipped_folder("digest", lambda: has, place=tmp_path) == tmp_path / name
     assert shipped.shipped_folder("another", lambda: has, place=tmp_path) is None
     for missing in has:
-        features = partial(dict, {**has, missing: False})
+        features = {**has, missing: False}.copy
         assert shipped.shipped_folder("digest", features, place=tmp_path) is None
 
 
