@@ -17,7 +17,7 @@ def _reached(module: str) -> set[str]:
 
 def test_a_kernel_depends_on_what_its_module_imports_and_on_nothing_else() -> None:
     assert _reached("bits") == {"bits", "jit"}
-    assert {"score_text", "words", "scoring", "probabilities", "gate", "lookup", "tables", "bits"} <= _reached("score_text")
+    assert {"score_text", "scoring", "probabilities", "gate", "lookup", "tables", "bits"} <= _reached("score_text")
     assert not _reached("score_text") & {"fitting", "topk", "sorting", "kenlm_words"}
 
 
