@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,13 +15,15 @@ from tests.support.running import HANGING_SECONDS, Cli
 from gapgram.cli import warmup
 from gapgram.kernels import jit
 from gapgram.native import store
+from gapgram.system import parallel
 
 _AS_PYTHON = """
 import sys
 from pathlib import Path
+from gapgram.cli import demo
 from gapgram.cli.warmup import USES, do, make_models
 make_models(Path(sys.argv[1]))
-for lines in USES:
+for lines in (*USES, *demo.USES):
     do(lines, sys.argv[1])
 """
 
@@ -47,6 +49,24 @@ def test_what_is_said(cli: Cli, monkeypatch: pytest.MonkeyPatch, compiled: int, 
     assert done.err.startswith(said) and done.err.endswith(f" s; they are kept in {store.folder_to_write()}\n")
     about = json.loads(cli("warmup", "--threads", 3, "--json").out)
     assert about["kernels"] == 2 and about["folder"] == str(store.folder_to_write())
+
+
+@pytest.mark.parametrize(("cores", "folder", "expected"), [(4, "kept", 2), (1, "kept", 0), (4, None, 0)])
+def test_kernels_are_compiled_ahead_where_there_are_cores_and_a_folder(
+    monkeypatch: pytest.MonkeyPatch, cores: int, folder: str | None, expected: int
+) -> None:
+    begun = list[int]()
+
+    def note(folder: Path, processes: int, uses: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+        begun.append(processes)
+        return uses
+
+    monkeypatch.setattr(parallel, "checked_threads", lambda threads: cores)
+    monkeypatch.setattr(store, "folder_to_write", lambda: folder)
+    monkeypatch.setattr(warmup, "make_models", lambda folder: None)
+    monkeypatch.setattr(warmup, "each_use", note)
+    warmup.compile_ahead([["info GLM"], ["verify GLM"]])
+    assert sum(begun) == expected
 
 
 def test_nothing_is_compiled_for_plain_python() -> None:

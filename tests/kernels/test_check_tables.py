@@ -36,12 +36,12 @@ def test_sound_tables_and_damaged_ones(fast: dict[str, gapgram.Model], kind: str
     whole, chance = fast[kind].counts, np.random.default_rng(1)
     predicted, n_refused = meaning._predicted_classes(whole), 0
     patterns = [p for p, pattern in enumerate(whole.lattice.stored) if pattern.mask]
-    assert all(meaning._is_sound(whole, p, predicted) for p in patterns)
+    assert all(meaning.is_sound(whole, p, predicted) for p in patterns)
     names = [name for name in ("grams", "contexts", "rows", "large_at") if getattr(whole.tables, name).size]
     for name in 30 * names:
         counts = replace(whole, tables=_with_a_bit_flipped(whole.tables, name, chance))
         for p in patterns:
             refused = _is_refused(counts, p)
-            assert meaning._is_sound(counts, p, predicted) == (not refused), (name, p)
+            assert meaning.is_sound(counts, p, predicted) == (not refused), (name, p)
             n_refused += refused
     assert n_refused > 60

@@ -38,7 +38,8 @@ USES = (
      "ask SMALL"),
     ("train TEXT -o NEW -n 3 --classes 3 --layout compact", "convert SMALL -o NEW --layout fast",
      "convert GLM -o NEW --layout compact --quantise 4"),
-    ("prune GLM -o NEW --counts 0,1", "prune MKN -o NEW --keep 0.7", "mix MKN GLM --tune TEXT -o NEW"),
+    ("prune GLM -o NEW --counts 0,1", "prune MKN -o NEW --keep 0.7", "mix MKN GLM --tune TEXT -o NEW",
+     "score NEW TEXT", "predict NEW w1"),
     ("score ARPA TEXT", "predict ARPA w1", "ask ARPA", "arpa MKN -o NEW",
      "arpa GLM -o NEW --grow --grams 60"),
 )  # fmt: skip
@@ -142,10 +143,15 @@ def do(lines: Sequence[str], folder: str) -> tuple[set[str], int]:
 
 
 def _ask(path: str) -> None:
-    """Ask a model what commands do not ask."""
-    from gapgram import load
+    """Ask a model what commands do not ask, or not of so small a one."""
+    import numpy as np
+
+    from gapgram import Model, load
+    from gapgram.counts.check_meaning import is_sound
 
     model = load(path)
+    if isinstance(model, Model):
+        is_sound(model.counts, 1, [np.zeros(0, np.int64)])
     model.score("w1 w2")
     model.score_many(["w1 w2", "w3"], threads=1)
     _, state = model.extend(model.begin_sentence(), "w1")

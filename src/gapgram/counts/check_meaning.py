@@ -66,7 +66,7 @@ def check_meaning(counts: Counts) -> None:
     predicted, small = _predicted_classes(counts), are_small(counts)
     for p, pattern in enumerate(counts.lattice.stored):
         _check_rows(counts, p)
-        if not small and _is_sound(counts, p, predicted):
+        if not small and is_sound(counts, p, predicted):
             continue
         for some in _in_chunks(counts, p):
             _check_words(counts, p, some, predicted[pattern.classes])
@@ -75,8 +75,11 @@ def check_meaning(counts: Counts) -> None:
         check_parts(counts)
 
 
-def _is_sound(counts: Counts, p: int, predicted: list[Integers]) -> bool:
-    """Whether a kernel finds nothing wrong with pattern p; False where it cannot look."""
+def is_sound(counts: Counts, p: int, predicted: list[Integers]) -> bool:
+    """Whether a kernel finds nothing wrong with pattern p; False where it cannot look.
+
+    predicted: of each clustering how often the words of each class are met; nothing of words.
+    """
     pattern = counts.lattice.stored[p]
     if is_compact(counts.tables) or not pattern.mask or counts.pages is not None:
         return False
