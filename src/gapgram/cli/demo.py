@@ -37,7 +37,6 @@ def command(output: str | None, as_json: bool) -> None:
     from gapgram.kernels import jit
 
     jit.on_first_compilation.insert(0, lambda: compile_ahead(USES))  # after word of it
-
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(output or scratch)
         folder.mkdir(parents=True, exist_ok=True)
@@ -46,6 +45,7 @@ def command(output: str | None, as_json: bool) -> None:
         talk(f"Python's language reference: {len(text):,} sentences, {words:,} words\n")
         rows = _compare(text)
         model = _train(text, folder)
+        jit.on_first_compilation.clear()
         if as_json:
             print_json(_as_dict(rows, model))
             return
