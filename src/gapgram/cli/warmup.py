@@ -134,7 +134,7 @@ def do(lines: Sequence[str], folder: str) -> tuple[set[str], int]:
         for line in lines:
             arguments = [files.get(word, word) for word in line.split()]
             if arguments[0] == "ask":
-                _ask(arguments[1])
+                _ask(*arguments[1:])
             else:
                 group(arguments, standalone_mode=False)
     compiled = len(jit.compiled)
@@ -142,17 +142,19 @@ def do(lines: Sequence[str], folder: str) -> tuple[set[str], int]:
     return set(jit.loaded), compiled
 
 
-def _ask(path: str) -> None:
-    """Ask a model what commands do not ask, or not of so small a one."""
+def _ask(path: str, what: str = "all") -> None:
+    """Ask a model what commands do not ask, or not of so small a one; what: "line", or "all"."""
     import numpy as np
 
     from gapgram import Model, load
     from gapgram.counts.check_meaning import is_sound
 
     model = load(path)
+    model.score("w1 w2")
+    if what == "line":
+        return
     if isinstance(model, Model):
         is_sound(model.counts, 1, [np.zeros(0, np.int64)])
-    model.score("w1 w2")
     model.score_many(["w1 w2", "w3"], threads=1)
     _, state = model.extend(model.begin_sentence(), "w1")
     model.extend_many([state, state], ["w2", "w3"], threads=1)
