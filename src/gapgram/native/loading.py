@@ -42,9 +42,6 @@ class _Method(ctypes.Structure):
     )  # fmt: skip
 
 
-_kept: list[_Method] = []  # Python reads them as long as the functions are there
-
-
 class BoundCode(NamedTuple):
     """A function whose first arguments are given once, and one that lays these out in memory (`compiling`)."""
 
@@ -81,7 +78,8 @@ def _add(code: bytes, name: str) -> None:
 
 def _method(name: str) -> _Method:
     method = _Method(name.encode(), _engine().get_function_address(name), _TAKES_AN_ARRAY_OF_OBJECTS, None)
-    _kept.append(method)
+    # Python reads it as long as the function is there, which at the end of a process may be longer than this module.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(method))
     return method
 
 
