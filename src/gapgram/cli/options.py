@@ -15,13 +15,19 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Hide progress and messages.")
 threads_option = click.option("--threads", type=int, metavar="N", help="Number of threads.  [default: all cores]")
-device_option = click.option(
-    "--device",
-    type=click.Choice(["cpu", "cuda", "auto"]),
-    default="cpu",
-    show_default=True,
-    help="Score on the CPU, on a graphics card, or on a card if there is one.",
-)
+
+
+def _device_option(does: str) -> Callable[[Command], Command]:
+    return click.option(
+        "--device",
+        type=click.Choice(["cpu", "cuda", "auto"]),
+        default="cpu",
+        show_default=True,
+        help=f"{does} on the CPU, on a graphics card, or on a card if there is one.",
+    )
+
+
+device_option, training_device_option = _device_option("Score"), _device_option("Count")
 memory_option = click.option(
     "--memory",
     metavar="SIZE",
@@ -109,6 +115,21 @@ def on_card(model: Any, device: str, quiet: bool) -> Any:
     except GapgramError as missing:
         talk(f"{missing}; the CPU does the work", quiet)
         return model
+
+
+def training_device(device: str, quiet: bool) -> str:
+    """The device that a model is trained on; with `auto` the CPU, and a line that says why, where there is no card."""
+    if device != "auto":
+        return device
+    from gapgram.cuda.card import find_sorter
+    from gapgram.errors import DeviceError
+
+    try:
+        find_sorter()
+    except DeviceError as missing:
+        talk(f"{missing}; the CPU does the work", quiet)
+        return "cpu"
+    return "cuda"
 
 
 def talk(message: str, quiet: bool = False) -> None:

@@ -14,6 +14,8 @@ from gapgram.cli.options import (
     talk,
     text_options,
     threads_option,
+    training_device,
+    training_device_option,
 )
 
 
@@ -130,13 +132,14 @@ from gapgram.cli.options import (
     help="Entry about the model, kept in its file, such as language=en or licence=CC-BY-4.0; see gapgram about.",
 )
 @text_options(training=True)
+@training_device_option
 @threads_option
 @json_option
 @quiet_option
 def command(
     texts: tuple[str, ...], held_out_texts: tuple[str, ...], special: str, invalid: str, min_count: int,
     vocab_limit: int | None, empty_lines: str, engine: str, master: str | None, spark_conf: tuple[str, ...],
-    shards: str | None, about: tuple[str, ...], as_json: bool, quiet: bool, **options: Any,
+    shards: str | None, about: tuple[str, ...], device: str, as_json: bool, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Train a model on text, one sentence a line.
 
@@ -162,8 +165,10 @@ def command(
     )
     spark = SparkOptions(master=master, settings=settings, shards=shards) if engine == "spark" else None
     held_out = list(held_out_texts) or None
-    model = train(list(texts), held_out_texts=held_out, rules=rules, spark=spark, progress=not quiet,
-                  about=parse_about(about) if about else {}, **options)  # fmt: skip
+    options |= {"about": parse_about(about) if about else {}, "device": training_device(device, quiet)}
+    model = train(
+        list(texts), held_out_texts=held_out, rules=rules, spark=spark, progress=not quiet, **options
+    )
     if options["documents"] and model.parts.history is None:
         talk("--documents: too little text to fit how sessions learn; they keep the weights that are shipped", quiet)
     if quiet and not as_json:

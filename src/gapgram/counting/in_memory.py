@@ -97,7 +97,7 @@ class TextInMemory:
     @contextmanager
     def counting_ahead(self, lattice: Lattice) -> Iterator[SharedCores]:
         """Count the patterns of words while other work is under way, for `pieces`; gives the cores that they share."""
-        cores = SharedCores(self._threads, kept=self._threads - self._threads // 2)
+        cores = SharedCores(self._threads, kept=self._kept_cores)
         with ThreadPoolExecutor(1) as pool:
             self._ahead = pool.submit(self._count_words, lattice, cores)
             try:
@@ -106,6 +106,11 @@ class TextInMemory:
             except BaseException:
                 cores.leave(stop=True)
                 raise
+
+    @property
+    def _kept_cores(self) -> int:
+        """How many cores counting ahead leaves to the other work."""
+        return self._threads - self._threads // 2
 
     def _count_words(self, lattice: Lattice, cores: SharedCores | None = None) -> dict[Pattern, list[Piece]]:
         return self._count(self.ids, self.word_counts.size, lattice.of_words, "counting", cores)

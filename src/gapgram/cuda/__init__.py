@@ -8,6 +8,7 @@
     encoding        bytes to word ids
     stepping        one more word after many states, and the probabilities of all next words
     model           a model on a card: `Model.on("cuda")`
+    counting        all patterns of a text counted on a card: `train(device="cuda")`
 
 The small functions of `gapgram.kernels` are compiled for the card from the same source; what is written here is how the
 work is laid out: processors take many positions a step, cards take one position a thread.

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,22 @@ def find_card() -> Any:
     if not available:
         raise DeviceError("device cuda: no card was found, or its driver is missing; leave it out to use the CPU")
     return cuda
+
+
+def find_sorter() -> tuple[ModuleType, int]:
+    """The module `cupy`, which sorts on a card, and the bytes that are free there.
+
+    CuPy has the sorts and running sums that counting consists of; numba-cuda has none.
+    """
+    if find_spec("cupy") is None:
+        raise DeviceError(f"device cuda: training needs the package CuPy, which is missing; {_TO_INSTALL}")
+    try:
+        import cupy
+
+        free_bytes, _ = cupy.cuda.runtime.memGetInfo()
+    except Exception as error:  # whatever a missing card or a broken driver raises
+        raise DeviceError(f"device cuda: no card that CuPy can use was found ({error}); train on the CPU") from None
+    return cupy, int(free_bytes)
 
 
 @cache

@@ -31,6 +31,7 @@ from gapgram.counting.text_source import TextSource
 from gapgram.counts.about import About
 from gapgram.counts.counts import Counts
 from gapgram.counts.layouts import FAST, check_layout
+from gapgram.cuda.card import find_sorter
 from gapgram.errors import TextError, UsageError
 from gapgram.estimation.discounts import estimate_discounts
 from gapgram.estimation.parts import ModelParts
@@ -47,7 +48,7 @@ from gapgram.system.array_store import IN_MEMORY
 from gapgram.system.memory import parse_size
 from gapgram.system.parallel import SharedCores
 from gapgram.system.work_folder import WorkFolder
-from gapgram.text.corpus import Reader, TextRules, blocks_of_sentences, encode, read_corpus
+from gapgram.text.corpus import Corpus, Reader, TextRules, blocks_of_sentences, encode, read_corpus
 from gapgram.text.files import Block, Paths, as_paths, blocks_of_files, guessed_positions, open_raw
 from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.text.vocabulary import Vocabulary
@@ -79,10 +80,15 @@ class TrainingTask:
     documents: bool
     threads: int
     progress: bool
+    device: str = "cpu"
     about: About = ()
     tokeniser: Tokeniser | None = None
 
     def __post_init__(self) -> None:
+        if self.device not in ("cpu", "cuda"):
+            raise UsageError(f"device {self.device!r}: expected cpu or cuda")
+        if self.device == "cuda":
+            find_sorter()  # found missing now
         if (self.texts is None) == (self.sentences is None):
             raise UsageError("train: give text files or sentences, one of the two")
         if self.documents and self.rules.keeps_empty_lines:
@@ -180,7 +186,7 @@ def train_in_memory(task: TrainingTask) -> Model:
     marks, blocks = task.marked_blocks()
     corpus = read_corpus(blocks, task.rules)
     documents = marks.begins if marks is not None else None
-    parts = build(task, TextInMemory(corpus, threads=task.threads, progress=task.progress, documents=documents))
+    parts = build(task, held_text(task, corpus, documents))
     if task.is_pruned:
         parts = prune(parts, counts=task.prune, size=task.size, layout=task.layout)
     return Model(parts.in_layout(task.layout))
@@ -237,7 +243,7 @@ def read_text(
         held = reader.take(pieces, max_positions)
         if sum(piece.size for piece in held) <= max_positions:
             corpus, documents = reader.corpus(held), marks.begins if marks is not None else None
-            return TextInMemory(corpus, threads=task.threads, progress=task.progress, documents=documents)
+            return held_text(task, corpus, documents)
         folder = session.begin(task.identity())
         stored = store_text(held, pieces, reader, folder)
         if marks is not None:
@@ -247,6 +253,15 @@ def read_text(
     return TextInFiles(
         stored, folder, memory=limits.memory, threads=task.threads, progress=task.progress, documents=documents
     )
+
+
+def held_text(task: TrainingTask, corpus: Corpus, documents: Begins | None) -> TextInMemory:
+    """A text in memory, which the device of the run counts."""
+    if task.device == "cpu":
+        return TextInMemory(corpus, threads=task.threads, progress=task.progress, documents=documents)
+    from gapgram.cuda.counting import TextCountedOnCard
+
+    return TextCountedOnCard(corpus, *find_sorter(), threads=task.threads, progress=task.progress, documents=documents)
 
 
 def _noted_documents(folder: WorkFolder) -> Begins | None:

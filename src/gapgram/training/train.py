@@ -44,6 +44,7 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     size: str | int | None = None,
     documents: bool = False,
     threads: int | None = None,
+    device: str = "cpu",
     memory: str | int | None = None,
     tmp: str | Path | None = None,
     resume: bool = False,
@@ -74,6 +75,8 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     documents: fit how far sessions may trust what they read on documents of the text, in its order; an empty line, or a
         new file, begins one. The model is the same otherwise.
     threads: to use; by default all cores.
+    device: what counts, with the same result: `cpu`, or `cuda`, a graphics card (extra `cuda`). What is not counting,
+        and a text that does not fit into memory, is left to the CPU.
     memory: bytes, or a size such as "4G", that training to an output may take beside the program itself; by default
         half of what the machine has. A text that needs more is counted through files. The model is the same.
     tmp: the folder for those files; by default that of the output.
@@ -94,7 +97,7 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
         texts=texts, sentences=sentences, held_out_texts=held_out_texts, rules=rules or TextRules(), model=model,
         lattice=patterns, weights=estimator, classes=class_sources, seed=seed, layout=layout, prune=prune, size=size,
         tokeniser=Tokeniser.named(tokenizer) if tokenizer is not None else None,
-        documents=documents, threads=checked_threads(threads), progress=progress,
+        documents=documents, threads=checked_threads(threads), progress=progress, device=device,
         about=checked_about(about) if about else (),
     )  # fmt: skip
     if output is None:
@@ -119,6 +122,8 @@ def check_for_spark(task: TrainingTask, *, resume: bool) -> None:
         raise UsageError("documents: Spark does not keep the order of lines; use the local engine")
     if task.tokeniser is not None:
         raise UsageError("tokenizer: Spark counts the words of a text as it is; use the local engine")
+    if task.device != "cpu":
+        raise UsageError("device cuda: Spark counts on the machines of its cluster; use the local engine")
     if resume:
         raise UsageError("resume: a run on Spark cannot be resumed; leave it out")
 
