@@ -31,7 +31,7 @@ DISTANCES: tuple[int, ...] = (1, 2)
 PRIOR, CLASS_PRIOR = 0.2, 100.0  # pairs that a cell, and at most a whole class, is believed to hold before any is seen
 SWEEPS = 4
 BATCH = 40_000  # neighbours, about, of the words that are judged against the same counts
-_BATCHES_AT_ONCE = 16  # that threads work through before Python hears of it
+_BATCHES_AT_ONCE = 64  # that threads work through before Python hears of it
 
 
 def count_pairs(

@@ -46,7 +46,7 @@ def find_sorter() -> tuple[ModuleType, int]:
     CuPy has the sorts and running sums that counting consists of; numba-cuda has none.
     """
     if find_spec("cupy") is None:
-        raise DeviceError(f"device cuda: training needs the package CuPy, which is missing; {_TO_INSTALL}")
+        raise DeviceError(f"device cuda: training needs the package CuPy, which is missing: {to_install('cuda')}")
     try:
         import cupy
 

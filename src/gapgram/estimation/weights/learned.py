@@ -125,7 +125,7 @@ def _log_odds(discounts: Discounts) -> Floats:
 class Problem:
     """The mean of -ln P over a sample, and its gradient: equation (21) of docs/ideas/mathematics.md."""
 
-    batches_at_once = 16  # that threads work through before Python hears of it
+    batches_at_once = 128  # that threads work through before Python hears of it
 
     def __init__(self, counts: Counts, discounts: Discounts, sample: FittingSample, *, threads: int = 1) -> None:
         self.counts, self.discounts, self.sample = counts, discounts, sample
@@ -190,7 +190,8 @@ class Problem:
             progress_bar("fitting weights", total=len(batches), unit="batch", progress=progress) as advance,
             Team(threads) as team,
         ):
-            for first, last in _spans(batches, self.batches_at_once):
+            at_once = self.batches_at_once if self.sample.folder is None else 1  # a sample in files is read by batches
+            for first, last in _spans(batches, at_once):
                 self.take_steps(values, batches[first:last], rates[first:last], first + 1, state, team)
                 advance(last - first)
         return values
