@@ -127,13 +127,21 @@ def test_pairs_are_those_of_the_text(text: list[list[str]], distance: int) -> No
     corpus = corpus_of(text)
     n = len(corpus.vocabulary)
     expected = sorted(pairs_of(corpus.ids.tolist(), distance))
-    starts, others, times = kernels.pairs_at(corpus.ids, n, distance)
+    starts, others, times = kernels.pairs_at(corpus.ids, 0, n, distance)
     firsts = np.repeat(np.arange(n), np.diff(starts))
     assert np.repeat(np.stack([firsts, others], 1), times, axis=0).tolist() == [list(p) for p in expected]
     starts, others, times = kernels.turned(starts, others, times)
     seconds = np.repeat(np.arange(n), np.diff(starts))
     turned = sorted((b, a) for a, b in expected)
     assert np.repeat(np.stack([seconds, others], 1), times, axis=0).tolist() == [list(p) for p in turned]
+
+
+@given(sentences(), st.integers(2, 5))
+def test_pairs_do_not_depend_on_how_many_count_them(text: list[list[str]], threads: int) -> None:
+    ids = corpus_of(text).ids
+    one, several = (count_pairs([ids, ids[::-1]], int(ids.max()) + 1, threads=n) for n in (1, threads))
+    for pairs, others in zip(one, several, strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(pairs, others, strict=True))
 
 
 def test_the_logarithms_of_the_proposals_are_close() -> None:

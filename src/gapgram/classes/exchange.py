@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -38,18 +39,36 @@ def count_pairs(
     texts: Sequence[Ids], n_words: int, *, distances: tuple[int, ...] = DISTANCES, threads: int = 1
 ) -> list[Pairs]:
     """Count the pairs of some texts at some distances; two sides each."""
-    wanted = [(ids, n_words, distance) for ids in texts for distance in distances]
-    counted = list(parallel_map(_pairs_at, wanted, threads))
+    ranges = _ranges(np.bincount(texts[0], minlength=n_words), threads)
+    wanted = [(ids, *words, distance) for ids in texts for distance in distances for words in ranges]
+    parts = list(parallel_map(_pairs_at, wanted, threads))
+    each = range(0, len(parts), len(ranges))
+    counted = list(parallel_map(_both_ways, [parts[first : first + len(ranges)] for first in each], threads))
     n = len(distances)
-    return [_side_by_side(counted[first : first + n]) for first in range(0, len(wanted), n)]
+    return [_side_by_side(counted[first : first + n]) for first in range(0, len(counted), n)]
 
 
 _Side = tuple[Integers, Ids, Ids]
 
 
-def _pairs_at(wanted: tuple[Ids, int, int]) -> tuple[_Side, _Side, Ids]:
-    """The pairs of a text at one distance by the first word, by the second, and how often each word is its own."""
-    starts, others, times = kernels.pairs_at(*wanted)
+def _ranges(word_counts: Integers, n: int) -> list[tuple[int, int]]:
+    """At most n ranges of words that are met about equally often."""
+    return list(pairwise(_cuts(word_counts, max(1, -(-int(word_counts.sum()) // n)))))
+
+
+def _pairs_at(wanted: tuple[Ids, int, int, int]) -> _Side:
+    pairs: _Side = kernels.pairs_at(*wanted)
+    return pairs
+
+
+def _both_ways(parts: list[_Side]) -> tuple[_Side, _Side, Ids]:
+    """The pairs of a text at one distance by the first word, by the second, and how often each word is its own.
+
+    parts: of ranges of first words, in order.
+    """
+    base = np.cumsum([0] + [len(others) for _, others, _ in parts])
+    starts = np.concatenate([*(part[0][:-1] + at for part, at in zip(parts, base[:-1], strict=True)), base[-1:]])
+    others, times = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
     itself = kernels.take_out_itself(starts, others, times)
     forward = starts, others[: starts[-1]], times[: starts[-1]]
     return forward, kernels.turned(*forward), itself

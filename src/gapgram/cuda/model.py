@@ -19,8 +19,9 @@ from gapgram.queries.language_model import LanguageModel, Sentence
 from gapgram.queries.line_scores import ScoredLines
 from gapgram.queries.predict import Prediction
 from gapgram.queries.states import Stepper
-from gapgram.text.corpus import QUERY_RULES, SPECIAL_RULES, TextRules, checked_text, special_word
+from gapgram.text.corpus import QUERY_RULES, SPECIAL_RULES, TextRules, checked_text
 from gapgram.text.files import Block
+from gapgram.text.refused import special_word
 from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.text.vocabulary import Vocabulary
 

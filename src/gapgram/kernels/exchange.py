@@ -57,27 +57,35 @@ class ClassCounts(NamedTuple):
 
 
 @kernel
-def pairs_at(ids, n_words, distance):
-    """Every pair of a word and the one `distance` later in its sentence, by the first word, then the second.
+def pairs_at(ids, first_word, last_word, distance):
+    """Every pair of a word, of first … last-1, and the one `distance` later in its sentence, by both in order.
 
-    Returns (starts, others, times): the words that follow word w are others[starts[w]:starts[w+1]].
+    Returns (starts, others, times): the words that follow word first + w are others[starts[w]:starts[w+1]].
     """
     n = 0
-    by_second = np.zeros(n_words + 1, np.int64)
-    by_first = np.zeros(n_words + 1, np.int64)
+    n_seconds = 0
     allowed = np.zeros(ids.size, np.uint8)
+    by_first = np.zeros(last_word - first_word + 1, np.int64)
     for t in range(ids.size - distance):
+        if ids[t] < first_word or ids[t] >= last_word:
+            continue
         inside = True
         for d in range(distance):
             if ids[t + d] == END_ID:
                 inside = False
         if inside:
             allowed[t] = 1
-            by_first[ids[t] + 1] += 1
-            by_second[ids[t + distance] + 1] += 1
+            by_first[ids[t] - first_word + 1] += 1
+            n_seconds = max(n_seconds, np.int64(ids[t + distance]) + 1)
             n += 1
-    for w in range(n_words):
+    for w in range(last_word - first_word):
         by_first[w + 1] += by_first[w]
+    # By the second word, then, in that order, by the first.
+    by_second = np.zeros(n_seconds + 1, np.int64)
+    for t in range(ids.size):
+        if allowed[t]:
+            by_second[ids[t + distance] + 1] += 1
+    for w in range(n_seconds):
         by_second[w + 1] += by_second[w]
     firsts = np.empty(n, np.int32)
     seconds = np.empty(n, np.int32)
@@ -85,18 +93,19 @@ def pairs_at(ids, n_words, distance):
         if allowed[t]:
             at = by_second[ids[t + distance]]
             by_second[ids[t + distance]] += 1
-            firsts[at] = ids[t]
+            firsts[at] = ids[t] - first_word
             seconds[at] = ids[t + distance]
     sorted_seconds = np.empty(n, np.int32)
     fill = by_first[:-1].copy()
     for i in range(n):
         sorted_seconds[fill[firsts[i]]] = seconds[i]
         fill[firsts[i]] += 1
-    starts = np.zeros(n_words + 1, np.int64)
+    # Equal pairs, once each.
+    starts = np.zeros(last_word - first_word + 1, np.int64)
     others = np.empty(n, np.int32)
     times = np.empty(n, np.int32)
     used = 0
-    for w in range(n_words):
+    for w in range(last_word - first_word):
         starts[w] = used
         previous = -1
         for i in range(by_first[w], by_first[w + 1]):
@@ -107,7 +116,7 @@ def pairs_at(ids, n_words, distance):
                 others[used] = previous
                 times[used] = 1
                 used += 1
-    starts[n_words] = used
+    starts[last_word - first_word] = used
     return starts, others[:used].copy(), times[:used].copy()
 
 

@@ -108,6 +108,28 @@ def fill_slots(slots, pool, offsets, n, key):
 
 
 @kernel
+def add_words(from_pool, from_offsets, from_counts, from_n, slots, pool, offsets, counts, n, key, numbers):
+    """Add the words of one table and their counts to another of n words, which has room for all.
+
+    `numbers` receives the number of each word there; returns how many there are then.
+    """
+    for word in range(from_n):
+        begin, end = from_offsets[word], from_offsets[word + 1]
+        h = keyed(hash_word(from_pool, begin, end), key)
+        at = find_slot(from_pool, begin, end, h, slots, pool, offsets)
+        if slots[at] < 0:
+            slots[at] = np.int64(h >> np.uint64(33)) << 32 | n
+            pool[offsets[n] : offsets[n] + end - begin] = from_pool[begin:end]
+            offsets[n + 1] = offsets[n] + end - begin
+            counts[n] = 0
+            n += 1
+        number = slots[at] & 0xFFFFFFFF
+        counts[number] += from_counts[word]
+        numbers[word] = number
+    return n
+
+
+@kernel
 def next_word(text, i):
     """(begin, end, hash) of the first word from i on; both that of the newline where the line has none."""
     byte = text[np.uint64(i)]

@@ -36,8 +36,9 @@ from gapgram.queries.states import TableStepper
 from gapgram.signature import Signature
 from gapgram.system.atomic_file import temporary_folder
 from gapgram.system.parallel import checked_threads, parallel_map
-from gapgram.text.corpus import QUERY_RULES, SPECIAL_RULES, TextRules, checked_text, special_word
+from gapgram.text.corpus import QUERY_RULES, SPECIAL_RULES, TextRules, checked_text
 from gapgram.text.files import Block
+from gapgram.text.refused import special_word
 from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.text.vocabulary import Vocabulary
 

@@ -4,6 +4,7 @@
     vocabulary      words and their ids
     word_table      a vocabulary while it is learned
     corpus          text encoded, sentence by sentence, and what was read
+    refused         what to say of lines that may not be read
     sentences       a sample of its sentences
     tokenisers      raw text cut into the tokens that a model counts
 """

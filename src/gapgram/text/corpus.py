@@ -21,8 +21,10 @@ from gapgram.arguments import checked_whole, wrong_type
 from gapgram.arrays import Begins, Bytes, Ids, Integers
 from gapgram.errors import PathWarning, TextError, UsageError
 from gapgram.kernels import words as kernels
-from gapgram.kernels.special_words import END_ID, SPECIAL, START_ID
+from gapgram.kernels.special_words import END_ID, START_ID
+from gapgram.system.parallel import parallel_map
 from gapgram.text.files import BLOCK_BYTES, Block
+from gapgram.text.refused import invalid_utf8, special_word
 from gapgram.text.vocabulary import Vocabulary
 from gapgram.text.word_table import WordTable
 
@@ -111,6 +113,14 @@ class TextTally:
         self.digest = (self.digest + digest) % (1 << 64)
         if ids.size:
             self.longest_sentence = max(self.longest_sentence, int(np.diff(sentence_begins(ids)).max()) - 2)
+
+    def add_tally(self, other: TextTally) -> None:
+        """Count what was counted of another part."""
+        self.lines += other.lines
+        self.sentences += other.sentences
+        self.words += other.words
+        self.digest = (self.digest + other.digest) % (1 << 64)
+        self.longest_sentence = max(self.longest_sentence, other.longest_sentence)
 
     def facts(self, rules: TextRules) -> TextFacts:
         """What the whole text is; refuses one that has too little to count."""
@@ -231,8 +241,10 @@ def _no_sentence(sentence: object, number: int) -> UsageError:
 def read_corpus(
     blocks: Iterable[Block],
     rules: TextRules = TextRules(),  # noqa: B008 - frozen
+    *,
+    threads: int = 1,
 ) -> Corpus:
-    """Learn the vocabulary of a text and encode it.
+    """Learn the vocabulary of a text and encode it; nothing depends on the number of threads.
 
     >>> corpus = read_corpus(blocks_of_sentences(["a b a", "", "c"]))
     >>> corpus.facts.sentences, corpus.facts.words, corpus.empty_lines, list(corpus.vocabulary)[3:]
@@ -240,7 +252,7 @@ def read_corpus(
     >>> corpus.ids.tolist(), corpus.word_counts.tolist()
     ([1, 3, 4, 3, 2, 1, 5, 2], [0, 2, 2, 2, 1, 1])
     """
-    reader = Reader(rules)
+    reader = Reader(rules, threads=threads)
     return reader.corpus(list(reader.read(blocks)))
 
 
@@ -254,18 +266,32 @@ class LearnedText(NamedTuple):
 
 
 class Reader:
-    """Learns the vocabulary of a text whose ids are kept elsewhere: piece by piece, under ids that are not final."""
+    """Learns the vocabulary of a text whose ids are kept elsewhere: piece by piece, under ids that are not final.
 
-    def __init__(self, rules: TextRules = TextRules()) -> None:  # noqa: B008 - frozen
-        self.rules, self.table, self.tally = rules, WordTable(), TextTally()
+    threads: that read blocks, each with a table of words of its own, which is then taken over.
+    """
+
+    def __init__(self, rules: TextRules = TextRules(), *, threads: int = 1) -> None:  # noqa: B008 - frozen
+        self.rules, self.table, self.tally, self._threads = rules, WordTable(), TextTally(), threads
 
     def read(self, blocks: Iterable[Block]) -> Iterator[Ids]:
         """The ids of whole sentences, as the table of words numbers them so far."""
         if isinstance(blocks, str):
             raise wrong_type("a text to read", blocks, "blocks of lines, as text.files.blocks_of_files gives them")
         with _closing(blocks):
-            for block in blocks:
-                yield from self.read_block(block)
+            if self._threads == 1:
+                for block in blocks:
+                    yield from self.read_block(block)
+            else:
+                for reader, pieces in parallel_map(self._read_apart, blocks, self._threads):
+                    self.tally.add_tally(reader.tally)
+                    numbers = self.table.take_over(reader.table)
+                    yield from (numbers[piece] for piece in pieces)
+
+    def _read_apart(self, block: Block) -> tuple[Reader, list[Ids]]:
+        """A reader that has read one block, and the ids that it gave out."""
+        reader = Reader(self.rules)
+        return reader, list(reader.read_block(block))
 
     def take(self, pieces: Iterator[Ids], positions: int) -> list[Ids]:
         """The first pieces of what `read` gives, until there are more than so many positions, or all."""
@@ -368,30 +394,6 @@ def checked_text(block: Block, rules: TextRules) -> Bytes:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
         if rules.invalid == "error":
-            raise _invalid_utf8(block, error.start) from None
+            raise invalid_utf8(block, error.start) from None
         data = data.decode("utf-8", "replace").encode("utf-8")
     return np.frombuffer(data, np.uint8)
-
-
-def _invalid_utf8(block: Block, at: int) -> TextError:
-    line_begin = block.data.rfind(b"\n", 0, at) + 1
-    line = block.first_line + block.data.count(b"\n", 0, at)
-    if line == 1 and block.data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return TextError(f"{block.name}:1: starts with a UTF-16 byte-order mark: convert it to UTF-8 first")
-    return TextError(
-        f"{block.name}:{line}: byte {at - line_begin + 1} of the line (0x{block.data[at]:02x}) is not valid UTF-8: "
-        "fix the file, or have such bytes replaced (--invalid replace)"
-    )
-
-
-def special_word(block: Block, text: Bytes, line_begin: int, rules: TextRules) -> TextError:
-    """What to say of the line that a kernel stopped at, for a word that it may not hold."""
-    data = text.tobytes()  # not block.data, whose places move where bytes were replaced
-    line = block.first_line + data.count(b"\n", 0, line_begin)
-    refused = SPECIAL if rules.special == "error" else SPECIAL[1:]
-    words = data[line_begin : data.index(b"\n", line_begin)].split()
-    word = next(w for w in refused if w.encode() in words)
-    advice = "leave such words out (--special skip)"
-    if word == SPECIAL[0]:
-        advice += " or let it stand for unknown words (--special unk)"
-    return TextError(f"{block.name}:{line}: the word {word} is the model's own: {advice}")

@@ -47,6 +47,19 @@ class WordTable:
             self.slots = np.empty(n_slots, np.int64)
             kernels.fill_slots(self.slots, self.pool, self.offsets, self.n, self.key)
 
+    def take_over(self, other: WordTable) -> Ids:
+        """Add the words of another table, and their counts; the number here of each number there."""
+        if self.n == len(SPECIAL):
+            vars(self).update(vars(other))
+            return np.arange(self.n, dtype=np.int32)
+        self.grow(int(other.offsets[other.n]))
+        numbers = np.empty(other.n, np.int32)
+        self.n = kernels.add_words(
+            other.pool, other.offsets, other.counts, other.n,
+            self.slots, self.pool, self.offsets, self.counts, self.n, self.key, numbers,
+        )  # fmt: skip
+        return numbers
+
     def vocabulary(self, min_count: int, limit: int | None) -> tuple[Vocabulary, Integers, Ids]:
         """The vocabulary by falling count, then bytes; how often each of its words is met; the final id of each id.
 

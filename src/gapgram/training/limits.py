@@ -22,6 +22,7 @@ from gapgram.system.atomic_file import check_writable, short_name
 from gapgram.system.memory import MemoryLimit, check_disk_space
 
 _SHARES = {1: 0.1, 2: 0.5, 3: 0.9}
+_READING_BYTES = 256 << 20  # a thread that reads takes a small part of this
 _COUNTED_GRAM_BYTES, _FILE_GRAM_BYTES = 16, 12  # with its context, while counting and in the model file
 
 
@@ -75,6 +76,11 @@ class TrainingLimits:
             + min(positions, max_sample) * sample_position_bytes
         )
         return max(0, bisect_right(range(MAX_POSITIONS), self.memory.bytes, key=needed) - 1)
+
+    @property
+    def reading_threads(self) -> int:
+        """How many threads may read blocks of text at the same time."""
+        return max(1, min(self.threads, self.memory.bytes // _READING_BYTES))
 
     def sample_fits(self, lattice: Lattice) -> bool:
         """Whether a sample to fit weights on may be held in memory."""

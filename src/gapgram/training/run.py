@@ -184,7 +184,7 @@ def _file_as_it_is(path: str | Path) -> list[Any]:
 def train_in_memory(task: TrainingTask) -> Model:
     """The model of a text, all in memory, and not written."""
     marks, blocks = task.marked_blocks()
-    corpus = read_corpus(blocks, task.rules)
+    corpus = read_corpus(blocks, task.rules, threads=task.threads)
     documents = marks.begins if marks is not None else None
     parts = build(task, held_text(task, corpus, documents))
     if task.is_pruned:
@@ -238,7 +238,7 @@ def read_text(
         guess = guessed_positions(task.texts) if task.texts is not None else 0
         if guess > max_positions:
             limits.check_disk(guess, task.lattice)
-        reader = Reader(task.rules)
+        reader = Reader(task.rules, threads=limits.reading_threads)
         pieces = reader.read(blocks)
         held = reader.take(pieces, max_positions)
         if sum(piece.size for piece in held) <= max_positions:
