@@ -141,7 +141,7 @@ def test_pairs_do_not_depend_on_how_many_count_them(text: list[list[str]], threa
     ids = corpus_of(text).ids
     one, several = (count_pairs([ids, ids[::-1]], int(ids.max()) + 1, threads=n) for n in (1, threads))
     for pairs, others in zip(one, several, strict=True):
-        assert all(np.array_equal(a, b) for a, b in zip(pairs, others, strict=True))
+        assert [array.tolist() for array in pairs] == [array.tolist() for array in others]
 
 
 def test_the_logarithms_of_the_proposals_are_close() -> None:

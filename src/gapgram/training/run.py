@@ -32,6 +32,7 @@ from gapgram.counts.about import About
 from gapgram.counts.counts import Counts
 from gapgram.counts.layouts import FAST, check_layout
 from gapgram.cuda.card import find_sorter
+from gapgram.cuda.fitting import learned_on_card
 from gapgram.errors import TextError, UsageError
 from gapgram.estimation.discounts import estimate_discounts
 from gapgram.estimation.parts import ModelParts
@@ -306,7 +307,8 @@ def build(
     estimator = ESTIMATORS[task.weights]
     if isinstance(estimator, Fitted):
         sample = fitting_sample(task, text, counts, unseen, chosen.held_apart, limits, folder)
-        weights, discounts = estimator.fit(counts, discounts, sample, threads=task.threads, progress=task.progress)
+        fit = learned_on_card if task.device == "cuda" else estimator.fit
+        weights, discounts = fit(counts, discounts, sample, threads=task.threads, progress=task.progress)
     else:
         weights = estimator.weigh(counts, discounts)
     history = None

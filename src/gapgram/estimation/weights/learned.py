@@ -147,10 +147,10 @@ class Problem:
 
     def add_gradient(self, values: Parameters, gradients: Parameters, begin: int, end: int) -> float:
         """Sum of -ln P over some positions; adds its gradient by the flat parameters."""
-        positions, fixed, slopes = self._positions(begin, end), self._fixed, _slopes(end - begin, len(self.down))
+        positions, fixed, slopes = self.positions(begin, end), self._fixed, _slopes(end - begin, len(self.down))
         return float(kernels.add_gradient(positions, fixed, values.for_kernels, slopes, gradients.as_sums))
 
-    def _positions(self, begin: int, end: int) -> SamplePositions:
+    def positions(self, begin: int, end: int) -> SamplePositions:
         """Some of the sample, as kernels take it."""
         sample, chunk = self.sample, slice(begin, end)
         return SamplePositions(
@@ -174,16 +174,28 @@ class Problem:
         values.odds[:] = _log_odds(self.discounts)
         return values
 
+    @property
+    def caution(self) -> Caution:
+        """How carefully is fitted."""
+        return USUAL if len(self.counts.lattice.of_classes) < 2 else OF_SEVERAL
+
+    @property
+    def hold_to_start(self) -> float:
+        """How strongly each position holds parameters to the start; there may be none, and nothing is fitted then."""
+        return self.caution.prior_observations / max(1, len(self.sample))
+
+    def learning_rates(self, n_steps: int) -> Floats:
+        """The learning rate of each step."""
+        return np.array([self.caution.rate * _share_of_rate(step, n_steps) for step in range(1, n_steps + 1)])
+
     def fit(self, *, threads: int = 1, progress: bool = False) -> Parameters:
         """Minimise by Adam over the sample several times, in its order, with a rate that falls to nothing.
 
         Threads divide each batch, and add up as one would (`kernels.gradient`).
         """
-        values, batches = self.start(), _batches(len(self.sample))
-        caution = USUAL if len(self.counts.lattice.of_classes) < 2 else OF_SEVERAL
-        hold = caution.prior_observations / max(1, len(self.sample))  # a sample may be empty: then nothing is fitted
-        adam = Adam(self.start().flat, hold, self.zeros().flat, self.zeros().flat)
-        rates = np.array([caution.rate * _share_of_rate(step, len(batches)) for step in range(1, len(batches) + 1)])
+        values, batches = self.start(), batches_of(len(self.sample))
+        adam = Adam(self.start().flat, self.hold_to_start, self.zeros().flat, self.zeros().flat)
+        rates = self.learning_rates(len(batches))
         most = max((end - begin for begin, end in batches), default=0)
         state = _slopes(most, len(self.down)), self.zeros().as_sums, self.zeros().as_sums, adam
         with (
@@ -208,7 +220,7 @@ class Problem:
         """Work through batches that follow each other, each with its learning rate; the values change in place."""
         begin, end = batches[0][0], batches[-1][1]
         bounds = np.array([begin, *(last for _, last in batches)]) - begin
-        of_all = bounds, rates, first_step, self._positions(begin, end), self._fixed, values.for_kernels, *state
+        of_all = bounds, rates, first_step, self.positions(begin, end), self._fixed, values.for_kernels, *state
         team.run(lambda me, threads: kernels.fit_batches(me, threads, team.meeting, *of_all))
 
     def solution(self, values: Parameters, *, threads: int = 1) -> tuple[Weights, Discounts]:
@@ -226,7 +238,7 @@ class Problem:
         fixed, start, fitted = self._fixed, self.start().for_kernels, values.for_kernels
 
         def of_chunk(chunk: tuple[int, int]) -> tuple[float, float, Floats, Floats]:
-            positions, size = self._positions(*chunk), chunk[1] - chunk[0]
+            positions, size = self.positions(*chunk), chunk[1] - chunk[0]
             slopes = _slopes(size, n_patterns)
             before = kernels.slopes_of(positions, fixed, start, 0, size, 0, slopes)
             after = kernels.slopes_of(positions, fixed, fitted, 0, size, 0, slopes)
@@ -277,7 +289,7 @@ def _chunks(n: int) -> list[tuple[int, int]]:
     return [(begin, min(begin + _CHUNK_POSITIONS, n)) for begin in range(0, n, _CHUNK_POSITIONS)]
 
 
-def _batches(n: int) -> list[tuple[int, int]]:
+def batches_of(n: int) -> list[tuple[int, int]]:
     """Bounds of small batches, all of the sample several times over."""
     size = int(np.clip(n // 100, 32, 1000))
     return [(begin, min(begin + size, n)) for _ in range(EPOCHS) for begin in range(0, n, size)]
