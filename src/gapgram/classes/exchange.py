@@ -35,6 +35,9 @@ BATCH = 40_000  # neighbours, about, of the words that are judged against the sa
 _BATCHES_AT_ONCE = 64  # that threads work through before Python hears of it
 
 
+CountPairs = Callable[[Sequence[Ids], int], list[Pairs]]
+
+
 def count_pairs(
     texts: Sequence[Ids], n_words: int, *, distances: tuple[int, ...] = DISTANCES, threads: int = 1
 ) -> list[Pairs]:
@@ -45,10 +48,10 @@ def count_pairs(
     each = range(0, len(parts), len(ranges))
     counted = list(parallel_map(_both_ways, [parts[first : first + len(ranges)] for first in each], threads))
     n = len(distances)
-    return [_side_by_side(counted[first : first + n]) for first in range(0, len(counted), n)]
+    return [side_by_side(counted[first : first + n]) for first in range(0, len(counted), n)]
 
 
-_Side = tuple[Integers, Ids, Ids]
+Side = tuple[Integers, Ids, Ids]  # where the neighbours of each word begin, these, and how often each is one
 
 
 def _ranges(word_counts: Integers, n: int) -> list[tuple[int, int]]:
@@ -56,12 +59,12 @@ def _ranges(word_counts: Integers, n: int) -> list[tuple[int, int]]:
     return list(pairwise(_cuts(word_counts, max(1, -(-int(word_counts.sum()) // n)))))
 
 
-def _pairs_at(wanted: tuple[Ids, int, int, int]) -> _Side:
-    pairs: _Side = kernels.pairs_at(*wanted)
+def _pairs_at(wanted: tuple[Ids, int, int, int]) -> Side:
+    pairs: Side = kernels.pairs_at(*wanted)
     return pairs
 
 
-def _both_ways(parts: list[_Side]) -> tuple[_Side, _Side, Ids]:
+def _both_ways(parts: list[Side]) -> tuple[Side, Side, Ids]:
     """The pairs of a text at one distance by the first word, by the second, and how often each word is its own.
 
     parts: of ranges of first words, in order.
@@ -74,7 +77,7 @@ def _both_ways(parts: list[_Side]) -> tuple[_Side, _Side, Ids]:
     return forward, kernels.turned(*forward), itself
 
 
-def _side_by_side(counted: list[tuple[_Side, _Side, Ids]]) -> Pairs:
+def side_by_side(counted: list[tuple[Side, Side, Ids]]) -> Pairs:
     """The sides of all distances of one text, in one array each."""
     sides = [side for forward, backward, _ in counted for side in (forward, backward)]
     base = np.cumsum([0] + [len(others) for _, others, _ in sides])
@@ -142,7 +145,7 @@ def automatic_k(n_positions: int) -> int:
     return min(500, max(2, round(0.3 * math.sqrt(n_positions))))
 
 
-def find_classes(
+def find_classes(  # noqa: PLR0913 - by keyword
     ids: Ids,
     n_words: int,
     k: int | None = None,
@@ -151,6 +154,7 @@ def find_classes(
     sweeps: int = SWEEPS,
     threads: int | None = None,
     cores: SharedCores | None = None,
+    count: CountPairs | None = None,
     progress: bool = False,
 ) -> Classes:
     """Find classes of the words of an encoded text (`Corpus.ids`), whose vocabulary has `n_words` words.
@@ -159,6 +163,7 @@ def find_classes(
     the text has fewer words or does not bear out so many.
     later: more text, in which words that the first does not have are put into the classes they fit best.
     cores: that other work takes some of meanwhile.
+    count: what counts pairs in the place of `count_pairs`.
     """
     if not isinstance(ids, np.ndarray):
         raise wrong_type("find_classes", ids, "the ids of a corpus, as read_corpus gives them")
@@ -175,7 +180,8 @@ def find_classes(
         return Classes.numbered(np.zeros(n_ordinary, np.int64), counts[len(SPECIAL) :])
     class_of = np.minimum(np.arange(n_words), k + len(SPECIAL) - 1).astype(np.int32)
     kept = cores.kept if cores is not None else threads
-    pairs, *pairs_later = count_pairs([ids, later] if later.size else [ids], n_words, threads=kept)
+    texts = [ids, later] if later.size else [ids]
+    pairs, *pairs_later = count(texts, n_words) if count is not None else count_pairs(texts, n_words, threads=kept)
     with Team(threads, cores) as team:
         _sweep(Exchange(pairs, class_of, k, threads=kept), k, sweeps, team, progress)
     if later.size:

@@ -12,6 +12,7 @@ import numpy as np
 
 from gapgram.arrays import Begins, Ids, Integers
 from gapgram.classes.classes import Classes, flat_classes
+from gapgram.classes.exchange import CountPairs
 from gapgram.counting.band import Band
 from gapgram.counting.text_source import TextSource
 from gapgram.counts.assemble import NO_COUNTS, assemble
@@ -74,6 +75,8 @@ class TextInMemory:
         self.facts, self.positions, self.longest_sentence = corpus.facts, corpus.ids.size, corpus.longest_sentence
         self._threads, self._progress, self._band_positions = threads, progress, band_positions
         self._ahead: Future[dict[Pattern, list[Piece]]] | None = None
+
+    count_pairs: CountPairs | None = None  # what counts neighbours faster than the cores do
 
     def chunks(self) -> Iterator[Ids]:
         """All sentences in their order."""

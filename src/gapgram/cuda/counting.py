@@ -11,7 +11,9 @@ those of the CPU. A text that does not fit is cut into bands of oldest words, as
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from types import ModuleType
 from typing import Any
@@ -19,8 +21,10 @@ from typing import Any
 import numpy as np
 
 from gapgram.arrays import Ids, Integers
+from gapgram.classes.exchange import DISTANCES, Side, side_by_side
 from gapgram.counting.in_memory import TextInMemory
 from gapgram.counts.counts import Piece
+from gapgram.kernels.exchange import Pairs
 from gapgram.kernels.keys import key_bits_of, keys_of_all
 from gapgram.kernels.special_words import END_ID, START_ID
 from gapgram.kernels.tables import COUNT_BITS, ROW_BITS, STATISTICS
@@ -44,6 +48,7 @@ class TextCountedOnCard(TextInMemory):
     def __init__(self, corpus: Corpus, xp: ModuleType, free_bytes: int, **options: Any) -> None:
         super().__init__(corpus, **options)
         self._xp, self._free_bytes = xp, free_bytes
+        self.count_pairs = partial(pairs_on_card, xp)
 
     @property
     def _kept_cores(self) -> int:
@@ -57,6 +62,39 @@ class TextCountedOnCard(TextInMemory):
         cuts = band_cuts(np.bincount(ids, minlength=n_words), -(-ids.size * WINDOW_BYTES // room))
         bands = [text.pieces(lattice, first, last) for first, last in pairwise(cuts)]
         return {pattern: [band[pattern] for band in bands] for pattern in lattice.stored}
+
+
+def pairs_on_card(xp: ModuleType, texts: Sequence[Ids], n_words: int) -> list[Pairs]:
+    """As `classes.exchange.count_pairs`."""
+    return [side_by_side([_pairs_at(xp, ids, n_words, distance) for distance in DISTANCES]) for ids in texts]
+
+
+def _pairs_at(xp: ModuleType, ids: Ids, n_words: int, distance: int) -> tuple[Side, Side, Ids]:
+    """The pairs of a text at one distance by the first word, by the second, and how often each word is its own."""
+    held = xp.asarray(ids)
+    inside = xp.ones(max(ids.size - distance, 0), bool)
+    for d in range(distance):
+        inside &= held[d : ids.size - distance + d] != END_ID
+    at = xp.flatnonzero(inside)
+    pairs = held[at].astype(np.int64) << 32 | held[at + distance]
+    pairs.sort()
+    is_new = xp.ones(pairs.size, bool)
+    is_new[1:] = pairs[1:] != pairs[:-1]
+    begins = xp.flatnonzero(is_new)
+    times = xp.diff(xp.concatenate([begins, xp.full(1, pairs.size, begins.dtype)])).astype(np.int32)
+    firsts, seconds = (pairs[begins] >> 32).astype(np.int32), (pairs[begins] & 0xFFFFFFFF).astype(np.int32)
+    own = firsts == seconds
+    itself = xp.zeros(n_words, np.int32)
+    itself[firsts[own]] = times[own]
+    firsts, seconds, times = firsts[~own], seconds[~own], times[~own]
+    turned = xp.argsort(seconds, kind="stable")
+    forward = _side(xp, firsts, seconds, times, n_words)
+    return forward, _side(xp, seconds[turned], firsts[turned], times[turned], n_words), _on_cpu(itself)
+
+
+def _side(xp: ModuleType, words: Array, others: Array, times: Array, n_words: int) -> Side:
+    starts = xp.searchsorted(words, xp.arange(n_words + 1, dtype=np.int32)).astype(np.int64)
+    return _on_cpu(starts), _on_cpu(others), _on_cpu(times)
 
 
 def band_cuts(word_counts: Integers, n_bands: int) -> list[int]:

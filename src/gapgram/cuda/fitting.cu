@@ -3,7 +3,8 @@
 // A warp takes a position and a thread a pattern. Whatever the CPU adds up one after the other is added up here in the
 // same order, so that only exp and log, which are rounded otherwise, make a difference. fmad is off.
 //
-// Compiled for a number of patterns (P), of features (F) and of rows of the gate table (ROWS).
+// Compiled for a number of patterns (P), of features (F), of rows of the gate table (ROWS), and of the probabilities that
+// a position has of its word given itself, and given its class in each clustering (GIVEN).
 
 #define BUCKETS 64
 #define WORD_BUCKETS 296
@@ -16,7 +17,7 @@ __device__ double max_discount(int k) { return k + 1.0; }
 // what discounts take, and with the discount of the gram itself.
 extern "C" __global__ void slopes_of(
     const int* statistics, const int* features, const double* given, const double* log_prior, double uniform,
-    const long long* down, const bool* of_classes, const double* table, const double* lifted_by,
+    const long long* down, const long long* clusterings, const double* table, const double* lifted_by,
     const double* discounts, long long begin, int n, double* by_logit, double* by_shift, double* by_taken,
     double* by_own)
 {
@@ -39,7 +40,7 @@ extern "C" __global__ void slopes_of(
     // What each pattern keeps, and what it hands down.
     double kept = 0.0, g = 1.0, gamma = 1.0;
     int total = 0, count = 0, below_me = is_pattern ? (int)down[p] : 0;
-    bool classes = is_pattern && of_classes[p];
+    double given_class = is_pattern ? given[t * GIVEN + clusterings[p]] : 1.0;
     if (own >= 0) {
         const int* s = statistics + (t * P + p) * 5;
         total = s[TOTAL];
@@ -48,10 +49,7 @@ extern "C" __global__ void slopes_of(
             const double* d = discounts + 3 * p;
             double taken = d[0] * s[N1] + d[1] * s[N2] + d[2] * s[N3];
             g = taken / total;
-            if (count > 0) {
-                kept = (count - d[min(count, 3) - 1]) / (total - taken);
-                if (classes) kept *= given[t];
-            }
+            if (count > 0) kept = (count - d[min(count, 3) - 1]) / (total - taken) * given_class;
             double lifted = g * lifted_by[p * BUCKETS + own - p * BUCKETS];
             gamma = lifted / (1.0 - g + lifted);
         }
@@ -82,7 +80,7 @@ extern "C" __global__ void slopes_of(
         shift = d_gamma * gamma * (1.0 - gamma);
         double d_g = d_gamma * gamma * (1.0 - gamma) / (g * (1.0 - g)), left = total * (1.0 - g);
         taken = d_g / total + d_kept * kept / left;
-        if (count > 0) of_own = d_kept / left * (classes ? given[t] : 1.0);
+        if (count > 0) of_own = d_kept / left * given_class;
     }
     by_shift[p * n + at] = shift;
     by_taken[p * n + at] = taken;

@@ -43,9 +43,9 @@ def fit(problem: Problem, *, progress: bool = False) -> Parameters:
     xp, _ = find_sorter()
     values, batches, n_patterns = problem.start(), batches_of(len(problem.sample)), len(problem.down)
     order, n_features = problem.counts.lattice.order, problem.sample.features[:1].shape[1]
-    slopes_of, add_columns, adam_step = _kernels(xp, n_patterns, n_features, problem.n_gate_rows)
     statistics, features, given, log_prior = (xp.asarray(array) for array in problem.positions(0, len(problem.sample)))
-    down, of_classes = xp.asarray(problem.down), xp.asarray(problem.of_classes)
+    slopes_of, add_columns, adam_step = _kernels(xp, n_patterns, n_features, problem.n_gate_rows, given.shape[1])
+    down, clusterings = (xp.asarray(array.astype(np.int64)) for array in (problem.down, problem.clusterings))
     first = values.for_kernels
     flat, lifted_by, discounts = (xp.asarray(array) for array in (first.flat, first.lifted_by, first.discounts))
     start, size = flat.copy(), flat.size
@@ -59,7 +59,7 @@ def fit(problem: Problem, *, progress: bool = False) -> Parameters:
         for step, (begin, end) in enumerate(batches, 1):
             n = end - begin
             slopes_of((-(-n // _WARPS),), (32 * _WARPS,), (
-                statistics, features, given, log_prior, np.float64(problem.uniform), down, of_classes, table,
+                statistics, features, given, log_prior, np.float64(problem.uniform), down, clusterings, table,
                 lifted_by, discounts, np.int64(begin), np.int32(n), *slopes,
             ))  # fmt: skip
             add_columns((2 * n_features,), (64,), (
@@ -76,9 +76,9 @@ def fit(problem: Problem, *, progress: bool = False) -> Parameters:
 
 
 @cache
-def _kernels(xp: ModuleType, n_patterns: int, n_features: int, n_rows: int) -> tuple[Any, Any, Any]:
+def _kernels(xp: ModuleType, n_patterns: int, n_features: int, n_rows: int, n_given: int) -> tuple[Any, Any, Any]:
     """The kernels for a problem of this shape."""
-    numbers = (f"-DP={n_patterns}", f"-DF={n_features}", f"-DROWS={n_rows}")
+    numbers = (f"-DP={n_patterns}", f"-DF={n_features}", f"-DROWS={n_rows}", f"-DGIVEN={n_given}")
     code = files("gapgram.cuda").joinpath("fitting.cu").read_text()
     module: Any = xp.RawModule(code=code, options=("--fmad=false", *numbers))
     slopes_of, add_columns, adam_step = map(module.get_function, ("slopes_of", "add_columns", "adam_step"))

@@ -17,6 +17,7 @@ from gapgram.arguments import wrong_type
 from gapgram.arrays import Ids
 from gapgram.classes.classes import Classes, read_classes
 from gapgram.classes.exchange import automatic_k, find_classes
+from gapgram.counting.in_memory import TextInMemory
 from gapgram.counting.text_source import TextSource
 from gapgram.errors import UsageError
 from gapgram.estimation.weights.sample import sample_positions
@@ -157,7 +158,7 @@ def choose_classes(  # noqa: PLR0913 - all that a run knows, by keyword
             continue
         classes = find_classes(
             found_in, n_words, source.most_classes(found_in.size), later=found_without, threads=threads,
-            cores=cores, progress=progress,
+            cores=cores, progress=progress, count=text.count_pairs if isinstance(text, TextInMemory) else None,
         )  # fmt: skip
         clusterings.append(classes.named_by(text.vocabulary))
     return ChosenClasses(tuple(clusterings), found_without if found_without.size else None)
