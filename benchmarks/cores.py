@@ -11,6 +11,7 @@ weights` is all but reading, and writing what the file still lacks when the weig
 from __future__ import annotations
 
 import argparse
+import math
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -80,10 +81,11 @@ def measure(text: str, threads: int, device: str, times: int, taken: dict[str, f
 
 def plot(speed_ups: dict[int, float], path: str) -> None:
     """Speed-up against threads, beside as many times as there are threads; both axes by doublings."""
-    import math
+    most = math.log2(max(speed_ups))
 
-    most = max(speed_ups)
-    place = lambda n, up: (60 + 300 * math.log2(n) / math.log2(most), 330 - 300 * math.log2(up) / math.log2(most))  # noqa: E731
+    def place(n: float, up: float) -> tuple[float, float]:
+        return 60 + 300 * math.log2(n) / most, 330 - 300 * math.log2(up) / most
+
     points = " ".join("{:.1f},{:.1f}".format(*place(n, up)) for n, up in speed_ups.items())
     lines = [
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 420 380" font-family="sans-serif" font-size="13">',

@@ -38,7 +38,7 @@ _COUNTING = {
     "build_tables.build_tables", "build_tables.pack_grams", "build_tables.place_contexts", "gate.context_buckets",
     "keys.key_bits_of", "read_tables.counts_of_counts", "sorting.positions_by_word", "sorting.refine",
     "sorting.window_reach", "sorting.windows_at", "word_order.first_bytes", "word_order.gathered",
-    "word_order.sort_ties", "words.fill_slots", "words.learn_lines",
+    "word_order.sort_ties", "words.add_words", "words.fill_slots", "words.learn_lines",
 }  # fmt: skip
 _LEARNING = {
     "fitting.features_of", "fitting.leave_out", "fitting.log_prior_of", "fitting.sentence_hashes",
@@ -48,8 +48,8 @@ _LEARNING = {
 _KERNELS = {
     "--help": set(),
     "--version": set(),
-    "train TEXT -o NEW -n 3 --model mkn": _COUNTING,
-    "train TEXT -o NEW -n 3 --classes none": _COUNTING | _LEARNING,
+    "train TEXT -o NEW -n 3 --model mkn --threads 2": _COUNTING,
+    "train TEXT -o NEW -n 3 --classes none --threads 2": _COUNTING | _LEARNING,
     "score MODEL TEXT": {"score_text.score_lines", "scores.sum_sequences"},
     "perplexity MODEL TEXT": {"score_text.score_lines", "scores.sum_sequences"},
     "predict MODEL w1": {"topk.most_probable", "topk.most_words", "topk.n_blocks", "words.find_word"},

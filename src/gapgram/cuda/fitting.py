@@ -1,4 +1,4 @@
-"""Weights fitted on a card: the batches of `estimation.weights.learned`, in the same order.
+"""Weights fitted on a card: the batches of `Problem.fit`, in the same order.
 
 CuPy launches the kernels, which are C++ (`fitting.cu`): a batch is three launches of 10 µs of work, and numba-cuda
 takes as long for each array that it hands to one.
@@ -29,7 +29,7 @@ _WARPS = 4  # of a block
 def learned_on_card(
     counts: Counts, discounts: Discounts, sample: FittingSample, *, threads: int = 1, progress: bool = False
 ) -> tuple[Weights, Discounts]:
-    """As `estimation.weights.learned.learned`, fitted by a card unless there are too many patterns for it."""
+    """Fit as `Problem` does, by a card unless there are too many patterns for it."""
     problem = Problem(counts, discounts, sample, threads=threads)
     if len(problem.down) > MOST_PATTERNS or sample.folder is not None or not len(sample):
         values = problem.fit(threads=threads, progress=progress)

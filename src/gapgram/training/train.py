@@ -75,8 +75,8 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     documents: fit how far sessions may trust what they read on documents of the text, in its order; an empty line, or a
         new file, begins one. The model is the same otherwise.
     threads: to use; by default all cores.
-    device: what counts, with the same result: `cpu`, or `cuda`, a graphics card (extra `cuda`). What is not counting,
-        and a text that does not fit into memory, is left to the CPU.
+    device: what counts and fits weights: `cpu`, or `cuda`, a graphics card (extra `cuda`), with the same tables and
+        weights within 1e-14. Classes, and a text that does not fit into memory, are left to the CPU.
     memory: bytes, or a size such as "4G", that training to an output may take beside the program itself; by default
         half of what the machine has. A text that needs more is counted through files. The model is the same.
     tmp: the folder for those files; by default that of the output.
