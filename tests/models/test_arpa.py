@@ -328,7 +328,7 @@ def test_the_command_says_what_an_approximation_loses(made: dict[str, Model], tm
     out = CliRunner().invoke(command, [*arguments, "--approximate"])
     assert out.stdout.splitlines()[1].startswith("with unknown words")
     assert read_arpa(tmp_path / "m.arpa").order == 4
-    assert "give a glm and --approximate too" in str(CliRunner().invoke(command, arguments).exception)
+    assert "give a glm, and --grow or --approximate too" in str(CliRunner().invoke(command, arguments).exception)
     as_json = json.loads(CliRunner().invoke(command, [*arguments, "--approximate", "--json"]).stdout)
     assert as_json["perplexity"]["arpa"]["words"] == as_json["perplexity"]["model"]["words"]
 
