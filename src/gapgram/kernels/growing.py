@@ -6,7 +6,7 @@ grams are wanted that are one word longer. A context that is met n times gains
     n · (p ln(p / q) - p + q)
 
 nats by a gram, where p is what the model says of the word and q what the backoff model would say without the gram: the
-relative entropy that the gram takes away, once all else is normed; equations (40) and (41) of docs/ideas/mathematics.md.
+relative entropy that the gram takes away, all else normed. Equations (40) and (41) of docs/ideas/mathematics.md.
 Words gain where they are more probable than shorter contexts say, and where they are less.
 
 The model is asked after unknown words and the context, since a context is used where longer ones are not known.
