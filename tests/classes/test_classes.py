@@ -26,6 +26,7 @@ from gapgram.classes.exchange import (
     find_classes,
 )
 from gapgram.kernels import exchange as kernels
+from gapgram.kernels.pairs import pairs_at, turned
 from gapgram.system.parallel import Team
 
 
@@ -127,13 +128,13 @@ def test_pairs_are_those_of_the_text(text: list[list[str]], distance: int) -> No
     corpus = corpus_of(text)
     n = len(corpus.vocabulary)
     expected = sorted(pairs_of(corpus.ids.tolist(), distance))
-    starts, others, times = kernels.pairs_at(corpus.ids, 0, n, distance)
+    starts, others, times = pairs_at(corpus.ids, 0, n, distance)
     firsts = np.repeat(np.arange(n), np.diff(starts))
     assert np.repeat(np.stack([firsts, others], 1), times, axis=0).tolist() == [list(p) for p in expected]
-    starts, others, times = kernels.turned(starts, others, times)
+    starts, others, times = turned(starts, others, times)
     seconds = np.repeat(np.arange(n), np.diff(starts))
-    turned = sorted((b, a) for a, b in expected)
-    assert np.repeat(np.stack([seconds, others], 1), times, axis=0).tolist() == [list(p) for p in turned]
+    turned_round = sorted((b, a) for a, b in expected)
+    assert np.repeat(np.stack([seconds, others], 1), times, axis=0).tolist() == [list(p) for p in turned_round]
 
 
 @given(sentences(), st.integers(2, 5))

@@ -23,6 +23,7 @@ from gapgram.classes.classes import Classes
 from gapgram.errors import UsageError
 from gapgram.kernels import exchange as kernels
 from gapgram.kernels.exchange import ClassCounts, Pairs
+from gapgram.kernels.pairs import pairs_at, take_out_itself, turned
 from gapgram.kernels.special_words import SPECIAL
 from gapgram.system.parallel import SharedCores, Team, checked_threads, parallel_map
 from gapgram.system.progress import NO_BAR, progress_bar
@@ -60,7 +61,7 @@ def _ranges(word_counts: Integers, n: int) -> list[tuple[int, int]]:
 
 
 def _pairs_at(wanted: tuple[Ids, int, int, int]) -> Side:
-    pairs: Side = kernels.pairs_at(*wanted)
+    pairs: Side = pairs_at(*wanted)
     return pairs
 
 
@@ -72,9 +73,9 @@ def _both_ways(parts: list[Side]) -> tuple[Side, Side, Ids]:
     base = np.cumsum([0] + [len(others) for _, others, _ in parts])
     starts = np.concatenate([*(part[0][:-1] + at for part, at in zip(parts, base[:-1], strict=True)), base[-1:]])
     others, times = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
-    itself = kernels.take_out_itself(starts, others, times)
+    itself = take_out_itself(starts, others, times)
     forward = starts, others[: starts[-1]], times[: starts[-1]]
-    return forward, kernels.turned(*forward), itself
+    return forward, turned(*forward), itself
 
 
 def side_by_side(counted: list[tuple[Side, Side, Ids]]) -> Pairs:

@@ -33,6 +33,7 @@
     fitting         what weights are fitted to
     gradient        weights from that, by threads that work together
     meeting         threads that wait for each other
+    pairs           neighbours of words, counted
     exchange        words into classes of like neighbours
     pruning         tables with fewer grams
     backoff         probabilities of models read from ARPA files
