@@ -29,7 +29,7 @@ MODELS = (
 )  # fmt: skip
 USES = (
     ("train TEXT -o NEW -n 3 --classes 3 --documents", "train TEXT -o NEW -n 3 --memory 30000B",
-     "classes TEXT -o NEW -k 3"),
+     "train TEXT TEXT -o NEW -n 3 --model mkn", "classes TEXT -o NEW -k 3"),
     ("predict GLM w1", "predict GLM w1 --prefix w", "explain GLM w1 w2", "verify GLM", "generate GLM -n 1", "info GLM",
      "ask GLM"),
     ("score GLM TEXT", "score LATTICE TEXT", "perplexity GLM TEXT", "score GLM TEXT --learn",
