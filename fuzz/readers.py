@@ -193,6 +193,7 @@ def _request(path: Path) -> None:
 
 _KINDS = ("mkn", "uniform", "counts", "learned", "classes", "custom")
 _MODELS = tuple(f"{kind}{suffix}" for kind in _KINDS for suffix in ("", "-compact", "-pruned", "-quantised"))
+_CLUSTERINGS = tuple(f"clusterings{suffix}" for suffix in ("", "-compact", "-pruned", "-quantised"))
 _TEXTS = ("text.gz", "text.bz2", "text.xz", "text.zst")
 
 
@@ -209,6 +210,8 @@ READERS = {
         Reader("model", _MODELS, mutated_file, _model),
         Reader("tables", _MODELS, mutated_file, _tables),
         Reader("tokeniser", TOKENISED, mutated_tokeniser, _tokeniser),
+        Reader("clusterings", _CLUSTERINGS, mutated_file, _model),
+        Reader("clusterings-tables", _CLUSTERINGS, mutated_file, _tables),
         Reader("counts", ("counts-file",), mutated_file, _counts),
         Reader("backoff", ("backoff",), mutated_file, _other_model),
         Reader("backoff-tables", ("backoff",), mutated_file, partial(_other_model, verify=False)),

@@ -54,6 +54,7 @@ def _model_files(folder: Path) -> dict[str, Path]:
         "counts": lambda path: gapgram.train(sentences=lines, order=4, weights="counts", output=path),
         "learned": lambda path: gapgram.train(sentences=lines, order=3, classes="none", output=path),
         "classes": lambda path: gapgram.train(sentences=lines, order=3, classes=4, output=path),
+        "clusterings": lambda path: gapgram.train(sentences=lines, order=3, classes=[3, 5], output=path),
         "custom": lambda path: gapgram.train(
             sentences=lines, order=4, weights="uniform", lattice="11,1001,1011", output=path
         ),
