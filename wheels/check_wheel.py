@@ -56,7 +56,8 @@ def answers(python: str, folder: Path) -> dict[str, bytes]:
 def main() -> None:
     """Compare."""
     with TemporaryDirectory() as room:
-        pure, with_code = (answers(python, Path(room) / name) for python, name in zip(sys.argv[1:], "ab", strict=True))
+        pythons = map(os.path.abspath, sys.argv[1:])
+        pure, with_code = (answers(python, Path(room) / name) for python, name in zip(pythons, "ab", strict=True))
     if with_code.pop("compiled") != b"0":
         sys.exit("kernels were compiled that the wheel should have had: name a use of them in gapgram.cli.warmup")
     del pure["compiled"]
