@@ -33,8 +33,10 @@ def test_long_texts_are_refused(ask: Ask) -> None:
 
 
 @pytest.fixture
-def page(browser: Any, service: Service) -> Iterator[Page]:
+def page(browser: Any, service: Service, models: dict[str, Model]) -> Iterator[Page]:
     """The view of corrections, with its first answer. Whatever the browser complains of fails the test."""
+    for name in ("mkn", "glm"):
+        Corrector(models[name]).correct("w1 ww33")  # what is compiled now takes none of the service's time
     context = browser.new_context(accept_downloads=True)
     page = context.new_page()
     complaints: list[str] = []
