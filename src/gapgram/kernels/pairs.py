@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.jit import kernel
+from gapgram.kernels.sorting import add_up, starts_by_word
 from gapgram.kernels.special_words import END_ID
 
 
@@ -30,15 +31,13 @@ def pairs_at(ids, first_word, last_word, distance):
             by_first[ids[t] - first_word + 1] += 1
             n_seconds = max(n_seconds, np.int64(ids[t + distance]) + 1)
             n += 1
-    for w in range(last_word - first_word):
-        by_first[w + 1] += by_first[w]
+    add_up(by_first)
     # By the second word, then, in that order, by the first.
     by_second = np.zeros(n_seconds + 1, np.int64)
     for t in range(ids.size):
         if allowed[t]:
             by_second[ids[t + distance] + 1] += 1
-    for w in range(n_seconds):
-        by_second[w + 1] += by_second[w]
+    add_up(by_second)
     firsts = np.empty(n, np.int32)
     seconds = np.empty(n, np.int32)
     for t in range(ids.size):
@@ -76,11 +75,7 @@ def pairs_at(ids, first_word, last_word, distance):
 def turned(starts, others, times):
     """The same pairs by the second word, then the first."""
     n_words = starts.size - 1
-    new_starts = np.zeros(n_words + 1, np.int64)
-    for i in range(others.size):
-        new_starts[others[i] + 1] += 1
-    for w in range(n_words):
-        new_starts[w + 1] += new_starts[w]
+    new_starts = starts_by_word(others, n_words)
     fill = new_starts[:-1].copy()
     new_others = np.empty(others.size, np.int32)
     new_times = np.empty(others.size, np.int32)

@@ -53,13 +53,26 @@ def window_reach(windows):
 
 
 @kernel
-def positions_by_word(ids, n_words):
-    """All positions sorted by word: the root of the tree, one group a word, empty ones included."""
+def add_up(numbers):
+    """Make each number the sum of all up to it: how many there are of each become where each begins."""
+    for i in range(1, numbers.size):
+        numbers[i] += numbers[i - 1]
+
+
+@kernel
+def starts_by_word(ids, n_words):
+    """Where each word's begin, and the last word's end, once ids are sorted by word."""
     starts = np.zeros(n_words + 1, np.int64)
     for t in range(ids.size):
         starts[ids[t] + 1] += 1
-    for w in range(n_words):
-        starts[w + 1] += starts[w]
+    add_up(starts)
+    return starts
+
+
+@kernel
+def positions_by_word(ids, n_words):
+    """All positions sorted by word: the root of the tree, one group a word, empty ones included."""
+    starts = starts_by_word(ids, n_words)
     fill = starts[:-1].copy()
     positions = np.empty(ids.size, np.int32)
     for t in range(ids.size):
