@@ -75,6 +75,8 @@ def test_texts_that_cannot_be_trained_on(cli: Cli, folder: Path, data: bytes, ex
     (["compare", "text", "-n", "0"], "order 0: expected"),
     (["compare", "text", "--train", "1.5"], "share of training text 1.5: expected a number between 0 and 1"),
     (["compare", "text", "--train", "0.0001"], "3 lines with words are too few to split"),
+    (["train", "text", "-o", "new", "--classes", "60,,9"], "classes '60,,9': expected a number, auto or a file before"),
+    (["train", "text", "-o", "new", "--classes", "none,9"], "classes 'none,9': expected a number, auto or a file"),
     (["train", "text", "-o", "new", "--seed", str(10**30)], "expected a whole number from 0 to 2**63 - 1"),
     (["train", "text", "-o", "new", "--memory", "9" * 400], "9': expected a size such as 4G, 400MB or 400MiB"),
     (["compare", "text", "--seed", "-1"], "-1 is not in the range x>=0"),

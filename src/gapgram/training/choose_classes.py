@@ -93,7 +93,10 @@ def parse_sources(asked: AskedClasses) -> tuple[ClassSource, ...]:
     if asked is None or asked == "none":
         return ()
     if isinstance(asked, str) and "," in asked and not Path(asked).is_file():
-        asked = [part.strip() for part in asked.split(",")]
+        several = [each.strip() for each in asked.split(",")]
+        if "" in several or "none" in several:
+            raise UsageError(f"classes {asked!r}: expected a number, auto or a file before and after each comma")
+        asked = several
     return tuple(map(ClassSource.parse, asked if isinstance(asked, list | tuple) else (asked,)))
 
 
