@@ -25,6 +25,8 @@ from fuzz.seeds import made_lines
 from gapgram.errors import DiscountWarning, GapgramError
 from gapgram.models.arpa import as_backoff, write_arpa
 from gapgram.models.backoff_file import write_backoff
+from gapgram.preparation.conversion import Options
+from gapgram.preparation.plain import prepare_text
 
 OLD = b"the old file\n"
 _ALLOCATORS = ("empty", "zeros", "full", "concatenate")
@@ -71,6 +73,7 @@ def jobs(folder: Path) -> dict[str, Callable[[Path], object]]:
         "train --memory": lambda path: gapgram.train(text, output=path, memory=20_000, **train),
         "train --layout": lambda path: gapgram.train(text, output=path, layout="compact", **train),
         "train --prune": lambda path: gapgram.train(text, output=path, prune="0,0,1", **train),
+        "train glm": lambda path: gapgram.train(text, output=path, order=3, classes=3, threads=1),
         "save": model.save,
         "convert": lambda path: model.with_layout("compact", output=path),
         "quantise": lambda path: model.quantised(3, output=path),
@@ -79,6 +82,7 @@ def jobs(folder: Path) -> dict[str, Callable[[Path], object]]:
         "arpa": lambda path: write_arpa(backoff, path),
         "backoff": lambda path: write_backoff(backoff, path),
         "mixture": lambda path: gapgram.Mixture([model, chain], [0.5, 0.5]).save(path, whole=True),
+        "prepare": lambda path: prepare_text([text], path, "en", Options(processes=1)),
     }
 
 
