@@ -29,7 +29,7 @@ from gapgram.training import run
 # What is timed: where it is called from, its name there, and what it is.
 STEPS: tuple[tuple[Any, str, str], ...] = (
     (run, "read_text", "read"),
-    (run, "chosen_classes", "classes, words counted meanwhile"),
+    (run, "choose_classes", "classes, words counted meanwhile"),
     (TablesWrittenAhead, "count", "count classes, put together"),
     (run, "estimate_discounts", "discounts"),
     (run, "fitting_sample", "look up the sample"),

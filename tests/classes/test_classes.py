@@ -27,7 +27,6 @@ from gapgram.classes.exchange import (
 )
 from gapgram.kernels import exchange as kernels
 from gapgram.kernels.pairs import pairs_at, turned
-from gapgram.system.parallel import Team
 
 
 def pairs_of(ids: list[int], distance: int) -> list[tuple[int, int]]:
@@ -95,14 +94,13 @@ def test_the_objective_is_its_definition_and_so_is_the_rise_of_every_sweep(
     words = np.arange(3, n + 3, dtype=np.int32)
     before = brute_force(corpus.ids.tolist(), exchange.class_of, k)
     assert exchange.objective == pytest.approx(before, abs=1e-6)
-    with Team(1) as team:
-        for _ in range(3):
-            rise = exchange.sweep(words, team)
-            after = brute_force(corpus.ids.tolist(), exchange.class_of, k)
-            assert rise >= 0
-            assert after - before == pytest.approx(rise, abs=1e-6)
-            assert exchange.objective == pytest.approx(after, abs=1e-6)
-            before = after
+    for _ in range(3):
+        rise = exchange.sweep(words)
+        after = brute_force(corpus.ids.tolist(), exchange.class_of, k)
+        assert rise >= 0
+        assert after - before == pytest.approx(rise, abs=1e-6)
+        assert exchange.objective == pytest.approx(after, abs=1e-6)
+        before = after
 
 
 @given(sentences(), st.data())

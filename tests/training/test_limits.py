@@ -80,7 +80,7 @@ def test_an_interrupted_run_with_classes_goes_on(text: Path, monkeypatch: pytest
             train(text, **options)
     with pytest.raises(GapgramError, match="the interrupted run had another number of classes"):
         train(text, **{**options, "classes": 6}, resume=True)
-    monkeypatch.setattr("gapgram.training.run.choose_classes", None)
+    monkeypatch.setattr("gapgram.training.choose_classes.find_classes", None)
     assert train(text, **options, resume=True) == whole
     assert names(text.parent) == {"text", "model"}
 

@@ -25,7 +25,7 @@ from gapgram.kernels import exchange as kernels
 from gapgram.kernels.exchange import ClassCounts, Pairs
 from gapgram.kernels.pairs import pairs_at, take_out_itself, turned
 from gapgram.kernels.special_words import SPECIAL
-from gapgram.system.parallel import SharedCores, Team, checked_threads, parallel_map
+from gapgram.system.parallel import SharedCores, checked_threads, parallel_map, run_together
 from gapgram.system.progress import NO_BAR, progress_bar
 
 NOTHING = np.empty(0, np.int32)
@@ -45,7 +45,7 @@ def count_pairs(
     """Count the pairs of some texts at some distances; two sides each."""
     ranges = _ranges(np.bincount(texts[0], minlength=n_words), threads)
     wanted = [(ids, *words, distance) for ids in texts for distance in distances for words in ranges]
-    parts = list(parallel_map(_pairs_at, wanted, threads))
+    parts: list[Side] = list(parallel_map(lambda one: pairs_at(*one), wanted, threads))
     each = range(0, len(parts), len(ranges))
     counted = list(parallel_map(_both_ways, [parts[first : first + len(ranges)] for first in each], threads))
     n = len(distances)
@@ -58,11 +58,6 @@ Side = tuple[Integers, Ids, Ids]  # where the neighbours of each word begin, the
 def _ranges(word_counts: Integers, n: int) -> list[tuple[int, int]]:
     """At most n ranges of words that are met about equally often."""
     return list(pairwise(_cuts(word_counts, max(1, -(-int(word_counts.sum()) // n)))))
-
-
-def _pairs_at(wanted: tuple[Ids, int, int, int]) -> Side:
-    pairs: Side = pairs_at(*wanted)
-    return pairs
 
 
 def _both_ways(parts: list[Side]) -> tuple[Side, Side, Ids]:
@@ -90,8 +85,12 @@ def side_by_side(counted: list[tuple[Side, Side, Ids]]) -> Pairs:
 class Exchange:
     """Classes on their way: `class_of` and the counts that belong to it."""
 
-    def __init__(self, pairs: Pairs, class_of: Ids, k: int, *, threads: int = 1) -> None:
+    def __init__(
+        self, pairs: Pairs, class_of: Ids, k: int, *, threads: int = 1, cores: SharedCores | None = None
+    ) -> None:
+        """cores: that other work takes some of meanwhile."""
         self.class_of, self.best, self.pairs = class_of, class_of.copy(), pairs
+        self.threads, self.cores = threads, cores
         # What it costs to judge each word: its neighbours, and a little for itself.
         self.costs: Integers = np.diff(pairs.starts, axis=1).sum(axis=0) + len(pairs.starts)
         prior = min(PRIOR, CLASS_PRIOR / k)
@@ -105,7 +104,7 @@ class Exchange:
             )
             kernels.fill_gain(cells[s], gain[s], prior)
 
-        list(parallel_map(fill, range(sides), threads))
+        list(parallel_map(fill, range(sides), cores.kept if cores is not None else threads))
         self.counts = ClassCounts(cells, gain, sums, kernels.f_tables(priors), priors)
 
     @property
@@ -114,17 +113,14 @@ class Exchange:
         counts = self.counts
         return float(kernels.objective(counts.cells, counts.sums, counts.tables, counts.priors))
 
-    def sweep(self, words: Ids, team: Team, advance: Callable[[int], object] = lambda n: None) -> float:
+    def sweep(self, words: Ids, advance: Callable[[int], object] = lambda n: None) -> float:
         """Let each of some words move to where it fits best; returns by how much the objective rose."""
-        state = self.best, self.class_of, self.pairs, self.counts
-
-        def sweep_some(cuts: Integers) -> float:
-            return team.run(lambda me, threads: float(kernels.sweep(me, threads, team.meeting, words, cuts, *state)))[0]
-
         rise, cuts = 0.0, np.array(_cuts(self.costs[words], BATCH))
         for first in range(0, cuts.size - 1, _BATCHES_AT_ONCE):
             some = cuts[first : first + _BATCHES_AT_ONCE + 1]
-            rise += sweep_some(some)
+            threads = min(self.threads, self.cores.rest) if self.cores is not None else self.threads
+            state = self.best, self.class_of, self.pairs, self.counts
+            rise += float(run_together(kernels.sweep, threads, words, some, *state)[0])
             advance(int(some[-1] - some[0]))
         return rise
 
@@ -183,20 +179,18 @@ def find_classes(  # noqa: PLR0913 - by keyword
     kept = cores.kept if cores is not None else threads
     texts = [ids, later] if later.size else [ids]
     pairs, *pairs_later = count(texts, n_words) if count is not None else count_pairs(texts, n_words, threads=kept)
-    with Team(threads, cores) as team:
-        _sweep(Exchange(pairs, class_of, k, threads=kept), k, sweeps, team, progress)
+    _sweep(Exchange(pairs, class_of, k, threads=threads, cores=cores), k, sweeps, progress)
     if later.size:
         new = np.flatnonzero((before == 0) & (counts > 0))
-        exchange = Exchange(pairs_later[0], class_of, k, threads=kept)
-        with Team(threads, cores) as team:
-            exchange.sweep(new[new >= len(SPECIAL)].astype(np.int32), team)
+        exchange = Exchange(pairs_later[0], class_of, k, threads=threads, cores=cores)
+        exchange.sweep(new[new >= len(SPECIAL)].astype(np.int32))
     return Classes.numbered(class_of[len(SPECIAL) :], counts[len(SPECIAL) :])
 
 
-def _sweep(exchange: Exchange, k: int, sweeps: int, team: Team, progress: bool) -> None:
+def _sweep(exchange: Exchange, k: int, sweeps: int, progress: bool) -> None:
     words = np.arange(len(SPECIAL), len(exchange.class_of), dtype=np.int32)
     total = len(words) * sweeps - k
     bar = progress_bar("finding classes", total=total, unit="word", progress=True) if progress else NO_BAR
     with bar as advance:
         for i in range(sweeps):
-            exchange.sweep(words[k:] if i == 0 else words, team, advance)
+            exchange.sweep(words[k:] if i == 0 else words, advance)

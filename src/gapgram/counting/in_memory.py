@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -74,8 +73,9 @@ class TextInMemory:
         self.ids, self.vocabulary, self.word_counts = corpus.ids, corpus.vocabulary, corpus.word_counts
         self.facts, self.positions, self.longest_sentence = corpus.facts, corpus.ids.size, corpus.longest_sentence
         self._threads, self._progress, self._band_positions = threads, progress, band_positions
-        self._ahead: Future[dict[Pattern, list[Piece]]] | None = None
+        self._ahead: dict[Pattern, list[Piece]] | None = None
 
+    takes_cores = True  # for counting
     count_pairs: CountPairs | None = None  # what counts neighbours faster than the cores do
 
     def chunks(self) -> Iterator[Ids]:
@@ -90,30 +90,15 @@ class TextInMemory:
         """As `TextSource`, given away once, so that memory falls while tables are made of them."""
         if self.ids.size >= MAX_POSITIONS:
             raise TextError(f"{self.ids.size:,} words at once: this engine counts up to {MAX_POSITIONS:,}")
-        ahead, self._ahead = self._ahead, None
-        pieces = ahead.result() if ahead is not None else self._count_words(lattice)
+        pieces, self._ahead = self._ahead or self._count_words(lattice), None
         for clustering, (of_classes, patterns) in enumerate(zip(classes, lattice.of_classes, strict=True), 1):
             counted = self._count(of_classes.of_word[self.ids], len(of_classes.names), patterns, "counting classes")
             pieces |= {Pattern(pattern.mask, clustering): bands for pattern, bands in counted.items()}
         return lambda pattern: iter(pieces.pop(pattern))
 
-    @contextmanager
-    def counting_ahead(self, lattice: Lattice) -> Iterator[SharedCores]:
-        """Count the patterns of words while other work is under way, for `pieces`; gives the cores that they share."""
-        cores = SharedCores(self._threads, kept=self._kept_cores)
-        with ThreadPoolExecutor(1) as pool:
-            self._ahead = pool.submit(self._count_words, lattice, cores)
-            try:
-                yield cores
-                cores.leave()
-            except BaseException:
-                cores.leave(stop=True)
-                raise
-
-    @property
-    def _kept_cores(self) -> int:
-        """How many cores counting ahead leaves to the other work."""
-        return self._threads - self._threads // 2
+    def count_ahead(self, lattice: Lattice, cores: SharedCores) -> None:
+        """Count the patterns of words, for `pieces`, while other work shares the cores."""
+        self._ahead = self._count_words(lattice, cores)
 
     def _count_words(self, lattice: Lattice, cores: SharedCores | None = None) -> dict[Pattern, list[Piece]]:
         return self._count(self.ids, self.word_counts.size, lattice.of_words, "counting", cores)

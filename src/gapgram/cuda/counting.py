@@ -45,14 +45,12 @@ class TextCountedOnCard(TextInMemory):
     xp: CuPy, or NumPy in its place. free_bytes: of the card's memory.
     """
 
+    takes_cores = False
+
     def __init__(self, corpus: Corpus, xp: ModuleType, free_bytes: int, **options: Any) -> None:
         super().__init__(corpus, **options)
         self._xp, self._free_bytes = xp, free_bytes
         self.count_pairs = partial(pairs_on_card, xp)
-
-    @property
-    def _kept_cores(self) -> int:
-        return self._threads
 
     def _count(
         self, ids: Ids, n_words: int, lattice: Lattice, title: str, cores: SharedCores | None = None

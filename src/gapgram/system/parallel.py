@@ -50,16 +50,25 @@ def read_ahead(items: Iterable[Item]) -> Iterator[Item]:
             source.close()
 
 
-def map_in_order(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
+def parallel_map(
+    work: Callable[[Item], Result], items: Iterable[Item], threads: int, *, always_beside: bool = False
+) -> Iterator[Result]:
     """What `work` makes of each item, in their order; at most a few results wait to be taken.
 
-    >>> list(map_in_order(lambda n: n * n, range(4), threads=2))
-    [0, 1, 4, 9]
+    always_beside: work in other threads also for a single item, or in a single thread, beside who takes the results.
+
+    >>> list(parallel_map(lambda n: n * n, range(4), threads=2)), list(parallel_map(abs, [-1], threads=2))
+    ([0, 1, 4, 9], [1])
     """
-    waiting: deque[Future[Result]] = deque()
+    source, first, waiting = iter(items), list[Item](), deque[Future[Result]]()
+    if not always_beside:
+        first += islice(source, 2 if threads > 1 else 0)
+        if len(first) < 2:
+            yield from map(work, chain(first, source))
+            return
     with ThreadPoolExecutor(threads) as pool:
         try:
-            for item in items:
+            for item in chain(first, source):
                 waiting.append(pool.submit(work, item))
                 if len(waiting) > threads:
                     yield waiting.popleft().result()
@@ -68,19 +77,6 @@ def map_in_order(work: Callable[[Item], Result], items: Iterable[Item], threads:
         finally:
             for future in waiting:
                 future.cancel()
-
-
-def parallel_map(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
-    """As `map_in_order`, for work that may be little: no thread is started for a single item.
-
-    >>> list(parallel_map(lambda n: n * n, range(4), threads=2)), list(parallel_map(abs, [-1], threads=2))
-    ([0, 1, 4, 9], [1])
-    """
-    source = iter(items)
-    first = list(islice(source, 2 if threads > 1 else 0))
-    if len(first) < 2:
-        return map(work, chain(first, source))
-    return map_in_order(work, chain(first, source), threads)
 
 
 def all_in_threads(
@@ -97,6 +93,26 @@ def all_in_threads(
             return [future.result() for future in futures]
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def run_together(kernel: Callable[..., Result], threads: int, *arguments: Any) -> list[Result]:
+    """What a kernel gives in threads that run at the same time, and wait for each other inside it (`kernels.meeting`).
+
+    It is called with the number of the thread, how many there are, where they meet, and the arguments.
+
+    >>> run_together(lambda me, threads, meeting, word: (me, threads, word), 1, "here")
+    [(0, 1, 'here')]
+    """
+    meeting = new_meeting()
+    if threads == 1 or AS_PYTHON:
+        return [kernel(0, 1, meeting, *arguments)]
+    with ThreadPoolExecutor(threads) as pool:
+        futures = [pool.submit(kernel, me, threads, meeting, *arguments) for me in range(threads)]
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+        finally:
+            stop(meeting)  # nobody is to wait for one that failed
+    return [future.result() for future in futures]
 
 
 class SharedCores:
@@ -135,45 +151,21 @@ class SharedCores:
         with self._changed:
             return max(1, self.threads - self._taken)
 
-    def leave(self, *, stop: bool = False) -> None:
-        """Keep no core any longer; if `stop`, let work that waits for one end."""
-        with self._changed:
-            self.kept, self._is_stopped = 0, stop
-            self._changed.notify_all()
+    @contextlib.contextmanager
+    def beside(self, work: Callable[[], object]) -> Iterator[None]:
+        """The first kind of work, while the other is done in a thread of its own; the other is awaited at the end.
 
-
-class Team:
-    """Threads that run a kernel together, and wait for each other inside it (`kernels.meeting`).
-
-    >>> with Team(1) as team:
-    ...     team.run(lambda me, threads: (me, threads))
-    [(0, 1)]
-    """
-
-    def __init__(self, threads: int, cores: SharedCores | None = None) -> None:
-        """cores: that other work takes some of; the others are the team's."""
-        self.threads, self._cores = 1 if AS_PYTHON else threads, cores
-        self.meeting = new_meeting()
-        self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
-
-    def __enter__(self) -> Team:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-
-    def run(self, work: Callable[[int, int], Result]) -> list[Result]:
-        """What `work` gives for the number of each thread, and how many there are, all of them at the same time."""
-        if self._pool is None:
-            return [work(0, 1)]
-        threads = min(self.threads, self._cores.rest) if self._cores is not None else self.threads
-        futures = [self._pool.submit(work, me, threads) for me in range(threads)]
-        try:
-            wait(futures, return_when=FIRST_EXCEPTION)
-            if any(future.done() and future.exception() is not None for future in futures):
-                stop(self.meeting)
-            return [future.result() for future in futures]
-        except BaseException:
-            stop(self.meeting)
-            raise
+        Where the first fails, the other ends as soon as it asks for a core.
+        """
+        with ThreadPoolExecutor(1) as pool:
+            other = pool.submit(work)
+            try:
+                yield
+            except BaseException:
+                self._is_stopped = True
+                raise
+            finally:
+                with self._changed:
+                    self.kept = 0
+                    self._changed.notify_all()
+            other.result()

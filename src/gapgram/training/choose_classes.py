@@ -7,7 +7,9 @@ too much. So a part of the text, the one that weights are learned from, is held 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 
@@ -132,39 +134,57 @@ class ChosenClasses:
 def choose_classes(  # noqa: PLR0913 - all that a run knows, by keyword
     sources: Sequence[ClassSource],
     text: TextSource,
+    lattice: Lattice,
     *,
-    n_patterns: int,
     seed: int,
     hold_apart: bool,
     memory: MemoryLimit | None,
+    folder: WorkFolder | None,
     threads: int,
     progress: bool,
-    cores: SharedCores | None = None,
 ) -> ChosenClasses:
-    """The clusterings of a text.
+    """The clusterings of a text, if there are to be any; of an earlier run where there are.
 
-    hold_apart: whether weights will be fitted on sentences of the text, as a sample for so many patterns holds them.
+    Patterns of words are counted meanwhile, where there is more than one core, and memory: a text is held in memory
+    where there is room for all tables later on, and finding classes takes less than these.
+
+    hold_apart: whether weights will be fitted on sentences of the text, as a sample for the lattice holds them.
     memory: what finding them may take; any amount without it.
-    cores: that other work takes some of meanwhile.
+    folder: where they are kept for a run that goes on.
     """
-    found_without, found_in = np.empty(0, np.int32), np.empty(0, np.int32)
-    if any(source.path is None for source in sources):
-        if memory is not None:
-            needed = min(text.positions, MAX_POSITIONS) * _POSITION_BYTES
-            memory.check(needed, "finding classes", "bring a file of classes")
-        most_apart = min(sample_positions(n_patterns), int(HELD_APART_SHARE * text.positions)) if hold_apart else 0
-        found_without, found_in = _cut_apart(text.sample(seed=seed, limit=most_apart + MAX_POSITIONS), most_apart)
-    n_words, clusterings = text.word_counts.size, []
-    for source in sources:
-        if source.path is not None:
-            clusterings.append(read_classes(source.path, text.vocabulary, text.word_counts))
-            continue
-        classes = find_classes(
-            found_in, n_words, source.most_classes(found_in.size), later=found_without, threads=threads,
-            cores=cores, progress=progress, count=text.count_pairs if isinstance(text, TextInMemory) else None,
-        )  # fmt: skip
-        clusterings.append(classes.named_by(text.vocabulary))
-    return ChosenClasses(tuple(clusterings), found_without if found_without.size else None)
+    if not sources:
+        return ChosenClasses()
+    kept = ChosenClasses.of_folder(folder) if folder is not None else None
+    if kept is not None:
+        return kept
+    found_without, found_in, n_words = np.empty(0, np.int32), np.empty(0, np.int32), text.word_counts.size
+    clusterings, cores = list[Classes](), None
+    ahead: AbstractContextManager[None] = nullcontext()
+    finds = any(source.path is None for source in sources)
+    if finds and memory is not None:
+        needed = min(text.positions, MAX_POSITIONS) * _POSITION_BYTES
+        memory.check(needed, "finding classes", "bring a file of classes")
+    if finds and threads > 1 and isinstance(text, TextInMemory):
+        cores = SharedCores(threads, kept=threads - threads // 2 if text.takes_cores else threads)
+        ahead = cores.beside(partial(text.count_ahead, lattice, cores))
+    with ahead:
+        if finds:
+            most_apart = min(sample_positions(len(lattice.stored)), int(HELD_APART_SHARE * text.positions))
+            most_apart = most_apart if hold_apart else 0
+            found_without, found_in = _cut_apart(text.sample(seed=seed, limit=most_apart + MAX_POSITIONS), most_apart)
+        for source in sources:
+            if source.path is not None:
+                clusterings.append(read_classes(source.path, text.vocabulary, text.word_counts))
+                continue
+            classes = find_classes(
+                found_in, n_words, source.most_classes(found_in.size), later=found_without, threads=threads,
+                cores=cores, progress=progress, count=text.count_pairs if isinstance(text, TextInMemory) else None,
+            )  # fmt: skip
+            clusterings.append(classes.named_by(text.vocabulary))
+    chosen = ChosenClasses(tuple(clusterings), found_without if found_without.size else None)
+    if folder is not None:
+        chosen.store(folder)
+    return chosen
 
 
 def _cut_apart(ids: Ids, positions: int) -> tuple[Ids, Ids]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -47,13 +46,12 @@ from gapgram.queries.language_model import Sentence
 from gapgram.signature import __version__
 from gapgram.system.array_store import IN_MEMORY
 from gapgram.system.memory import parse_size
-from gapgram.system.parallel import SharedCores
 from gapgram.system.work_folder import WorkFolder
 from gapgram.text.corpus import Corpus, Reader, TextRules, blocks_of_sentences, encode, read_corpus
 from gapgram.text.files import Block, Paths, as_paths, blocks_of_files, guessed_positions, open_raw
 from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.text.vocabulary import Vocabulary
-from gapgram.training.choose_classes import ChosenClasses, ClassSource, choose_classes
+from gapgram.training.choose_classes import ClassSource, choose_classes
 from gapgram.training.documents import DocumentMarks, LocalText, fit_documents
 from gapgram.training.limits import TrainingLimits
 from gapgram.training.spark_options import SparkOptions
@@ -296,8 +294,11 @@ def build(
     if task.size is not None:
         check_size(task.size, text.vocabulary)
     unseen = read_held_out(task, text.vocabulary)
-    with counting_ahead(task, text) as cores:
-        chosen = chosen_classes(task, text, limits, folder, cores)
+    chosen = choose_classes(
+        task.classes, text, task.lattice, seed=task.seed, hold_apart=task.held_out_texts is None,
+        memory=limits.memory if limits is not None else None, folder=folder, threads=task.threads,
+        progress=task.progress,
+    )  # fmt: skip
     if tables is None:
         counts = counts_in_memory(text, task.lattice, chosen.classes, threads=task.threads)
     else:
@@ -333,40 +334,6 @@ def read_held_out(task: TrainingTask, vocabulary: Vocabulary) -> Ids | None:
     if not ids.size:
         raise TextError("the held-out text is empty: expected one sentence a line")
     return ids
-
-
-def counting_ahead(task: TrainingTask, text: TextSource) -> AbstractContextManager[SharedCores | None]:
-    """Count the patterns of words while classes are found, where there is more than one core, and memory.
-
-    A text is held in memory where there is room for all tables later on: finding classes takes less than these.
-    """
-    finds_classes = any(source.path is None for source in task.classes)
-    if finds_classes and task.threads > 1 and isinstance(text, TextInMemory):
-        return text.counting_ahead(task.lattice)
-    return nullcontext()
-
-
-def chosen_classes(
-    task: TrainingTask,
-    text: TextSource,
-    limits: TrainingLimits | None,
-    folder: WorkFolder | None,
-    cores: SharedCores | None = None,
-) -> ChosenClasses:
-    """The clusterings of the run, if it has any; of an earlier run where there are."""
-    if not task.classes:
-        return ChosenClasses()
-    kept = ChosenClasses.of_folder(folder) if folder is not None else None
-    if kept is not None:
-        return kept
-    chosen = choose_classes(
-        task.classes, text, n_patterns=len(task.lattice.stored), seed=task.seed,
-        hold_apart=task.held_out_texts is None, memory=limits.memory if limits is not None else None,
-        threads=task.threads, progress=task.progress, cores=cores,
-    )  # fmt: skip
-    if folder is not None:
-        chosen.store(folder)
-    return chosen
 
 
 def fitting_sample(

@@ -23,7 +23,7 @@ from gapgram.applications.filtering.tally import FilterTally
 from gapgram.errors import GapgramError, UsageError
 from gapgram.queries.language_model import LanguageModel
 from gapgram.system.atomic_file import check_writable, short_name
-from gapgram.system.parallel import checked_threads, map_in_order
+from gapgram.system.parallel import checked_threads, parallel_map
 from gapgram.system.progress import progress_bar
 from gapgram.system.work_folder import WorkFolder
 from gapgram.text.files import read_head
@@ -250,7 +250,8 @@ def _run(
     with progress_bar("filtering", total=total, unit="B", progress=progress) as advance:
         on_bytes: Callable[[int], None] = advance
         process: Callable[[Any], Done] = lambda piece: records.process(piece, work)  # noqa: E731
-        for done in map_in_order(process, records.pieces(begin, on_bytes), checked_threads(threads)):
+        pieces = records.pieces(begin, on_bytes)
+        for done in parallel_map(process, pieces, checked_threads(threads), always_beside=True):
             outputs.append(done)
             tally.add(done.tally)
             noted_bytes += done.size_bytes

@@ -26,7 +26,7 @@ from gapgram.kernels import fitting
 from gapgram.kernels import gradient as kernels
 from gapgram.kernels.gate import BUCKETS, WORD_BUCKETS
 from gapgram.kernels.gradient import MAX_DISCOUNTS, Adam, FittedNumbers, FixedNumbers, SamplePositions, Slopes, Sums
-from gapgram.system.parallel import Team, parallel_map
+from gapgram.system.parallel import parallel_map, run_together
 from gapgram.system.progress import progress_bar
 
 START_SHIFT = -0.7  # of the log-odds of falling back
@@ -198,13 +198,10 @@ class Problem:
         rates = self.learning_rates(len(batches))
         most = max((end - begin for begin, end in batches), default=0)
         state = _slopes(most, len(self.down)), self.zeros().as_sums, self.zeros().as_sums, adam
-        with (
-            progress_bar("fitting weights", total=len(batches), unit="batch", progress=progress) as advance,
-            Team(threads) as team,
-        ):
-            at_once = self.batches_at_once if self.sample.folder is None else 1  # a sample in files is read by batches
+        at_once = self.batches_at_once if self.sample.folder is None else 4  # a sample in files is read by few
+        with progress_bar("fitting weights", total=len(batches), unit="batch", progress=progress) as advance:
             for first, last in _spans(batches, at_once):
-                self.take_steps(values, batches[first:last], rates[first:last], first + 1, state, team)
+                self.take_steps(values, batches[first:last], rates[first:last], first + 1, state, threads)
                 advance(last - first)
         return values
 
@@ -215,13 +212,13 @@ class Problem:
         rates: Floats,
         first_step: int,
         state: tuple[Any, ...],
-        team: Team,
+        threads: int,
     ) -> None:
         """Work through batches that follow each other, each with its learning rate; the values change in place."""
         begin, end = batches[0][0], batches[-1][1]
         bounds = np.array([begin, *(last for _, last in batches)]) - begin
         of_all = bounds, rates, first_step, self.positions(begin, end), self._fixed, values.for_kernels, *state
-        team.run(lambda me, threads: kernels.fit_batches(me, threads, team.meeting, *of_all))
+        run_together(kernels.fit_batches, threads, *of_all)
 
     def solution(self, values: Parameters, *, threads: int = 1) -> tuple[Weights, Discounts]:
         """The weights and discounts that fitted parameters stand for, with a report on them."""

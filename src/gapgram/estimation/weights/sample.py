@@ -22,7 +22,7 @@ from gapgram.kernels import fitting
 from gapgram.kernels.lookup import availability
 from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
 from gapgram.pattern import Pattern
-from gapgram.system.parallel import map_in_order, parallel_map
+from gapgram.system.parallel import parallel_map
 from gapgram.text.corpus import sentence_begins
 from gapgram.text.sentences import sample_sentences
 
@@ -187,9 +187,8 @@ def _sample(source: str, lookup: _Lookup, ids: Ids, limit: int, folder: Path | N
         _new_rows(folder, "given", ids.size, (1 + len(lookup.counts.lattice.of_classes),), np.float64),
         folder,
     )
-    for statistics, features, given in map_in_order(
-        lookup.positions, _chunks(ids, sentence_begins(ids), limit), lookup.threads
-    ):
+    chunks = _chunks(ids, sentence_begins(ids), limit)
+    for statistics, features, given in parallel_map(lookup.positions, chunks, lookup.threads, always_beside=True):
         sample.statistics.append(statistics)
         sample.features.append(features)
         sample.given.append(given)

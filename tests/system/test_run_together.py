@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gapgram.arrays import Integers
 from gapgram.kernels import jit
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.meeting import meet, next_piece, share_out_again
-from gapgram.system.parallel import Team
+from gapgram.system.parallel import run_together
 
 
 @kernel
@@ -39,27 +40,24 @@ def shared_out(me, threads, meeting, taken):  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_nobody_goes_on_before_all_have_come(threads: int) -> None:
     numbers, sums = np.zeros(threads, np.int64), np.zeros(threads, np.int64)
-    with Team(threads) as team:
-        team.run(lambda me, n: handed_round(me, n, team.meeting, 200, numbers, sums))
-        n = team.threads
+    n = len(run_together(handed_round, threads, 200, numbers, sums))
     assert sums[:n].tolist() == [sum(i + j for i in range(200) for j in range(n))] * n
 
 
 @pytest.mark.parametrize("threads", [1, 4])
 def test_each_piece_is_taken_once(threads: int) -> None:
     taken = np.zeros(10_000, np.int64)
-    with Team(threads) as team:
-        team.run(lambda me, n: shared_out(me, n, team.meeting, taken))
+    run_together(shared_out, threads, taken)
     assert set(taken.tolist()) == {2}
 
 
 @pytest.mark.skipif(jit.AS_PYTHON, reason="one thread alone where kernels run as plain Python")
 def test_who_waits_goes_on_where_another_fails() -> None:
-    def work(me: int, threads: int) -> None:
+    def work(me: int, threads: int, meeting: Integers) -> None:
         if me == 1:
             raise ValueError("thread 1 failed")
         numbers = np.zeros(threads, np.int64)
-        handed_round(me, threads, team.meeting, 3, numbers, numbers)
+        handed_round(me, threads, meeting, 3, numbers, numbers)
 
-    with Team(3) as team, pytest.raises(ValueError, match="thread 1 failed"):
-        team.run(work)
+    with pytest.raises(ValueError, match="thread 1 failed"):
+        run_together(work, 3)
