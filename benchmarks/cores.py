@@ -23,19 +23,19 @@ from typing import Any
 import gapgram
 from gapgram.cuda import fitting
 from gapgram.estimation.weights.learned import Problem
-from gapgram.models.streamed_file import TablesWrittenAhead
+from gapgram.system.array_file import Unfinished
 from gapgram.training import run
 
 # What is timed: where it is called from, its name there, and what it is.
 STEPS: tuple[tuple[Any, str, str], ...] = (
     (run, "read_text", "read"),
     (run, "choose_classes", "classes, words counted meanwhile"),
-    (TablesWrittenAhead, "count", "count classes, put together"),
+    (run, "counts_in_memory", "count classes, put together"),
     (run, "estimate_discounts", "discounts"),
-    (run, "fitting_sample", "look up the sample"),
+    (run, "left_out", "look up the sample"),
     (Problem, "fit", "fit"),
     (fitting, "fit", "fit on the card"),
-    (TablesWrittenAhead, "finish", "write the rest"),
+    (Unfinished, "complete", "write the rest"),
 )
 
 

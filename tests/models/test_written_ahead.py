@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.support.corpora import toy_text
 
 import gapgram
-from gapgram.counting.in_memory import TextInMemory
-from gapgram.lattice import Lattice
-from gapgram.models.streamed_file import TablesWrittenAhead
-from gapgram.text.corpus import blocks_of_sentences, read_corpus
+from gapgram.system.array_file import MODEL, written_ahead
 
 LINES = toy_text(300)
 
@@ -25,8 +23,7 @@ def test_the_file_is_that_of_a_model_that_is_saved(tmp_path: Path) -> None:
 
 
 def test_nothing_is_left_of_a_run_that_fails(tmp_path: Path) -> None:
-    text = TextInMemory(read_corpus(blocks_of_sentences(LINES)), threads=1)
-    tables = TablesWrittenAhead(tmp_path / "model", threads=1)
-    tables.count(text, Lattice.full(2), ())
-    tables.discard()
+    with pytest.raises(ValueError, match="halfway"), written_ahead(tmp_path / "model", MODEL, {"a": np.arange(9)}):
+        assert len(list(tmp_path.iterdir())) == 1
+        raise ValueError("halfway")
     assert list(tmp_path.iterdir()) == []

@@ -20,7 +20,7 @@ def squares(begin: int, end: int) -> Integers:
 
 
 def stores(folder: Path) -> list[ArrayStore]:
-    file = Unfinished.new(folder / "file", array_file.MODEL)
+    file = Unfinished(folder / "file", array_file.MODEL)
     pages = PageBudget(1 << 20)  # less than a process holds: pages go back all the time
     return [
         ArrayStore(most_entries=7), InFolder(folder, pages, most_entries=7),
@@ -59,11 +59,11 @@ def test_files_of_a_folder_have_no_name(tmp_path: Path) -> None:
 
 
 def test_sections_are_those_of_the_file(tmp_path: Path) -> None:
-    file = Unfinished.new(tmp_path / "file", array_file.MODEL)
+    file = Unfinished(tmp_path / "file", array_file.MODEL)
     store = InSections(file, None)
     store.filled("squares", np.int64, 10, squares)
     store.put("ready", np.arange(3))
-    file.finish({})
+    file.complete({}, {})
     rules = {"squares": Rule("i8", "10"), "ready": Rule("i8", "n")}
     with array_reading.reading(tmp_path / "file", array_file.MODEL, rules) as contents:
         assert list(contents.arrays) == ["squares", "ready"]

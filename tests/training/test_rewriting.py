@@ -65,7 +65,7 @@ def test_a_run_that_was_stopped_in_the_second_step_goes_on_there(text: Path, mon
         with pytest.raises(KeyboardInterrupt):
             train(text, prune="0,0,1")
     assert names(text.parent) == {"text", ".model.work"}
-    monkeypatch.setattr("gapgram.training.run.build", None)
+    monkeypatch.setattr("gapgram.training.run.count_text", None)
     assert train(text, prune="0,0,1", resume=True) == expected
     assert names(text.parent) == {"text", "model"}
 

@@ -59,16 +59,12 @@ def write_made(
 ) -> None:
     """Write a model whose tables are made in the file itself, from those of another model."""
     check_layout(layout)
-    file = Unfinished.new(path, container.MODEL)
+    file = Unfinished(path, container.MODEL)
     try:
         for name, array in Counts.word_arrays(parts.counts.vocabulary, packed=layout == COMPACT).items():
             file.add(name, array)
-        arrays, metadata = make(InSections(file, parts.counts.pages, unpacked_entries=unpacked_entries)).contents()
-        written = {section.name for section in file.sections}
-        for name, array in arrays.items():
-            if name not in written:
-                file.add(name, array)
-        file.finish(metadata)
+        made = make(InSections(file, parts.counts.pages, unpacked_entries=unpacked_entries))
+        file.complete(*made.contents())
     except BaseException:
         file.discard()
         raise

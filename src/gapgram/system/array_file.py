@@ -12,11 +12,13 @@ given its header, synced, and renamed. Checksums are XXH3-64.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import mmap
 import os
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -177,26 +179,23 @@ class Unfinished:
     """A file under way, for contents that are never whole in memory; `write` gives the same bytes.
 
     Sections are appended, as arrays or as streams, can be read back while the rest is worked out, and survive the
-    process: `state` is all that `resumed` needs. The file lies beside its final place until `finish`.
+    process: `state` is all that `resumed` needs. The file lies beside its final place until `complete`.
     """
 
-    def __init__(self, file: Aside, kind: int, sections: Sequence[Section] = ()) -> None:
-        self._file, self.kind, self.sections = file, kind, list(sections)
-        self.path, self.aside = file.target, file.path
-
-    @classmethod
-    def new(cls, path: str | Path, kind: int) -> Unfinished:
-        """Begin a file."""
-        file = None
+    def __init__(
+        self, path: str | Path, kind: int, *, aside: str | None = None, sections: Sequence[Section] = ()
+    ) -> None:
+        """Begin a file, or take up again the one that another process began under a name, with these sections."""
+        self.kind, self.sections = kind, list(sections)
         try:
-            file = Aside(path)
-            with file.path.open("wb") as written:
-                written.write(HEADER.pack(UNFINISHED, VERSION, kind, 0, 0, 0, 0, 0))
+            self._file = Aside(path, aside)
+            self.path, self.aside = self._file.target, self._file.path
+            if aside is None:
+                self.aside.write_bytes(HEADER.pack(UNFINISHED, VERSION, kind, 0, 0, 0, 0, 0))
         except OSError as error:
-            if file is not None:
-                file.discard()
+            if hasattr(self, "_file"):
+                self._file.discard()
             raise cannot_write(Path(path), error) from None
-        return cls(file, kind)
 
     @classmethod
     def resumed(cls, path: str | Path, kind: int, state: Mapping[str, Any]) -> Unfinished | None:
@@ -210,7 +209,7 @@ class Unfinished:
             if any(_checked(file, replace(section, checksum=_NOT_KNOWN)) != section for section in sections):
                 return None
         os.truncate(aside, size)
-        return cls(Aside(path, aside.name), kind, sections)
+        return cls(path, kind, aside=aside.name, sections=sections)
 
     @property
     def state(self) -> dict[str, Any]:
@@ -227,6 +226,15 @@ class Unfinished:
         """Append an array."""
         stream = _bytes_of(array)
         self.add_stream(Stream(name, stream.dtype, stream.shape, stream.chunks))
+
+    def add_all(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Append arrays, and have all that is written so far on disk."""
+        try:
+            for name, array in arrays.items():
+                self.add(name, array)
+            self.sync()
+        except OSError as error:
+            raise cannot_write(self.path, error) from None
 
     def add_stream(self, stream: Stream) -> None:
         """Append an array that comes in chunks."""
@@ -259,8 +267,12 @@ class Unfinished:
             pages.add(mapping)
         return replace(section, offset=offset - begin).array_in(np.frombuffer(mapping, np.uint8))
 
-    def finish(self, metadata: Mapping[str, Any]) -> None:
-        """Complete the file and give it its name."""
+    def complete(self, arrays: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, Any]) -> None:
+        """Append those arrays that are not there yet, and give the file its name."""
+        written = {section.name for section in self.sections}
+        for name, array in arrays.items():
+            if name not in written:
+                self.add(name, array)
         try:
             with self.aside.open("rb+") as file:
                 sections = [_checked(file, section) for section in self.sections]
@@ -275,6 +287,30 @@ class Unfinished:
     def discard(self) -> None:
         """Remove what was written."""
         self._file.discard()
+
+
+@contextlib.contextmanager
+def written_ahead(
+    path: str | Path, kind: int, arrays: Mapping[str, npt.NDArray[Any]]
+) -> Iterator[Callable[[Mapping[str, npt.NDArray[Any]], Mapping[str, Any]], None]]:
+    """Write arrays to a new file while others are worked out; gives the function that completes it (`Unfinished`).
+
+    Nothing is left behind where that fails.
+    """
+    file = Unfinished(path, kind)
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(file.add_all, arrays)
+
+        def complete(arrays: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, Any]) -> None:
+            writing.result()
+            file.complete(arrays, metadata)
+
+        try:
+            yield complete
+        except BaseException:
+            wait([writing])
+            file.discard()
+            raise
 
 
 def append_zeros(file: BinaryIO, offset: int, size: int) -> None:

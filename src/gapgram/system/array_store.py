@@ -118,7 +118,7 @@ class InFolder(ArrayStore):
 
     def streamed(self, streams: Iterable[Stream]) -> Arrays:
         """The arrays of streams, each read to its end before the next is asked for."""
-        file = Unfinished.new(self._folder / "streams", MODEL)
+        file = Unfinished(self._folder / "streams", MODEL)
         try:
             for stream in streams:
                 file.add_stream(stream)

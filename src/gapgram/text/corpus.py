@@ -293,7 +293,7 @@ class Reader:
         reader = Reader(self.rules)
         return reader, list(reader.read_block(block))
 
-    def take(self, pieces: Iterator[Ids], positions: int) -> list[Ids]:
+    def take(self, pieces: Iterator[Ids], positions: float) -> list[Ids]:
         """The first pieces of what `read` gives, until there are more than so many positions, or all."""
         taken, n = [], 0
         for piece in pieces:

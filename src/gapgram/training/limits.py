@@ -16,7 +16,7 @@ from pathlib import Path
 from gapgram.counting.band import window_bytes
 from gapgram.counting.in_memory import BAND_POSITIONS, MAX_POSITIONS
 from gapgram.errors import UsageError
-from gapgram.estimation.weights.sample import sample_bytes, sample_positions
+from gapgram.estimation.weights.sample import sample_bytes, sample_positions, threads_within
 from gapgram.lattice import Lattice
 from gapgram.system.atomic_file import check_writable, short_name
 from gapgram.system.memory import MemoryLimit, check_disk_space
@@ -82,10 +82,15 @@ class TrainingLimits:
         """How many threads may read blocks of text at the same time."""
         return max(1, min(self.threads, self.memory.bytes // _READING_BYTES))
 
-    def sample_fits(self, lattice: Lattice) -> bool:
-        """Whether a sample to fit weights on may be held in memory."""
+    def sample_threads(self, lattice: Lattice) -> int:
+        """How many threads may look up a sample to fit weights on at the same time."""
+        return min(self.threads, threads_within(self.memory.left(), len(lattice.stored)))
+
+    def sample_folder(self, lattice: Lattice, folder: Path) -> Path | None:
+        """Where such a sample is kept: in this folder, or in memory where there is enough."""
         n_patterns = len(lattice.stored)
-        return 2 * sample_positions(n_patterns) * sample_bytes(n_patterns, lattice.order) <= self.memory.left()
+        fits = 2 * sample_positions(n_patterns) * sample_bytes(n_patterns, lattice.order) <= self.memory.left()
+        return None if fits else folder
 
     def check_disk(self, positions: int, lattice: Lattice, *, used: int = 0, copies: int = 0) -> None:
         """Refuse work for which the disks have too little room.

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from gapgram.arrays import Begins, Ids
+from gapgram.arrays import Ids
 from gapgram.compression.pruning.by_count import Thresholds
 from gapgram.compression.pruning.prune import prune, store_for
 from gapgram.compression.pruning.to_size import check_size
@@ -37,21 +38,22 @@ from gapgram.estimation.discounts import estimate_discounts
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.weights import held_out, left_out
 from gapgram.estimation.weights.estimators import ESTIMATORS, Fitted
-from gapgram.estimation.weights.sample import FittingSample, sample_positions, threads_within
+from gapgram.estimation.weights.sample import sample_positions
 from gapgram.lattice import Lattice
 from gapgram.models import file as model_file
 from gapgram.models.model import Model
-from gapgram.models.streamed_file import TablesInFile, TablesWrittenAhead
+from gapgram.models.streamed_file import TablesInFile
 from gapgram.queries.language_model import Sentence
 from gapgram.signature import __version__
+from gapgram.system.array_file import MODEL, written_ahead
 from gapgram.system.array_store import IN_MEMORY
 from gapgram.system.memory import parse_size
 from gapgram.system.work_folder import WorkFolder
-from gapgram.text.corpus import Corpus, Reader, TextRules, blocks_of_sentences, encode, read_corpus
+from gapgram.text.corpus import Reader, TextRules, blocks_of_sentences, encode
 from gapgram.text.files import Block, Paths, as_paths, blocks_of_files, guessed_positions, open_raw
 from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.text.vocabulary import Vocabulary
-from gapgram.training.choose_classes import ClassSource, choose_classes
+from gapgram.training.choose_classes import ChosenClasses, ClassSource, choose_classes
 from gapgram.training.documents import DocumentMarks, LocalText, fit_documents
 from gapgram.training.limits import TrainingLimits
 from gapgram.training.spark_options import SparkOptions
@@ -182,10 +184,7 @@ def _file_as_it_is(path: str | Path) -> list[Any]:
 
 def train_in_memory(task: TrainingTask) -> Model:
     """The model of a text, all in memory, and not written."""
-    marks, blocks = task.marked_blocks()
-    corpus = read_corpus(blocks, task.rules, threads=task.threads)
-    documents = marks.begins if marks is not None else None
-    parts = build(task, held_text(task, corpus, documents))
+    parts = estimate(count_text(task, read_text(task)))
     if task.is_pruned:
         parts = prune(parts, counts=task.prune, size=task.size, layout=task.layout)
     return Model(parts.in_layout(task.layout))
@@ -201,15 +200,14 @@ def train_to_file(task: TrainingTask, limits: TrainingLimits, *, resume: bool) -
         if isinstance(text, TextInFiles):
             used, copies = text.folder.bytes, int(is_rewritten)
             limits.check_disk(text.positions, task.lattice, used=used, copies=copies)
-            return build_in_file(task, text, limits, text.folder)
+            return train_in_file(task, text, limits, text.folder)
+        counted = count_text(task, text)
         if is_rewritten:
-            return write_rewritten(task, build(task, text), limits, None)
-        tables = TablesWrittenAhead(limits.output, threads=task.threads)
-        try:
-            return Model(build(task, text, tables), limits.output)
-        except BaseException:
-            tables.discard()
-            raise
+            return write_rewritten(task, estimate(counted), limits, None)
+        with written_ahead(limits.output, MODEL, counted.counts.contents()[0]) as complete:
+            parts = estimate(counted)
+            complete(*parts.contents())
+        return Model(parts, limits.output)
 
 
 def train_with_spark(task: TrainingTask, limits: TrainingLimits, spark: SparkOptions) -> Model:
@@ -217,77 +215,104 @@ def train_with_spark(task: TrainingTask, limits: TrainingLimits, spark: SparkOpt
     with work_session(limits, lasting=False, resume=False) as session:
         folder = session.begin(task.identity())
         with spark.open_text(task.inputs()["text"], task.rules, folder.path) as text:
-            return build_in_file(task, text, limits, folder)
+            return train_in_file(task, text, limits, folder)
+
+
+def train_in_file(task: TrainingTask, text: TextSource, limits: TrainingLimits, folder: WorkFolder) -> Model:
+    """The model of a text whose tables are made in a file: that of the model, or one aside if it is rewritten."""
+    path = folder.path / "model" if task.is_rewritten else limits.output
+    tables = TablesInFile(path, folder, most_resident=limits.memory.most_resident)
+    parts = tables.finished() if task.is_rewritten else None
+    if parts is None:
+        parts = tables.finish(estimate(count_text(task, text, limits, folder, tables), limits, folder))
+    return write_rewritten(task, parts, limits, folder) if task.is_rewritten else Model(parts, limits.output)
 
 
 def read_text(
-    task: TrainingTask, limits: TrainingLimits, session: WorkSession, *, resume: bool
+    task: TrainingTask,
+    limits: TrainingLimits | None = None,
+    session: WorkSession | None = None,
+    *,
+    resume: bool = False,
 ) -> TextInMemory | TextInFiles:
-    """Read the text: into memory if there is enough for all that follows, else into files; not again if resumed."""
-    folder = session.resume(task.identity()) if resume else None
-    stored = StoredText.of_folder(folder) if folder is not None else None
-    documents = _noted_documents(folder) if folder is not None and task.documents else None
-    if task.documents and documents is None:
-        stored = None
-    if folder is None or stored is None:
-        marks, blocks = task.marked_blocks()
-        max_positions = limits.max_held_positions(task.lattice, fitted=task.is_fitted)
+    """Read the text: into memory if there is enough for all that follows, else into files; not again if resumed.
+
+    limits, session: what memory there is, and where files go; without them all is held in memory.
+    """
+    if limits is not None and session is not None and resume:
+        resumed = resumed_text(task, limits, session)
+        if resumed is not None:
+            return resumed
+    marks, blocks = task.marked_blocks()
+    max_positions: float = math.inf
+    threads = task.threads
+    if limits is not None:
+        max_positions, threads = limits.max_held_positions(task.lattice, fitted=task.is_fitted), limits.reading_threads
         if task.documents:  # most of the text is counted twice
             max_positions //= 2
         guess = guessed_positions(task.texts) if task.texts is not None else 0
         if guess > max_positions:
             limits.check_disk(guess, task.lattice)
-        reader = Reader(task.rules, threads=limits.reading_threads)
-        pieces = reader.read(blocks)
-        held = reader.take(pieces, max_positions)
-        if sum(piece.size for piece in held) <= max_positions:
-            corpus, documents = reader.corpus(held), marks.begins if marks is not None else None
-            return held_text(task, corpus, documents)
-        folder = session.begin(task.identity())
-        stored = store_text(held, pieces, reader, folder)
-        if marks is not None:
-            documents = marks.begins
-            with folder.written(_DOCUMENTS) as file:
-                np.save(file, documents)
+    reader = Reader(task.rules, threads=threads)
+    pieces = reader.read(blocks)
+    held = reader.take(pieces, max_positions)
+    options: dict[str, Any] = {"threads": task.threads, "progress": task.progress}
+    if limits is None or session is None or sum(piece.size for piece in held) <= max_positions:
+        corpus, documents = reader.corpus(held), marks.begins if marks is not None else None
+        if task.device == "cpu":
+            return TextInMemory(corpus, documents=documents, **options)
+        from gapgram.cuda.counting import TextCountedOnCard
+
+        return TextCountedOnCard(corpus, *find_sorter(), documents=documents, **options)
+    folder = session.begin(task.identity())
+    stored = store_text(held, pieces, reader, folder)
+    if marks is not None:
+        with folder.written(_DOCUMENTS) as file:
+            np.save(file, marks.begins)
+    documents = marks.begins if marks is not None else None
+    return TextInFiles(stored, folder, memory=limits.memory, documents=documents, **options)
+
+
+def resumed_text(task: TrainingTask, limits: TrainingLimits, session: WorkSession) -> TextInFiles | None:
+    """The text that an interrupted run has read into files; None where there is none."""
+    folder = session.resume(task.identity())
+    stored = StoredText.of_folder(folder) if folder is not None else None
+    if folder is None or stored is None:
+        return None
+    documents = None
+    if task.documents:
+        if not (folder.path / _DOCUMENTS).is_file():
+            return None
+        documents = np.load(folder.path / _DOCUMENTS)
     return TextInFiles(
         stored, folder, memory=limits.memory, threads=task.threads, progress=task.progress, documents=documents
     )
 
 
-def held_text(task: TrainingTask, corpus: Corpus, documents: Begins | None) -> TextInMemory:
-    """A text in memory, which the device of the run counts."""
-    if task.device == "cpu":
-        return TextInMemory(corpus, threads=task.threads, progress=task.progress, documents=documents)
-    from gapgram.cuda.counting import TextCountedOnCard
+@dataclass(frozen=True)
+class CountedText:
+    """A text that was counted: what discounts and weights are estimated from.
 
-    return TextCountedOnCard(corpus, *find_sorter(), threads=task.threads, progress=task.progress, documents=documents)
+    task: as a text of this size has it. unseen: the held-out text, if there is one.
+    """
 
-
-def _noted_documents(folder: WorkFolder) -> Begins | None:
-    """Where the documents of a text begin that an earlier run read."""
-    path = folder.path / _DOCUMENTS
-    return np.load(path) if path.is_file() else None
-
-
-def build_in_file(task: TrainingTask, text: TextSource, limits: TrainingLimits, folder: WorkFolder) -> Model:
-    """The model of a text whose tables are made in a file: that of the model, or one aside if it is rewritten."""
-    path = folder.path / "model" if task.is_rewritten else limits.output
-    tables = TablesInFile(path, folder, most_resident=limits.memory.most_resident)
-    if not task.is_rewritten:
-        return Model(build(task, text, tables, limits, folder), limits.output)
-    return write_rewritten(task, tables.finished() or build(task, text, tables, limits, folder), limits, folder)
+    task: TrainingTask
+    text: TextSource
+    unseen: Ids | None
+    chosen: ChosenClasses
+    counts: Counts
 
 
-def build(
+def count_text(
     task: TrainingTask,
     text: TextSource,
-    tables: TablesInFile | TablesWrittenAhead | None = None,
     limits: TrainingLimits | None = None,
     folder: WorkFolder | None = None,
-) -> ModelParts:
-    """The model of a text that was read.
+    tables: TablesInFile | None = None,
+) -> CountedText:
+    """Choose the classes of a text that was read, and count all patterns.
 
-    tables, limits, folder: where the tables are made, what memory there is, and where temporary files go; without them
+    limits, folder, tables: what memory there is, where temporary files go, and where the tables are made; without them
         all is held in memory.
     """
     task = task.for_text_of(text.positions)
@@ -295,7 +320,7 @@ def build(
         check_size(task.size, text.vocabulary)
     unseen = read_held_out(task, text.vocabulary)
     chosen = choose_classes(
-        task.classes, text, task.lattice, seed=task.seed, hold_apart=task.held_out_texts is None,
+        task.classes, text, task.lattice, seed=task.seed, hold_apart=unseen is None,
         memory=limits.memory if limits is not None else None, folder=folder, threads=task.threads,
         progress=task.progress,
     )  # fmt: skip
@@ -303,11 +328,28 @@ def build(
         counts = counts_in_memory(text, task.lattice, chosen.classes, threads=task.threads)
     else:
         counts = tables.count(text, task.lattice, chosen.classes)
-    counts = replace(counts, about=task.about, tokeniser=task.tokeniser)
-    discounts = estimate_discounts(counts, threads=task.threads)
-    estimator = ESTIMATORS[task.weights]
+    return CountedText(task, text, unseen, chosen, replace(counts, about=task.about, tokeniser=task.tokeniser))
+
+
+def estimate(
+    counted: CountedText, limits: TrainingLimits | None = None, folder: WorkFolder | None = None
+) -> ModelParts:
+    """Discounts, weights and, if that is asked for, how far sessions trust what they read: all but counts.
+
+    limits, folder: as above.
+    """
+    task, text, chosen, counts = counted.task, counted.text, counted.chosen, counted.counts
+    discounts, estimator = estimate_discounts(counts, threads=task.threads), ESTIMATORS[task.weights]
     if isinstance(estimator, Fitted):
-        sample = fitting_sample(task, text, counts, unseen, chosen.held_apart, limits, folder)
+        threads, path = task.threads, None
+        if limits is not None and folder is not None:
+            threads, path = limits.sample_threads(counts.lattice), limits.sample_folder(counts.lattice, folder.path)
+        if counted.unseen is not None:
+            sample = held_out(counts, counted.unseen, folder=path, threads=threads)
+        else:
+            held_apart, limit = chosen.held_apart is not None, sample_positions(len(counts.lattice.stored))
+            ids = text.sample(seed=task.seed, limit=limit) if chosen.held_apart is None else chosen.held_apart
+            sample = left_out(counts, ids, seed=task.seed, folder=path, threads=threads, held_apart=held_apart)
         fit = learned_on_card if task.device == "cuda" else estimator.fit
         weights, discounts = fit(counts, discounts, sample, threads=task.threads, progress=task.progress)
     else:
@@ -318,9 +360,7 @@ def build(
             text, (task.model, counts, discounts, weights), chosen.classes, seed=task.seed, threads=task.threads,
             limits=limits, folder=folder,
         )  # fmt: skip
-    if tables is None:
-        return ModelParts.of(task.model, counts, discounts, weights, history)
-    return tables.finish(task.model, counts, discounts, weights, history)
+    return ModelParts.of(task.model, counts, discounts, weights, history)
 
 
 def read_held_out(task: TrainingTask, vocabulary: Vocabulary) -> Ids | None:
@@ -334,26 +374,6 @@ def read_held_out(task: TrainingTask, vocabulary: Vocabulary) -> Ids | None:
     if not ids.size:
         raise TextError("the held-out text is empty: expected one sentence a line")
     return ids
-
-
-def fitting_sample(
-    task: TrainingTask,
-    text: TextSource,
-    counts: Counts,
-    unseen: Ids | None,
-    held_apart: Ids | None,
-    limits: TrainingLimits | None,
-    folder: WorkFolder | None,
-) -> FittingSample:
-    """The sample that weights are fitted on: of held-out text, of what classes were found without, or of the text."""
-    threads, path, n_patterns = task.threads, None, len(counts.lattice.stored)
-    if limits is not None:
-        threads = min(threads, threads_within(limits.memory.left(), n_patterns))
-        path = folder.path if folder is not None and not limits.sample_fits(task.lattice) else None
-    if unseen is not None:
-        return held_out(counts, unseen, folder=path, threads=threads)
-    ids = text.sample(seed=task.seed, limit=sample_positions(n_patterns)) if held_apart is None else held_apart
-    return left_out(counts, ids, seed=task.seed, folder=path, threads=threads, held_apart=held_apart is not None)
 
 
 def write_rewritten(
