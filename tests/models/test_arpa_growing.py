@@ -18,11 +18,13 @@ import gapgram
 from gapgram import BackoffModel, Model
 from gapgram.arrays import Ids
 from gapgram.errors import UsageError
+from gapgram.kernels.choosing import Chosen, choose
 from gapgram.kernels.special_words import END_ID, START_ID
 from gapgram.models.arpa import approximate, as_backoff, grow, read_arpa
 from gapgram.models.arpa.growing.drawn_text import contexts_of, draw_text
 from gapgram.models.arpa.growing.fitting import GrownGrams
-from gapgram.models.arpa.growing.limits import figure_bytes
+from gapgram.models.arpa.growing.grow import as_model, within
+from gapgram.models.arpa.growing.limits import figure_bytes, limit_of
 from gapgram.models.arpa.growing.longer_grams import grown
 
 SENTENCES = [*toy_text(200, seed=22, vocabulary=900), "", "w1", "zzz", "w1 zzz w2 w3"]
@@ -145,6 +147,35 @@ def test_what_grams_decide_is_what_happens_in_the_text(made: dict[str, Model]) -
     own_decided[START_ID] = decided[START_ID]
     assert decided == pytest.approx(own_decided)
     assert expected == pytest.approx(own_expected, abs=1e-6)
+
+
+def test_where_all_grams_stay_they_are_met_as_they_are_fitted(made: dict[str, Model]) -> None:
+    model = made["learned"]
+    ids = drawn(model, 2000)
+    fit = GrownGrams.of(grown(model, contexts_of(ids, len(model.vocabulary), 4, 2), 0.5, threads=1))
+    fit = fit.counted([ids]).fitted()
+    n, first = len(fit.words), fit.base[1]
+    chosen = Chosen(*np.empty((2, n), np.bool_), *np.empty((3, n)))
+    choose(fit.choosable(), -1.0, np.ones(n, np.int64), chosen)
+    assert chosen.kept.all()
+    assert chosen.backoffs == pytest.approx(fit.backoffs, rel=1e-6)
+    asked = chosen.met[fit.parents[first:]] - chosen.covered[first:]
+    assert asked == pytest.approx(fit.uses()[1][first:], abs=1e-6)
+
+
+def test_grams_that_seem_worth_much_only_beside_each_other_go_together(made: dict[str, Model]) -> None:
+    """A model of few grams is not spoilt by how many were grown first."""
+    model = made["classes"]
+    ids = drawn(model, 30_000)
+    sizes, found = [], []
+    for least_gain in (0.02, 2.0):
+        fit = GrownGrams.of(grown(model, contexts_of(ids, len(model.vocabulary), 4, 2), least_gain, threads=1))
+        fit = within(fit.counted([ids]).fitted(), limit_of(model, 2000, None, 4))
+        scores = [as_model(model, fit).scores(sentence) for sentence in SENTENCES]
+        sizes.append(len(fit.words))
+        found.append(float(np.concatenate(scores).mean()))
+    assert min(sizes) > 1950
+    assert found[0] > found[1] - 0.005
 
 
 def test_the_bytes_of_figures_are_never_more_than_counted() -> None:

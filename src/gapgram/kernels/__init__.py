@@ -39,6 +39,7 @@
     backoff         probabilities of models read from ARPA files
     backoff_text    the same for texts
     growing         the grams that a backoff model should have to be near another model
+    choosing        those of them that stay where there is room for some
     kenlm_arrays    a binary file of KenLM as kernels read it
     kenlm_memory    numbers at any byte of it
     kenlm_words     its words by their hashes

@@ -26,6 +26,7 @@ import numpy as np
 
 from gapgram.arrays import Floats, Ids, Integers, Mask
 from gapgram.kernels import backoff as kernels
+from gapgram.kernels.choosing import FEW, Choosable
 from gapgram.kernels.growing import count_grams
 from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
 from gapgram.models.grams import NEVER, Grams
@@ -33,7 +34,6 @@ from gapgram.models.grams import NEVER, Grams
 STRENGTH = 3.0
 ROUNDS = 4
 MOST = 0.999  # that the grams of a context may have together
-FEW = 1e-6  # the probability of words that are not worth backing off for
 
 
 @dataclass(frozen=True)
@@ -102,11 +102,15 @@ class GrownGrams:
             backoffs[contexts] = np.where(full, 1.0, left / np.maximum(rest, FEW))
         return replace(self, probs=probs, backoffs=backoffs)
 
+    def _met(self) -> Floats:
+        """How often each gram occurs as a context, which the longest never do."""
+        met = np.where(self.words == END_ID, 0.0, self.counts)
+        met[self._grams_of(self.order)] = 0.0
+        return met
+
     def uses(self) -> tuple[Floats, Floats]:
         """C and X of each gram: how often it decides, and how often were its probability one."""
-        counts = self.counts.astype(float)
-        met = np.where(self.words == END_ID, 0.0, counts)  # as contexts, which the longest are not
-        met[self._grams_of(self.order)] = 0.0
+        counts, met = self.counts.astype(float), self._met()
         decided, expected, of_context = counts.copy(), np.zeros(len(counts)), np.zeros(len(counts))
         for length in range(self.order - 1, 0, -1):
             own, longer = self._grams_of(length), self._grams_of(length + 1)
@@ -136,14 +140,9 @@ class GrownGrams:
             fit = replace(fit, probs=probs).normed()
         return fit
 
-    def losses(self) -> Floats:
-        """What the text would lose without each gram, in nats, if all others stayed; 0 for single words."""
-        expected, first = self.uses()[1], int(self.base[1])
-        p, shorter = self.probs[first:], self.probs[self.suffixes[first:]]
-        q = self.backoffs[self.parents[first:]] * shorter
-        out = np.zeros(len(self.words))
-        out[first:] = expected[first:] * (p * np.log(p / q) - p + q)
-        return out
+    def choosable(self) -> Choosable:
+        """The grams as `kernels.choosing` has them."""
+        return Choosable(self.base, self.children, self.suffixes, self._met(), self.probs)
 
     def only(self, kept: Mask) -> GrownGrams:
         """The grams that are kept, with those that they need; normed, not fitted anew."""

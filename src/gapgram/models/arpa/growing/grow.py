@@ -35,6 +35,7 @@ _MORE_SEED = 1 << 20  # of as many words more, in which grams are only counted
 _LEAST_GAIN = 0.05  # nats that a gram must gain over the drawn text
 _LEAST_MET = 3  # times that a context must be met for grams of its own
 _TRIES = 3  # at growing enough
+_AT_ONCE = 4  # by how much grams are made fewer before they are fitted again
 
 
 def grow(
@@ -135,7 +136,7 @@ def grown_fit(
     for tried in range(_TRIES):
         levels = contexts_of(text, len(model.vocabulary), order, _LEAST_MET - min(tried, 2))
         fit = GrownGrams.of(grown(model, levels, _LEAST_GAIN / 3**tried, threads=n_threads, progress=progress))
-        if not GramChoice(fit, limit).all_fit():
+        if GramChoice(fit, limit).taken > limit.room:
             break
     more = draw_text(model, n_words, seed=_MORE_SEED, threads=n_threads, progress=progress)
     return fit.counted([text]).counted(more).fitted()
@@ -143,8 +144,8 @@ def grown_fit(
 
 def within(fit: GrownGrams, limit: Limit) -> GrownGrams:
     """The grams that have room, fitted again."""
-    while not (choice := GramChoice(fit, limit)).all_fit():  # what is fitted anew may be a few bytes longer
-        fit = choice.best().fitted()
+    while (taken := (choice := GramChoice(fit, limit)).taken) > limit.room:  # what is fitted anew may be longer
+        fit = choice.best(max(limit.room, taken // _AT_ONCE)).fitted()
     return fit
 
 

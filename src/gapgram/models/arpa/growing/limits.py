@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Protocol
@@ -10,6 +11,7 @@ import numpy as np
 
 from gapgram.arrays import Floats, Integers, Mask, Singles
 from gapgram.errors import UsageError
+from gapgram.kernels.choosing import Chosen, choose
 from gapgram.kernels.tables import N_GRAMS
 from gapgram.models.arpa.growing.fitting import GrownGrams
 from gapgram.models.model import Model
@@ -17,7 +19,9 @@ from gapgram.pattern import Pattern
 from gapgram.system.memory import parse_size, show_size
 from gapgram.text.vocabulary import Vocabulary
 
-_HALVINGS = 40
+_WORTH = (-40.0, 20.0)  # log of the nats that a gram, or a byte, may be worth at least where there is room for some
+_HALVINGS = 30
+_NEARLY = 0.998  # of the room: enough
 _FIGURE_BYTES = 11  # about, of a logarithm
 _FREQUENT = 3000  # words
 _HEADER_BYTES = 400  # of a file, at most, beside its grams
@@ -146,39 +150,32 @@ class GramChoice:
     """Which grams stay where there is room for some."""
 
     def __init__(self, fit: GrownGrams, limit: Limit) -> None:
-        self._fit, self._room = fit, limit.room
+        self._fit = fit
         self._own, self._extended = limit.costs(fit)
 
-    def all_fit(self) -> bool:
-        """Whether all have room."""
-        return self._taken(np.ones(len(self._own), np.bool_)) <= self._room
+    @property
+    def taken(self) -> int:
+        """What all grams take."""
+        return self._taken_by(np.ones(len(self._own), np.bool_))
 
-    def best(self) -> GrownGrams:
-        """The grams that lose most if they go, as many as have room together with those that they need."""
-        with np.errstate(divide="ignore"):
-            worth = np.log(self._fit.losses() / self._own)
-        low, high = -120.0, 60.0
+    def best(self, room: int) -> GrownGrams:
+        """The grams that are worth most for what they take, as many as have room together with those that they need."""
+        grams, n = self._fit.choosable(), len(self._own)
+        chosen = Chosen(*np.empty((2, n), np.bool_), *np.empty((3, n)))
+        kept, low, high = np.arange(n) < self._fit.base[1], *_WORTH
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            if self._taken(_kept(self._fit, worth > middle)) > self._room:
+            choose(grams, math.exp(middle), self._own, chosen)
+            taken = self._taken_by(chosen.kept)
+            if taken > room:
                 low = middle
-            else:
-                high = middle
-        return self._fit.only(_kept(self._fit, worth > high))
+                continue
+            kept, high = chosen.kept.copy(), middle
+            if taken > _NEARLY * room:
+                break
+        return self._fit.only(kept)
 
-    def _taken(self, kept: Mask) -> int:
+    def _taken_by(self, kept: Mask) -> int:
         first, contexts = self._fit.base[1], np.zeros(len(kept), np.bool_)
         contexts[self._fit.parents[first:][kept[first:]]] = True
         return int(self._own[kept].sum() + self._extended[contexts].sum())
-
-
-def _kept(fit: GrownGrams, wanted: Mask) -> Mask:
-    """The grams that are wanted, all words, and of each the gram without its last and without its first word."""
-    wanted[: fit.base[1]] = True
-    for length in range(fit.order, 1, -1):
-        first = int(fit.base[length - 1])
-        own = first + np.flatnonzero(wanted[first : fit.base[length]])
-        wanted[fit.parents[own]] = True
-        wanted[fit.suffixes[own]] = True
-    return wanted
-
