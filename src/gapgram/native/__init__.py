@@ -12,7 +12,9 @@
     sources     which sources it depends on
     store       where it is kept
     shipped     code that came with the wheel
-    quicker     Numba's compiler with less to do
+    quicker         Numba's compiler with less to do
+    remembering     and with a memory for types
+    array_values    and with arrays that are values
 
 Only `kinds`, `loading`, `sources`, `store` and `shipped` are needed, and no Numba, where all that is called was
 compiled before.

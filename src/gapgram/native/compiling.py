@@ -14,6 +14,7 @@ from gapgram.native.helpers import define_helpers
 from gapgram.native.kinds import Kind
 from gapgram.native.loading import FUNCTIONS
 from gapgram.native.memory import memory_module
+from gapgram.native.quicker import shortcuts
 from gapgram.native.taking import OBJECT, VOID, Code, take
 from gapgram.native.target import TARGET, KernelDispatcher
 from gapgram.native.words import WORD, WORDS, n_words, read, type_of
@@ -39,7 +40,7 @@ def machine_code(
     collecting = gc.isenabled()
     gc.disable()  # a tenth of the time would be spent on looking for what may go, and little may
     try:
-        with global_compiler_lock:
+        with global_compiler_lock, shortcuts():
             return _machine_code(dispatcher, name, kinds, n_bound, is_brief)
     finally:
         if collecting:

@@ -1,29 +1,47 @@
-"""Numba's compiler with less to do, and the same results: what is left out took a tenth of the time of compiling."""
+"""Numba's compiler with less to do, and the same results.
+
+Numba runs some thirty passes over each function, and between them looks at all variables again. Here passes that find
+nothing in a kernel are left out, and what is known of variables is worked out where somebody asks. Functions are put in
+the place of Numba's own only while a kernel is compiled (`shortcuts`), under Numba's lock.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from functools import reduce
 from typing import Any
 
 import numpy as np
-from numba.core import types
+from numba.core import errors, lowering, typeinfer, types
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
-from numba.core.compiler_machinery import register_pass
+from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.ir import Expr, FreeVar, Global, Inst, Var
+from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.targetconfig import TargetConfig
-from numba.core.typed_passes import NopythonRewrites
+from numba.core.transforms import canonicalize_cfg
+from numba.core.typed_passes import AnnotateTypes, DumpParforDiagnostics, NopythonRewrites
 from numba.core.untyped_passes import InlineClosureLikes
+from numba.np import arrayobj
+
+from gapgram.native.array_values import make_array
 
 _NOTHING, _VARIABLE, _INSTRUCTION, _LIST, _DICT = range(5)
 _KINDS = ((Var, _VARIABLE), (Inst, _INSTRUCTION), ((list, tuple), _LIST), (dict, _DICT))
 _kind_of: dict[type, int] = {}
 
 
-def replace_slow_functions() -> None:
-    """Put the functions below in the place of Numba's."""
-    Inst._rec_list_vars = _variables_in
-    TargetConfig.__eq__ = _are_equal
-    TargetConfig.__hash__ = _hash_of
+@contextmanager
+def shortcuts() -> Iterator[None]:
+    """Put the functions below in the place of Numba's for a while."""
+    kept = [(owner, name, getattr(owner, name)) for owner, name, _ in _SHORTCUTS]
+    for owner, name, shortcut in _SHORTCUTS:
+        setattr(owner, name, shortcut)
+    try:
+        yield
+    finally:
+        for owner, name, own in kept:
+            setattr(owner, name, own)
 
 
 def _kind(of: type) -> int:
@@ -93,6 +111,27 @@ def _is_ufunc(function: Any) -> bool:
 
 
 _INSTEAD = {InlineClosureLikes: _InlineClosures, NopythonRewrites: _RewriteArrays}
+_FOR_PEOPLE = (AnnotateTypes, DumpParforDiagnostics)  # what they make is to be read, and nobody does
+
+
+class _Passes(PassManager):  # type: ignore[misc]
+    """Passes without events, timers and checks of what each left."""
+
+    def _runPass(self, index: int, each: Any, state: Any) -> None:
+        each.analysis = self._analysis
+        before = _jumps(state)
+        each.run_initialization(state)
+        each.run_pass(state)
+        each.run_finalizer(state)
+        if before is not None and _jumps(state) != before:
+            PostProcessor(state.func_ir).run()
+
+
+def _jumps(state: Any) -> dict[int, tuple[int, ...]] | None:
+    """Where each block of a function leads, if it has been read."""
+    if state.func_ir is None:
+        return None
+    return {label: tuple(block.terminator.get_targets()) for label, block in state.func_ir.blocks.items()}
 
 
 class KernelCompiler(CompilerBase):  # type: ignore[misc]
@@ -100,14 +139,14 @@ class KernelCompiler(CompilerBase):  # type: ignore[misc]
 
     def define_pipelines(self) -> list[Any]:
         """Numba's passes, some of them replaced."""
-        made = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        made.passes = [(_INSTEAD.get(each, each), why) for each, why in made.passes]
-        made._finalized = False
+        made = _Passes("gapgram")
+        usual = DefaultPassBuilder.define_nopython_pipeline(self.state).passes
+        made.passes = [(_INSTEAD.get(each, each), why) for each, why in usual if each not in _FOR_PEOPLE]
         made.finalize()
         return [made]
 
 
-_slow_equal = TargetConfig.__eq__
+_slow_equal, _slow_run = TargetConfig.__eq__, PostProcessor.run
 
 
 def _are_equal(self: Any, other: Any) -> Any:
@@ -118,3 +157,44 @@ def _are_equal(self: Any, other: Any) -> Any:
 def _hash_of(self: Any) -> int:
     """Numba's own hash, of the names of all options, is the same for all objects of a class."""
     return hash(type(self))
+
+
+def _run_lazily(self: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
+    """How long variables are needed is worked out when they are to be deleted, and where a function yields."""
+    function = self.func_ir
+    if emit_dels or function.is_generator:
+        _slow_run(self, emit_dels, extend_lifetimes)
+        return
+    function.blocks = canonicalize_cfg(function.blocks)
+    function.variable_lifetime, function.generator_info = VariableLifetime(function.blocks), None
+
+
+class _Where:
+    """What is being done, to be said where it fails: `numba.core.errors.new_error_context` without a generator."""
+
+    def __init__(self, message: str, *arguments: Any, **named: Any) -> None:
+        self._message, self._arguments, self._named = message, arguments, named
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if isinstance(error, errors.NumbaError):
+            error.add_context(self._message.format(*self._arguments, **self._named))
+
+
+def _no_warnings_of_types(self: Any, filename: Any = None, lineno: Any = None) -> Any:
+    """Warnings are given where they come up, without a line of the kernel."""
+    return nullcontext()
+
+
+_SHORTCUTS = (
+    (Inst, "_rec_list_vars", _variables_in),
+    (TargetConfig, "__eq__", _are_equal),
+    (TargetConfig, "__hash__", _hash_of),
+    (PostProcessor, "run", _run_lazily),
+    (vars(errors)["WarningsFixer"], "catch_warnings", _no_warnings_of_types),
+    (lowering, "new_error_context", _Where),
+    (typeinfer, "new_error_context", _Where),
+    (arrayobj, "make_array", make_array),
+)

@@ -15,18 +15,22 @@ from typing import Any
 
 from llvmlite import binding as llvm
 from numba import jit
-from numba.core import cgutils, cpu, typing
+from numba.core import cgutils, cpu
 from numba.core.codegen import CPUCodeLibrary, JITCPUCodegen
 from numba.core.descriptors import TargetDescriptor
 from numba.core.dispatcher import Dispatcher
+from numba.core.errors import ForceLiteralArg
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
+from numba.core.sigutils import normalize_signature
 from numba.core.target_extension import CPU, dispatcher_registry, jit_registry, target_override, target_registry
 from numba.core.types.misc import unliteral
 from numba.extending import overload
 from numba.np.arrayobj import raise_with_shape_context
 
-from gapgram.native import TARGET_NAME, quicker
+from gapgram.native import TARGET_NAME
+from gapgram.native.quicker import KernelCompiler
+from gapgram.native.remembering import MemoryContext, TypingContext, n_declared
 
 
 class Library(CPUCodeLibrary):  # type: ignore[misc]
@@ -98,18 +102,29 @@ class _Codegen(JITCPUCodegen):  # type: ignore[misc]
 
 class _Context(cpu.CPUContext):  # type: ignore[misc]
     allow_dynamic_globals = False  # constant arrays become part of the code
-    _knows_registries = False
+    _n_declared = -1
 
     def init(self) -> None:
         super().init()
         self._internal_codegen = _Codegen(TARGET_NAME)
 
+    @property
+    def nrt(self) -> Any:
+        return MemoryContext(self, self.enable_nrt)
+
+    def refresh(self) -> None:
+        """Numba asks for this a thousand times: declarations are looked for where there are new ones."""
+        if self._n_declared != n_declared(self._registries):
+            super().refresh()
+            self._n_declared = n_declared(self._registries)
+        else:
+            self.typing_context.refresh()
+
     def load_additional_registries(self) -> None:
-        """Numba asks for this a thousand times: all modules are imported once, what is new in them is always taken."""
-        if not self._knows_registries:
+        """Import all modules once; what is new in them is always taken."""
+        if self._n_declared < 0:
             rtsys.initialize(cpu_target.target_context)  # other users of Numba in this process share it
             super().load_additional_registries()
-            self._knows_registries = True
         for registry in list(self._registries):
             self.install_registry(registry)
 
@@ -135,7 +150,7 @@ class _Target(TargetDescriptor):  # type: ignore[misc]
 
     @cached_property
     def typing_context(self) -> Any:
-        return typing.Context()
+        return TypingContext()
 
     @cached_property
     def target_context(self) -> Any:
@@ -146,7 +161,6 @@ class _Processor(CPU):  # type: ignore[misc]
     """Whatever Numba knows about processors holds for this one."""
 
 
-quicker.replace_slow_functions()
 target_registry[TARGET_NAME] = _Processor
 TARGET = _Target(TARGET_NAME)
 
@@ -154,12 +168,14 @@ TARGET = _Target(TARGET_NAME)
 class KernelDispatcher(Dispatcher):
     """What Numba knows of a function for this target."""
 
+    _compiler: Any
+
     targetdescr = TARGET
     is_kernel = False  # but one of Numba's own
     inlining = ""  # an attribute of LLVM's
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **{**options, "pipeline_class": quicker.KernelCompiler})
+        super().__init__(*arguments, **{**options, "pipeline_class": KernelCompiler})
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Forget which arguments of a kernel are constants: it would be compiled for each of these too."""
@@ -167,13 +183,19 @@ class KernelDispatcher(Dispatcher):
 
     def compile(self, sig: Any) -> Any:
         """Compile for these types, and for this target whatever is called."""
-        with target_override(TARGET_NAME):
-            made = super().compile(sig)
+        types, result = normalize_signature(sig)
+        if types in self.overloads:
+            return self.overloads[types].entry_point
+        with self._compiling_counter, target_override(TARGET_NAME):
+            try:
+                compiled = self._compiler.compile(types, result)
+            except ForceLiteralArg as error:
+                raise error.bind_fold_arguments(lambda args, kws: self.fold_argument_types(args, kws)[1]) from None
+        self.add_overload(compiled)
         if self.inlining:
-            for compiled in self.overloads.values():
-                function = compiled.library._final_module.get_function(compiled.fndesc.llvm_func_name)
-                function.add_function_attribute(self.inlining)
-        return made
+            function = compiled.library._final_module.get_function(compiled.fndesc.llvm_func_name)
+            function.add_function_attribute(self.inlining)
+        return compiled.entry_point
 
 
 dispatcher_registry[_Processor] = KernelDispatcher
