@@ -42,8 +42,8 @@ _COUNTING = {
 }  # fmt: skip
 _LEARNING = {
     "fitting.features_of", "fitting.leave_out", "fitting.log_prior_of", "fitting.sentence_hashes",
-    "fitting.statistics_of", "fitting.unique_from", "gradient.fit_batches", "gradient.follow", "gradient.mean_weights",
-    "gradient.slopes_of", "lookup.availability", "build_tables.count_marked",
+    "fitting.statistics_of", "fitting.unique_from", "gradient.fit_batches", "gradient.follow", "gradient.report_on",
+    "lookup.availability", "build_tables.count_marked",
 }  # fmt: skip
 _KERNELS = {
     "--help": set(),

@@ -145,8 +145,8 @@ def all_words(grams_of_bands: list[Integers]) -> Piece:
     """The tables of the empty pattern, from its grams in each band: all words follow its one context."""
     grams = np.concatenate(grams_of_bands)
     checked_key_bits(grams.size)
-    begins = np.array([0, grams.size], np.int32)
-    return Piece(*build_tables.build_tables(grams >> COUNT_BITS, grams & COUNT_MASK, begins))
+    words, begins = (grams >> COUNT_BITS).astype(np.int32), np.array([0, grams.size], np.int32)
+    return Piece(*build_tables.build_tables(words, grams & COUNT_MASK, begins))
 
 
 def _distinct_rows(tables: list[Integers]) -> tuple[Integers, list[Integers]]:

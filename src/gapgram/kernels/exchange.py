@@ -78,9 +78,7 @@ def _f(x, p, tables, priors):
 
 @kernel
 def fill_cells(class_of, starts, others, times, itself, cells, sums):
-    """Count the cells and sums of one side from nothing."""
-    cells[:] = 0
-    sums[:] = 0
+    """Count the cells and sums of one side, all 0 before."""
     for w in range(class_of.size):
         c = class_of[w]
         cells[c, c] += itself[w]
@@ -180,7 +178,8 @@ def propose(words, best, class_of, pairs, classes):
     for w in words:
         own = class_of[w]
         stay = 0.0
-        scores[:] = 0
+        for c in range(k):
+            scores[c] = 0
         for s in range(sides):
             twice = itself[s, w]
             total = twice

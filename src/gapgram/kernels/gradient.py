@@ -18,7 +18,7 @@ import numpy as np
 
 from gapgram.kernels.fitting import COUNT, N1, N2, N3, TOTAL
 from gapgram.kernels.gate import BUCKETS
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.jit import apart, kernel
 from gapgram.kernels.meeting import meet
 
 MAX_DISCOUNTS = np.array([1.0, 2.0, 3.0])  # D1, D2, D3+ stay between 0 and these
@@ -87,7 +87,8 @@ def _weigh(features, log_prior, table, logit, weight):
     Equation (17) of docs/ideas/mathematics.md.
     """
     n_patterns = weight.size
-    logit[:] = log_prior
+    for p in range(n_patterns):
+        logit[p] = log_prior[p]
     for f in range(features.size):
         if features[f] >= 0:
             row = table[features[f]]
@@ -103,27 +104,11 @@ def _weigh(features, log_prior, table, logit, weight):
         if features[p] >= 0:
             weight[p] = math.exp(logit[p] - largest)
             total += weight[p]
-    weight /= total
+    for p in range(n_patterns):
+        weight[p] /= total
 
 
-@kernel
-def mean_weights(features, log_prior, table):
-    """The mean weight of each pattern over the positions that have it."""
-    n_patterns = log_prior.shape[1]
-    logit = np.empty(n_patterns)
-    weight = np.empty(n_patterns)
-    sums = np.zeros(n_patterns)
-    having = np.zeros(n_patterns)
-    for t in range(features.shape[0]):
-        _weigh(features[t], log_prior[t], table, logit, weight)
-        for p in range(n_patterns):
-            if features[t, p] >= 0:
-                sums[p] += weight[p]
-                having[p] += 1
-    return sums / np.maximum(having, 1)
-
-
-@kernel
+@apart
 def slopes_of(positions, fixed, fitted, begin, end, first, slopes):
     """Sum of -ln P over positions begin … end-1; their slopes are written from place begin - first on.
 
@@ -195,6 +180,22 @@ def slopes_of(positions, fixed, fitted, begin, end, first, slopes):
             if statistics[t, p, COUNT] > 0:
                 slopes.by_own[p, at] = d_kept / left * given[t, clusterings[p]]
     return loss
+
+
+@kernel
+def report_on(positions, fixed, start, fitted, slopes):
+    """(sums of -ln P before and after fitting, sums of the weights of each pattern over the positions that have it)."""
+    features, n_patterns = positions.features, fixed.down.size
+    logit = np.empty(n_patterns)
+    weight = np.empty(n_patterns)
+    sums = np.zeros(n_patterns)
+    for t in range(features.shape[0]):
+        _weigh(features[t], positions.log_prior[t], fitted.table, logit, weight)
+        for p in range(n_patterns):
+            sums[p] += weight[p]
+    before = slopes_of(positions, fixed, start, 0, features.shape[0], 0, slopes)
+    after = slopes_of(positions, fixed, fitted, 0, features.shape[0], 0, slopes)
+    return before, after, sums
 
 
 @kernel

@@ -15,6 +15,8 @@ from gapgram.kernels.jit import kernel
 from gapgram.kernels.keys import key_of
 from gapgram.kernels.special_words import END_ID, START_ID
 
+_FEW, _MANY = 32, 768  # keys that are sorted by putting each where it belongs, and by whole halves of their bits
+
 
 @kernel
 def windows_at(ids, positions, order):
@@ -84,7 +86,7 @@ def positions_by_word(ids, n_words):
 @kernel
 def sort_by_key(keys, n, spare, buckets, key_bits):
     """Sort keys[:n] = key of the word << 32 | position, given in order of position."""
-    if n <= 32:
+    if n <= _FEW:
         for i in range(1, n):
             key = keys[i]
             j = i - 1
@@ -92,18 +94,19 @@ def sort_by_key(keys, n, spare, buckets, key_bits):
                 keys[j + 1] = keys[j]
                 j -= 1
             keys[j + 1] = key
-    elif n <= 768:
-        keys[:n].sort()
-    else:
-        digit = (key_bits + 1) // 2
-        mask = (1 << digit) - 1
-        _radix_pass(keys, n, spare, buckets, 32, mask)
-        _radix_pass(spare, n, keys, buckets, 32 + digit, mask)
+        return
+    # In two passes, or where buckets would be more than keys, in four.
+    digit = (key_bits + 1) // 2 if n > _MANY else (key_bits + 3) // 4
+    mask = (1 << digit) - 1
+    for shift in range(32, 32 + key_bits, 2 * digit):
+        _radix_pass(keys, n, spare, buckets, shift, mask)
+        _radix_pass(spare, n, keys, buckets, shift + digit, mask)
 
 
 @kernel
 def _radix_pass(source, n, target, buckets, shift, mask):
-    buckets[: mask + 2] = 0
+    for b in range(mask + 2):
+        buckets[b] = 0
     for i in range(n):
         buckets[(source[i] >> shift & mask) + 1] += 1
     for b in range(mask + 1):
@@ -128,7 +131,7 @@ def refine(positions, starts, distance, reach_needed, ids, reach, only, marks, k
     for g in range(n_groups):
         longest = max(longest, starts[g + 1] - starts[g])
     keys = np.empty(longest, np.int64)
-    spare = np.empty(longest if longest > 768 else 1, np.int64)
+    spare = np.empty(longest if longest > _FEW else 1, np.int64)
     buckets = np.empty((1 << ((key_bits + 1) // 2)) + 1, np.int64)
     new_positions = np.empty(positions.size, np.int32)
     new_starts = np.empty(positions.size + 1, np.int32)

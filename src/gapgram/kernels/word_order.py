@@ -63,7 +63,8 @@ def _merge_sort(order, first, pool, offsets):
                 else:
                     merged[i] = order[b]
                     b += 1
-        order[:] = merged
+        for i in range(order.size):
+            order[i] = merged[i]
         width *= 2
 
 

@@ -99,7 +99,8 @@ def word_in(slot, offsets):
 @kernel
 def fill_slots(slots, pool, offsets, n, key):
     """Enter the first n words of the pool into empty slots; the key is 0 where the table is part of a file."""
-    slots[:] = -1
+    for at in range(slots.size):
+        slots[at] = -1
     for word in range(n):
         begin, end = offsets[word], offsets[word + 1]
         h = keyed(hash_word(pool, begin, end), key)
@@ -119,7 +120,8 @@ def add_words(from_pool, from_offsets, from_counts, from_n, slots, pool, offsets
         at = find_slot(from_pool, begin, end, h, slots, pool, offsets)
         if slots[at] < 0:
             slots[at] = np.int64(h >> np.uint64(33)) << 32 | n
-            pool[offsets[n] : offsets[n] + end - begin] = from_pool[begin:end]
+            for k in range(end - begin):
+                pool[offsets[n] + k] = from_pool[begin + k]
             offsets[n + 1] = offsets[n] + end - begin
             counts[n] = 0
             n += 1
@@ -239,7 +241,8 @@ def learn_lines(text, line_begin, special, keep_empty, slots, pool, offsets, cou
                 if word < 0:
                     word = np.int64(n)
                     slots[at] = np.int64(slot_hash >> np.uint64(33)) << 32 | word
-                    pool[offsets[n] : offsets[n] + end - begin] = text[begin:end]
+                    for k in range(end - begin):
+                        pool[offsets[n] + k] = text[begin + k]
                     offsets[n + 1] = offsets[n] + end - begin
                     counts[n] = 0
                     n += 1

@@ -12,9 +12,11 @@ from typing import Any
 
 from numba.core import cgutils, types
 from numba.core.cgutils import ValueStructProxy
+from numba.core.imputils import Registry, impl_ret_borrowed
 from numba.np import arrayobj
 
 _usual = arrayobj.make_array
+registry = Registry("gapgram")  # of code that is written in the place of Numba's
 
 
 class _ArrayValue(ValueStructProxy):  # type: ignore[misc]
@@ -67,3 +69,18 @@ def _class_of(array_type: Any) -> type:
 def make_array(array_type: Any) -> Any:
     """What takes arrays of a type apart, and makes them."""
     return _class_of(array_type) if type(array_type) is types.Array else _usual(array_type)
+
+
+@registry.lower("array.view", types.Array, types.DTypeSpec)  # type: ignore[untyped-decorator]
+def _view(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """An array as one of numbers as large or smaller: Numba would compile functions that ask whether that can be."""
+    old, new = signature.args[0], signature.return_type
+    old_bytes, new_bytes = arrayobj.get_itemsize(context, old), arrayobj.get_itemsize(context, new)
+    if old.ndim != 1 or old.layout != "C" or old_bytes % new_bytes:
+        return arrayobj.array_view(context, builder, signature, arguments)
+    array, made = make_array(old)(context, builder, arguments[0]), make_array(new)(context, builder)
+    step, times = (context.get_constant(types.intp, n) for n in (new_bytes, old_bytes // new_bytes))
+    size = builder.mul(array.nitems, times)
+    data = builder.bitcast(array.data, made.data.type)
+    arrayobj.populate_array(made, data, [size], [step], step, array.meminfo, array.parent)
+    return impl_ret_borrowed(context, builder, new, made._getvalue())

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, ClassVar
 
 from llvmlite import binding as llvm
 from numba import jit
@@ -28,7 +28,7 @@ from numba.core.types.misc import unliteral
 from numba.extending import overload
 from numba.np.arrayobj import raise_with_shape_context
 
-from gapgram.native import TARGET_NAME
+from gapgram.native import TARGET_NAME, array_values
 from gapgram.native.quicker import KernelCompiler
 from gapgram.native.remembering import MemoryContext, TypingContext, n_declared
 
@@ -103,10 +103,17 @@ class _Codegen(JITCPUCodegen):  # type: ignore[misc]
 class _Context(cpu.CPUContext):  # type: ignore[misc]
     allow_dynamic_globals = False  # constant arrays become part of the code
     _n_declared = -1
+    _bytes_of: ClassVar[dict[Any, int]] = {}
 
     def init(self) -> None:
         super().init()
         self._internal_codegen = _Codegen(TARGET_NAME)
+
+    def get_abi_sizeof(self, ty: Any) -> int:
+        """The bytes of a value: LLVM is asked by a text that it reads, once."""
+        if ty not in self._bytes_of:
+            self._bytes_of[ty] = super().get_abi_sizeof(ty)
+        return self._bytes_of[ty]
 
     @property
     def nrt(self) -> Any:
@@ -116,6 +123,7 @@ class _Context(cpu.CPUContext):  # type: ignore[misc]
         """Numba asks for this a thousand times: declarations are looked for where there are new ones."""
         if self._n_declared != n_declared(self._registries):
             super().refresh()
+            self.install_registry(array_values.registry)  # the last that is declared is taken
             self._n_declared = n_declared(self._registries)
         else:
             self.typing_context.refresh()

@@ -236,12 +236,9 @@ class Problem:
 
         def of_chunk(chunk: tuple[int, int]) -> tuple[float, float, Floats, Floats]:
             positions, size = self.positions(*chunk), chunk[1] - chunk[0]
-            slopes = _slopes(size, n_patterns)
-            before = kernels.slopes_of(positions, fixed, start, 0, size, 0, slopes)
-            after = kernels.slopes_of(positions, fixed, fitted, 0, size, 0, slopes)
+            before, after, weights = kernels.report_on(positions, fixed, start, fitted, _slopes(size, n_patterns))
             having_pattern = (positions.features[:, :n_patterns] >= 0).sum(axis=0)
-            mean = kernels.mean_weights(positions.features, positions.log_prior, values.table)
-            return before, after, having_pattern * mean, having_pattern
+            return before, after, having_pattern * (weights / np.maximum(having_pattern, 1)), having_pattern
 
         before, after, sums, positions = [], [], np.zeros(n_patterns), np.zeros(n_patterns)
         for loss_before, loss_after, weights, having_pattern in parallel_map(of_chunk, _chunks(n), threads):
