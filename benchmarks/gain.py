@@ -1,10 +1,12 @@
 """What skips and classes bring, and what they cost: the perplexity of a test text under several models.
 
     python benchmarks/gain.py TRAIN TEST [TRAIN TEST …] [-n 5] [--models mkn 'glm classes' 'glm best' …]
+                              [--tokenizer chars|FILE]
 
 Trains models on each training text: modified Kneser-Ney, a glm of words alone (`--effort fast`), the default glm, with
-word classes, and the best, with classes of several clusterings. Prints perplexities without unknown words, what they
-gain over the first model, those of all words, and CPU seconds of training and of scoring the test text, one thread.
+word classes, and the best, with classes of several clusterings; `auto` models choose their patterns. Prints
+perplexities without unknown words, what they gain over the first model, those of all words, and CPU seconds of training
+and of scoring the test text, one thread.
 """
 
 from __future__ import annotations
@@ -27,6 +29,10 @@ MODELS: dict[str, dict[str, Any]] = {
     "glm best": {"effort": "best"},
     "glm full+full": {"classes": "auto", "lattice": "full+full"},
     "glm 3": {"classes": ["auto", 60, 1500]},
+    "glm chain": {"lattice": "chain"},
+    **{f"glm auto:{n}": {"lattice": f"auto:{n}"} for n in (8, 16, 24, 32, 40)},
+    **{f"words auto:{n}": {"lattice": f"auto:{n}", "effort": "fast"} for n in (8, 16, 24, 32, 40)},
+    **{f"best auto:{n}": {"lattice": f"auto:{n}", "effort": "best"} for n in (16, 24, 32, 40)},
 }
 USUAL = ("mkn", "glm words", "glm classes", "glm best")
 
@@ -55,6 +61,7 @@ def main() -> None:
     arguments.add_argument("texts", nargs="+")
     arguments.add_argument("-n", "--order", type=int, default=5)
     arguments.add_argument("--models", nargs="+", default=USUAL, choices=list(MODELS))
+    arguments.add_argument("--tokenizer")
     given = arguments.parse_args()
     if len(given.texts) % 2:
         arguments.error("expected pairs of a training text and a test text")
@@ -63,14 +70,15 @@ def main() -> None:
         rows: list[list[object]] = []
         first = None
         for name in given.models:
-            model, seconds = trained(train, given.order, MODELS[name])
+            model, seconds = trained(train, given.order, {**MODELS[name], "tokenizer": given.tokenizer})
             found, scoring = scored(model, test)
             first = first or found
             known, every = found.perplexity_known, found.perplexity
-            rows.append([name, f"{known:.2f}", gain(known, first.perplexity_known), f"{every:.2f}",
-                         gain(every, first.perplexity), f"{seconds:.1f}", f"{scoring:.3f}"])  # fmt: skip
+            gains = gain(known, first.perplexity_known), gain(every, first.perplexity)
+            row = [name, len(model.counts.lattice.stored), f"{known:.2f}", gains[0], f"{every:.2f}", gains[1]]
+            rows.append([*row, f"{seconds:.1f}", f"{scoring:.3f}"])
         print(f"{Path(train).name}, {model.counts.text.words:,} words")
-        header = ["model", "known words", "gain", "all words", "gain", "training, s", "scoring, s"]
+        header = ["model", "patterns", "known words", "gain", "all words", "gain", "training, s", "scoring, s"]
         print(table(header, rows, left=1) + "\n", flush=True)
 
 

@@ -60,6 +60,8 @@ def command(model: str, pattern: str | None, top: int, classes: bool, as_json: b
         value = info[name]
         if name == "classes" and len(info["clusterings"]) > 1:
             value = " + ".join(f"{n:,}" for n in info["clusterings"])
+        if value == "custom":
+            value = f"{value}: {' '.join(map(str, opened.counts.lattice.patterns))}"
         print(f"{name:20}{value:,}" if isinstance(value, int) else f"{name:20}{value}")
     by_part = ", ".join(f"{name} {value:.2f}" for name, value in info["bytes_per_gram_by_part"].items())
     print(f"{'bytes per gram':20}{info['bytes_per_gram']:.2f}: {by_part}")

@@ -35,7 +35,8 @@ from gapgram.cli.options import (
 @click.option(
     "--lattice",
     metavar="PATTERNS",
-    help="Patterns of kept and skipped words: chain, full, or a list such as 1,11,101.  [default: the model's own]",
+    help="Patterns of kept and skipped words: chain, full, a list such as 1,11,101, or auto for those that pay in the "
+    "text, auto:16 for at most 16.  [default: the model's own]",
 )
 @click.option(
     "--weights", metavar="NAME", help="Weights of a glm's patterns: learned, counts or uniform.  [default: learned]"

@@ -3,6 +3,7 @@
     train           the call
     run             what was asked for, and the steps of a run, on any engine
     choose_classes  its word classes
+    choose_lattice  its patterns, where they are to be chosen
     limits          its memory and disk
     work_session    its temporary files, to the end of the run
     documents       where documents begin, and some of them held out

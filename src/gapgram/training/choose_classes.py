@@ -142,6 +142,7 @@ def choose_classes(  # noqa: PLR0913 - all that a run knows, by keyword
     folder: WorkFolder | None,
     threads: int,
     progress: bool,
+    counts_ahead: bool = True,
 ) -> ChosenClasses:
     """The clusterings of a text, if there are to be any; of an earlier run where there are.
 
@@ -151,6 +152,7 @@ def choose_classes(  # noqa: PLR0913 - all that a run knows, by keyword
     hold_apart: whether weights will be fitted on sentences of the text, as a sample for the lattice holds them.
     memory: what finding them may take; any amount without it.
     folder: where they are kept for a run that goes on.
+    counts_ahead: False where the patterns that will be counted are not known yet.
     """
     if not sources:
         return ChosenClasses()
@@ -164,7 +166,7 @@ def choose_classes(  # noqa: PLR0913 - all that a run knows, by keyword
     if finds and memory is not None:
         needed = min(text.positions, MAX_POSITIONS) * _POSITION_BYTES
         memory.check(needed, "finding classes", "bring a file of classes")
-    if finds and threads > 1 and isinstance(text, TextInMemory):
+    if finds and counts_ahead and threads > 1 and isinstance(text, TextInMemory):
         cores = SharedCores(threads, kept=threads - threads // 2 if text.takes_cores else threads)
         ahead = cores.beside(partial(text.count_ahead, lattice, cores))
     with ahead:

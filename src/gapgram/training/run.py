@@ -54,6 +54,7 @@ from gapgram.text.files import Block, Paths, as_paths, blocks_of_files, guessed_
 from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.text.vocabulary import Vocabulary
 from gapgram.training.choose_classes import ChosenClasses, ClassSource, choose_classes
+from gapgram.training.choose_lattice import TextToChooseOn, choose_lattice
 from gapgram.training.documents import DocumentMarks, LocalText, fit_documents
 from gapgram.training.limits import TrainingLimits
 from gapgram.training.spark_options import SparkOptions
@@ -84,6 +85,7 @@ class TrainingTask:
     device: str = "cpu"
     about: About = ()
     tokeniser: Tokeniser | None = None
+    lattice_budget: int | None = None  # patterns that are chosen for the text at most; the lattice is as large as they
 
     def __post_init__(self) -> None:
         if self.device not in ("cpu", "cuda"):
@@ -98,6 +100,8 @@ class TrainingTask:
         check_layout(self.layout)
         if self.prune is not None:
             Thresholds.parse(self.prune, self.lattice)
+            if self.lattice_budget is not None and "=" in self.prune:
+                raise UsageError(f"prune {self.prune!r}: patterns are yet to be chosen; give counts such as 0,0,1")
         if self.size is not None:
             parse_size(self.size, "size")
         for path in inputs.get("held-out text", []):
@@ -160,6 +164,8 @@ class TrainingTask:
     def identity(self) -> dict[str, Any]:
         """What the work of a run belongs to: files as they are now, and options."""
         options = {"order": self.lattice.order, "lattice": str(self.lattice), "model": self.model}
+        if self.lattice_budget is not None:
+            options["lattice"] = f"auto:{self.lattice_budget}"
         options |= {"weights": self.weights, "seed": self.seed, **vars(self.rules)}
         options |= {"layout": self.layout, "prune": self.prune, "size": self.size}
         if self.classes:
@@ -319,11 +325,15 @@ def count_text(
     if task.size is not None:
         check_size(task.size, text.vocabulary)
     unseen = read_held_out(task, text.vocabulary)
+    memory = limits.memory if limits is not None else None
     chosen = choose_classes(
-        task.classes, text, task.lattice, seed=task.seed, hold_apart=unseen is None,
-        memory=limits.memory if limits is not None else None, folder=folder, threads=task.threads,
-        progress=task.progress,
+        task.classes, text, task.lattice, seed=task.seed, hold_apart=unseen is None, memory=memory, folder=folder,
+        threads=task.threads, progress=task.progress, counts_ahead=task.lattice_budget is None,
     )  # fmt: skip
+    if task.lattice_budget is not None:
+        seen = TextToChooseOn(text, chosen, task.lattice.order, task.seed, unseen, memory, task.threads)
+        lattice, chosen = choose_lattice(seen, task.lattice_budget, folder=folder, progress=task.progress)
+        task = replace(task, lattice=lattice)
     if tables is None:
         counts = counts_in_memory(text, task.lattice, chosen.classes, threads=task.threads)
     else:

@@ -16,7 +16,8 @@ from gapgram.system.parallel import checked_threads
 from gapgram.text.corpus import TextRules
 from gapgram.text.files import Paths
 from gapgram.text.tokenisers.tokeniser import Tokeniser
-from gapgram.training.choose_classes import AskedClasses, with_classes
+from gapgram.training.choose_classes import AskedClasses, ClassSource, with_classes
+from gapgram.training.choose_lattice import parse_budget, placeholder
 from gapgram.training.limits import TrainingLimits
 from gapgram.training.run import TrainingTask, train_in_memory, train_to_file, train_with_spark
 from gapgram.training.spark_options import SparkOptions
@@ -57,7 +58,8 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     output: where to write the model file; without it the model stays in memory.
     order: the words that a gram spans.
     model: `mkn` (modified Kneser-Ney) or `glm` (generalized language model).
-    lattice: other patterns than the model's own: `chain`, `full`, or patterns such as "1,11,101".
+    lattice: other patterns than the model's own: `chain`, `full`, patterns such as "1,11,101", or, where weights are
+        learned, `auto`, those that pay in the text, 24 at most or two for each word of the order; `auto:16` for 16.
     weights: of a glm: `learned` (the default), `counts` or `uniform`.
     classes: of a glm with learned weights, patterns of word classes beside those of words: how many classes to find in
         the text at most; `auto`, by its size, and none where it is small; the path of a file of words and their
@@ -90,15 +92,14 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     if not 0 <= checked_whole("seed", seed) < 1 << 63:
         raise UsageError(f"seed {seed}: expected a whole number from 0 to 2**63 - 1")
     estimator = checked_estimator(model, weights, lattice=lattice, held_out_texts=held_out_texts)
-    patterns = lattice if isinstance(lattice, Lattice) else Lattice.parse(lattice or LATTICES[model], order)
-    fitted = isinstance(ESTIMATORS[estimator], Fitted)
-    patterns, class_sources = with_classes(patterns, classes, fitted=fitted, named=lattice is not None, effort=effort)
+    budget = parse_budget(lattice, order)
+    patterns, class_sources = _patterns_asked_for(lattice, order, model, estimator, classes, effort, budget)
     task = TrainingTask(
         texts=texts, sentences=sentences, held_out_texts=held_out_texts, rules=rules or TextRules(), model=model,
         lattice=patterns, weights=estimator, classes=class_sources, seed=seed, layout=layout, prune=prune, size=size,
         tokeniser=Tokeniser.named(tokenizer) if tokenizer is not None else None,
         documents=documents, threads=checked_threads(threads), progress=progress, device=device,
-        about=checked_about(about) if about else (),
+        about=checked_about(about) if about else (), lattice_budget=budget,
     )  # fmt: skip
     if output is None:
         if spark is not None:
@@ -112,6 +113,26 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
         return train_to_file(task, limits, resume=resume)
     check_for_spark(task, resume=resume)
     return train_with_spark(task, limits, spark)
+
+
+def _patterns_asked_for(
+    lattice: str | Lattice | None,
+    order: int,
+    model: str,
+    estimator: str,
+    classes: AskedClasses,
+    effort: str,
+    budget: int | None,
+) -> tuple[Lattice, tuple[ClassSource, ...]]:
+    """The lattice, or one as large as patterns that are to be chosen, and where the classes of words come from."""
+    fitted = isinstance(ESTIMATORS[estimator], Fitted)
+    if budget is not None:
+        if not fitted:
+            raise UsageError(f"lattice {lattice}: patterns are chosen for learned weights alone; name them")
+        _, sources = with_classes(Lattice.chain(order), classes, fitted=True, named=False, effort=effort)
+        return placeholder(order, budget), sources
+    patterns = lattice if isinstance(lattice, Lattice) else Lattice.parse(lattice or LATTICES[model], order)
+    return with_classes(patterns, classes, fitted=fitted, named=lattice is not None, effort=effort)
 
 
 def check_for_spark(task: TrainingTask, *, resume: bool) -> None:

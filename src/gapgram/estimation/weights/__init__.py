@@ -6,6 +6,8 @@
     sample            positions of a text with the statistics of a model that has not seen them
     statistics        what such a sample is made of
     learned           weights fitted on such a sample
+    pattern_gain      what more patterns would bring to a mixture
+    pattern_choice    which patterns pay in a text
 """
 
 from gapgram.estimation.weights.by_counts import by_counts

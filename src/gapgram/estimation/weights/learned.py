@@ -129,7 +129,7 @@ class Problem:
 
     def __init__(self, counts: Counts, discounts: Discounts, sample: FittingSample, *, threads: int = 1) -> None:
         self.counts, self.discounts, self.sample = counts, discounts, sample
-        self.row_weights, logits = prior_weights(counts, discounts), prior_logits(counts)
+        logits = prior_logits(counts)
         self.log_prior = sample.each(
             "prior",
             (len(counts.lattice.stored),),
@@ -225,7 +225,8 @@ class Problem:
         usual = self.discounts
         discounts = Discounts(values.discounts, usual.fallbacks, fitted=True, estimated=usual.values)
         report = self.report(values, threads=threads)
-        weights = Weights("learned", self.graph, self.row_weights, values.table.copy(), values.shift.copy(), report)
+        row_weights = prior_weights(self.counts, usual)
+        weights = Weights("learned", self.graph, row_weights, values.table.copy(), values.shift.copy(), report)
         return weights, discounts
 
     def report(self, values: Parameters, *, threads: int = 1) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gapgram.arrays import Begins, Floats, Ids, Mask
+from gapgram.arrays import Begins, Floats, Ids, Integers, Mask
 from gapgram.counts.counts import Counts
 from gapgram.errors import UsageError
 from gapgram.estimation.row_values import given_class
@@ -98,6 +98,11 @@ class FittingSample:
     given: Rows
     folder: Path | None = None
 
+    @classmethod
+    def of_arrays(cls, source: str, statistics: Ids, features: Ids, given: Floats) -> FittingSample:
+        """A sample whose arrays are there already."""
+        return cls(source, _filled(statistics), _filled(features), _filled(given))
+
     def __len__(self) -> int:
         return len(self.statistics)
 
@@ -115,6 +120,12 @@ class FittingSample:
         for some in parallel_map(of, chunks, threads):
             rows.append(some)
         return rows
+
+
+def _filled(array: npt.NDArray[Any]) -> _RowsInMemory:
+    rows = _RowsInMemory(len(array), array.shape[1:], array.dtype)
+    rows.append(array)
+    return rows
 
 
 def _new_rows(
@@ -149,6 +160,7 @@ def left_out(
     folder: Path | None = None,
     threads: int = 1,
     held_apart: bool = False,
+    word_counts: Integers | None = None,
 ) -> FittingSample:
     """A sample of the training text itself, each position without its own contribution to the counts: equation (23).
 
@@ -158,12 +170,14 @@ def left_out(
 
     held_apart: the text is the one that classes were found without. What the class of a word is that occurs nowhere
         else would tell too much, so these words are unknown, too.
+    word_counts: how often each word is met in the counted text, where the tables do not say it.
     """
     limit = limit or sample_positions(len(counts.lattice.stored))
     ids = sample_sentences([ids], seed=seed, limit=limit)
     hidden = np.zeros(len(counts.vocabulary), np.bool_)
     if held_apart:
-        hidden = np.bincount(ids, minlength=hidden.size) == counts.tables.word_counts
+        of_text = counts.tables.word_counts if word_counts is None else word_counts
+        hidden = np.bincount(ids, minlength=hidden.size) == of_text
         hidden[: END_ID + 1] = False
     lookup = _LeftOutLookup(counts, hidden, threads)
     return _sample(f"training text, left out, seed {seed}", lookup, ids, limit, folder)
