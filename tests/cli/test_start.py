@@ -25,13 +25,15 @@ pytestmark = [
 
 _PROGRAM = """
 import json, sys
+from pathlib import Path
 from gapgram.cli.main import main
 try:
     main()
 finally:
     jit = sys.modules.get("gapgram.kernels.jit")
     about = {"kernels": sorted(set(jit.loaded)) if jit else [], "compiled": jit.compiled if jit else []}
-    print(json.dumps({**about, "modules": sorted(sys.modules)}), file=sys.stderr)
+    threads = [path.name for path in Path("/proc/self/task").glob("*")]
+    print(json.dumps({**about, "modules": sorted(sys.modules), "threads": threads}), file=sys.stderr)
 """
 
 _COUNTING = {
@@ -108,6 +110,11 @@ def test_what_was_compiled_needs_no_numba(words: str, files: dict[str, Path]) ->
     others = {"gapgram.models.mixture", "gapgram.models.kenlm_binary.model", "gapgram.models.arpa.reading",
               "gapgram.compression.pruning.prune", "gapgram.training.train"}  # fmt: skip
     assert not set(about["modules"]) & {"numba", "scipy", "pandas", "pyspark", "fastapi", *others}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted by what Linux tells of a process")
+def test_numpy_starts_no_threads(files: dict[str, Path]) -> None:
+    assert len(_run("info MODEL", files)["threads"]) == 1
 
 
 def test_an_arpa_file_is_known_without_numba(files: dict[str, Path]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import signal
@@ -93,6 +94,7 @@ def main() -> None:
         if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
             signal.signal(number, _stop)
     warnings.showwarning = _show_warning
+    _start_lightly()
     _open_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # words that the terminal cannot show
@@ -115,6 +117,16 @@ def main() -> None:
             raise
         _say(mistake)
         sys.exit(2)
+
+
+def _start_lightly() -> None:
+    """Spend no time on what a command does not need.
+
+    The library that NumPy multiplies matrices with starts a thread for each core, and these run in circles for a while;
+    Python looks for garbage many times while modules are imported, and there is none.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    gc.set_threshold(50_000, 20, 20)
 
 
 def _open_closed_streams() -> None:
