@@ -15,17 +15,18 @@ from tests.support.made_tokenisers import RAW, sentencepiece_file
 from tests.support.running import Cli, assert_refused
 
 import gapgram
-from gapgram import BackoffModel, Model
+from gapgram import BackoffModel, Model, TextRules
 from gapgram.arrays import Ids
 from gapgram.errors import UsageError
 from gapgram.kernels.choosing import Chosen, choose
-from gapgram.kernels.special_words import END_ID, START_ID
+from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
 from gapgram.models.arpa import approximate, as_backoff, grow, read_arpa
-from gapgram.models.arpa.growing.drawn_text import contexts_of, draw_text
+from gapgram.models.arpa.growing.drawn_text import contexts_of, draw_text, hidden_words, predicted, seen
 from gapgram.models.arpa.growing.fitting import GrownGrams
 from gapgram.models.arpa.growing.grow import as_model, within
 from gapgram.models.arpa.growing.limits import figure_bytes, limit_of
 from gapgram.models.arpa.growing.longer_grams import grown
+from gapgram.queries.drawing import Drawer
 
 SENTENCES = [*toy_text(200, seed=22, vocabulary=900), "", "w1", "zzz", "w1 zzz w2 w3"]
 
@@ -109,7 +110,7 @@ def test_kenlm_reads_what_is_grown(file_1x: Path) -> None:
 
 
 def test_contexts_are_those_of_the_text(made: dict[str, Model]) -> None:
-    ids, n_ids = drawn(made["learned"], 3000), len(made["learned"].vocabulary)
+    ids, n_ids = seen(drawn(made["learned"], 3000)), len(made["learned"].vocabulary)
     sentences = [part.tolist() for part in np.split(ids, np.flatnonzero(ids == START_ID))[1:]]
     for length, contexts in enumerate(contexts_of(ids, n_ids, 4, 2), 1):
         met = Counter(tuple(s[i : i + length]) for s in sentences for i in range(len(s) - length))
@@ -118,18 +119,50 @@ def test_contexts_are_those_of_the_text(made: dict[str, Model]) -> None:
         assert found == expected and END_ID not in contexts.words
 
 
+def test_half_of_the_rare_words_are_unknown_to_what_follows(made: dict[str, Model]) -> None:
+    model = made["learned"]
+    ids, counts = drawn(model, 20_000), Counter(" ".join(toy_text(1200, seed=5, vocabulary=800)).split())
+    once = [model.vocabulary.id(word) for word, n in counts.items() if n == 1]
+    hidden = hidden_words(model)
+    assert once and (hidden[once] == 0.5).all() and hidden.max() == 0.5
+    assert 2 * len(once) <= sum(counts[word] for word in model.vocabulary if hidden[model.vocabulary.id(word)])
+    rare = np.isin(predicted(ids), np.flatnonzero(hidden))
+    assert np.mean(ids < 0) == pytest.approx(rare.mean() / 2, rel=0.15)
+
+
+def test_a_model_that_counted_unknown_words_draws_them() -> None:
+    model = trained(toy_text(300, seed=21, vocabulary=900), order=3, rules=TextRules(min_count=2), classes="none")
+    assert not hidden_words(model).any()
+    assert np.mean(drawn(model, 5000) == UNKNOWN_ID) > 0.02
+
+
+def test_after_a_hidden_word_words_are_drawn_as_after_an_unknown_one(made: dict[str, Model]) -> None:
+    model = made["learned"]
+    everything = np.ones(len(model.vocabulary))
+    drawer, nothing = Drawer(model._arrays), np.empty(0, np.int32)
+    sentences = drawer.draw(4000, nothing, max_words=5, seed=3, hidden=everything, threads=1)
+    fourth = predicted(np.array([ids[3] for ids in sentences if len(ids) > 3]))
+    expected = model.distribution(["<unk>"] * 3)
+    found = np.bincount(fourth, minlength=len(expected)) / len(fourth)
+    most = np.argsort(-expected)[:20]
+    most = most[most != END_ID]
+    # Sentences that end here have no fourth word.
+    expected = expected[most] / (1 - expected[END_ID])
+    assert found[most] == pytest.approx(expected, abs=4.5 * np.sqrt(expected.max() / len(fourth)))
+
+
 def test_what_grams_decide_is_what_happens_in_the_text(made: dict[str, Model]) -> None:
     """C and X of the fit against a walk through the text, position by position."""
     model = made["learned"]
     ids = drawn(model, 2000)
-    fit = GrownGrams.of(grown(model, contexts_of(ids, len(model.vocabulary), 4, 2), 0.5, threads=1)).counted([ids])
+    fit = GrownGrams.of(grown(model, ids, 2, 0.5, order=4, threads=1)).counted([ids])
     decided, expected = fit.uses()
     children = [
         dict(zip(fit.words[a:b].tolist(), range(a, b), strict=True))
         for a, b in zip(fit.children[:-1], fit.children[1:], strict=True)
     ]
     own_decided, own_expected, before = np.zeros(len(decided)), np.zeros(len(decided)), list[int]()
-    for word in ids.tolist():
+    for word, later in zip(predicted(ids).tolist(), seen(ids).tolist(), strict=True):
         if word != START_ID:
             ends = [word, *(children[c].get(word, -1) for c in before)]
             own_decided[max((k, g) for k, g in enumerate(ends) if g >= 0)[1]] += 1
@@ -142,7 +175,8 @@ def test_what_grams_decide_is_what_happens_in_the_text(made: dict[str, Model]) -
                 over |= grams.keys()
                 factor *= fit.backoffs[context] if context >= 0 else 1.0
         else:
-            ends = [word]
+            before = []
+        ends = [later, *(children[c].get(later, -1) for c in before)]
         before = [] if word == END_ID else [g for g in ends[:3] if g >= 0]
     own_decided[START_ID] = decided[START_ID]
     assert decided == pytest.approx(own_decided)
@@ -152,7 +186,7 @@ def test_what_grams_decide_is_what_happens_in_the_text(made: dict[str, Model]) -
 def test_where_all_grams_stay_they_are_met_as_they_are_fitted(made: dict[str, Model]) -> None:
     model = made["learned"]
     ids = drawn(model, 2000)
-    fit = GrownGrams.of(grown(model, contexts_of(ids, len(model.vocabulary), 4, 2), 0.5, threads=1))
+    fit = GrownGrams.of(grown(model, ids, 2, 0.5, order=4, threads=1))
     fit = fit.counted([ids]).fitted()
     n, first = len(fit.words), fit.base[1]
     chosen = Chosen(*np.empty((2, n), np.bool_), *np.empty((3, n)))
@@ -169,7 +203,7 @@ def test_grams_that_seem_worth_much_only_beside_each_other_go_together(made: dic
     ids = drawn(model, 30_000)
     sizes, found = [], []
     for least_gain in (0.02, 2.0):
-        fit = GrownGrams.of(grown(model, contexts_of(ids, len(model.vocabulary), 4, 2), least_gain, threads=1))
+        fit = GrownGrams.of(grown(model, ids, 2, least_gain, order=4, threads=1))
         fit = within(fit.counted([ids]).fitted(), limit_of(model, 2000, None, 4))
         scores = [as_model(model, fit).scores(sentence) for sentence in SENTENCES]
         sizes.append(len(fit.words))

@@ -38,6 +38,7 @@ from gapgram.kernels.tables import (
 STEP_BITS = 6
 STEP = 1 << STEP_BITS  # grams from one running sum to the next
 MOST_TRIES = 10_000  # to draw a word that is not <unk>
+HIDING = 3 * MOST_TRIES  # the number of the draw that says whether a word is hidden
 _GOLDEN, _MIX_1, _MIX_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
@@ -183,7 +184,7 @@ def _find_spans(available, entries, at, tables, spans, rows):
 
 
 @apart
-def _draw_columns(positions, sentences, lengths, begin, seed, model, sums, spans, rows, drawn):
+def _draw_columns(positions, sentences, lengths, begin, seed, hidden, model, sums, spans, rows, drawn):
     """Fill `drawn` with the next word of each column: the beginning's where it is not over, else one that is drawn."""
     gate = gate_weights(positions, rows, model)
     shares, numbers = np.empty(rows.shape[0]), np.empty(3)
@@ -202,17 +203,28 @@ def _draw_columns(positions, sentences, lengths, begin, seed, model, sums, spans
                 for k in range(3):
                     numbers[k] = random_number(seed, sentences[i], lengths[i], 3 * draw + k)
                 drawn[i] = _draw_word(model, sums, spans, rows, shares, rest, i, numbers, words, counts)
-                if drawn[i] != UNKNOWN_ID and drawn[i] >= 0:
+                if (drawn[i] != UNKNOWN_ID or hidden.size > 0) and drawn[i] >= 0:
                     break
 
 
 @kernel
-def draw_sentences(first, begin, max_words, seed, stride, model, sums, out, lengths):
+def _hide(sentences, lengths, first_drawn, seed, hidden, drawn, written):
+    """Make unknown words of some that were drawn; `written` receives those, and ~word where one was hidden."""
+    written[:] = drawn
+    for i in range(drawn.size if hidden.size > 0 else 0):
+        was_drawn = sentences[i] >= 0 and lengths[i] >= first_drawn and drawn[i] > END_ID
+        if was_drawn and random_number(seed, sentences[i], lengths[i], HIDING) < hidden[drawn[i]]:
+            written[i], drawn[i] = ~drawn[i], UNKNOWN_ID
+
+
+@kernel
+def draw_sentences(first, begin, max_words, seed, hidden, stride, model, sums, out, lengths):
     """Draw sentences number `first`, first + 1 …; out[s] receives the words of one, lengths[s] how many they are.
 
-    begin: the words that each begins with. The tables of `model` are those of the model with every distance multiplied
-    by `stride`, the number of columns: so `locate`, which looks d columns back for what was d words ago, finds that of
-    all sentences side by side.
+    begin: the words that each begins with. hidden: how probably each word, once drawn, is an unknown one to all that
+    follow, and written as ~word; where it is empty none is, and <unk> is never drawn. The tables of `model` are those
+    of the model with every distance multiplied by `stride`, the number of columns: so `locate`, which looks d columns
+    back for what was d words ago, finds that of all sentences side by side.
     """
     order, n_patterns = model.order, model.discounts.shape[0]
     at = (order - 1) * stride
@@ -220,7 +232,7 @@ def draw_sentences(first, begin, max_words, seed, stride, model, sums, out, leng
     found.entries[:] = -1
     rows, spans = np.empty((n_patterns, stride), np.int64), np.empty((2, n_patterns, stride), np.int64)
     ids, available = np.zeros((stride, order), np.int32), np.zeros(stride, np.int16)
-    drawn = np.empty(stride, np.int32)
+    drawn, written = np.empty(stride, np.int32), np.empty(stride, np.int32)
     # Which sentence each column has, -1: none; and how many words it has so far, -1: not even <s>.
     sentences, so_far = np.full(stride, -1, np.int64), np.full(stride, -1, np.int64)
     begun, over = 0, 0
@@ -231,7 +243,8 @@ def draw_sentences(first, begin, max_words, seed, stride, model, sums, out, leng
                 begun += 1
         _find_spans(available, found.entries, at, model.tables, spans, rows)
         positions = Positions(ids.reshape(-1), order - 1, order, available, 0)
-        _draw_columns(positions, sentences, so_far, begin, seed, model, sums, spans, rows, drawn)
+        _draw_columns(positions, sentences, so_far, begin, seed, hidden, model, sums, spans, rows, drawn)
+        _hide(sentences, so_far, begin.size, seed, hidden, drawn, written)
         locate(drawn, available, found, at, model.tables)
         # All moves back by one word.
         found.entries[:, :at] = found.entries[:, stride : at + stride]
@@ -245,7 +258,7 @@ def draw_sentences(first, begin, max_words, seed, stride, model, sums, out, leng
                 continue
             s = sentences[i] - first
             if so_far[i] >= 0 and drawn[i] != END_ID:
-                out[s, so_far[i]] = drawn[i]
+                out[s, so_far[i]] = written[i]
             so_far[i] += drawn[i] != END_ID
             if drawn[i] == END_ID or so_far[i] >= max_words:
                 lengths[s] = so_far[i]

@@ -22,7 +22,7 @@ import numpy as np
 from gapgram.kernels.backoff import child, children_of
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.search import first_at_least
-from gapgram.kernels.special_words import START_ID, UNKNOWN_ID
+from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
 from gapgram.kernels.successors import successors
 from gapgram.kernels.topk import above, probabilities
 
@@ -167,11 +167,14 @@ def worthwhile(contexts, occurrences, least_gain, order, tree, model, block_coun
 
 
 @kernel
-def count_grams(ids, order, words, children, counts):
-    """Add to `counts` how often each gram of a backoff model occurs in a text, in which `<s>` begins sentences."""
+def count_grams(ids, order, words, children, counts, met):
+    """Add to `counts` how often each gram of a backoff model occurs in a text, and to `met` how often as a context.
+
+    ids: `<s>` begins sentences; ~word is a word that is an unknown one to all that follow.
+    """
     before, after = np.full(order, -1, np.int64), np.full(order, -1, np.int64)
     for t in range(ids.size):
-        word = np.int64(ids[t])
+        word = np.int64(ids[t] if ids[t] >= 0 else ~ids[t])
         after[:] = -1
         after[0] = word
         counts[word] += 1
@@ -182,4 +185,14 @@ def count_grams(ids, order, words, children, counts):
                 break
             after[k] = gram
             counts[gram] += 1
+        if ids[t] < 0:
+            after[:] = -1
+            after[0] = UNKNOWN_ID
+            for k in range(1, order):
+                after[k] = child(before[k - 1], np.int64(UNKNOWN_ID), words, children)
+                if after[k] < 0:
+                    break
+        for k in range(order - 1 if word != END_ID else 0):
+            if after[k] >= 0:
+                met[after[k]] += 1
         before, after = after, before

@@ -7,12 +7,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from gapgram.arrays import Ids
+from gapgram.arrays import Floats, Ids
 from gapgram.kernels.drawing import STEP, RunningSums, draw_sentences, sum_grams
 from gapgram.kernels.model_arrays import ModelArrays
 from gapgram.kernels.tables import N_GRAMS, NEAREST
 from gapgram.system.parallel import checked_threads, parallel_map
 
+NOTHING_HIDDEN: Floats = np.empty(0)
 _COLUMNS = 128  # sentences that are drawn side by side
 _CALL_WORDS = 1 << 18  # that the sentences of one call may have
 
@@ -31,8 +32,20 @@ class Drawer:
         places[:, NEAREST] *= columns
         return self._arrays._replace(tables=self._arrays.tables._replace(places=places))
 
-    def draw(self, n: int, begin: Ids, *, max_words: int, seed: int, threads: int | None = None) -> Iterator[Ids]:
-        """The ids of the words of n sentences. The same seed gives the same, whatever the number of threads."""
+    def draw(
+        self,
+        n: int,
+        begin: Ids,
+        *,
+        max_words: int,
+        seed: int,
+        hidden: Floats = NOTHING_HIDDEN,
+        threads: int | None = None,
+    ) -> Iterator[Ids]:
+        """The ids of the words of n sentences. The same seed gives the same, whatever the number of threads.
+
+        hidden: how probably each word is an unknown one to all that follow; it is then ~word.
+        """
         each = max(min(_CALL_WORDS // max_words, n), 1)
 
         def work(first: int) -> list[Ids]:
@@ -40,7 +53,9 @@ class Drawer:
             out, lengths = np.empty((size, max_words), np.int32), np.empty(size, np.int64)
             columns = min(_COLUMNS, size)
             model = self._side_by_side(columns)
-            draw_sentences(first, begin, max_words, seed % (1 << 63), columns, model, self._sums, out, lengths)
+            draw_sentences(
+                first, begin, max_words, seed % (1 << 63), hidden, columns, model, self._sums, out, lengths
+            )
             return [row[:length] for row, length in zip(out, lengths.tolist(), strict=True)]
 
         for drawn in parallel_map(work, range(0, n, each), checked_threads(threads)):

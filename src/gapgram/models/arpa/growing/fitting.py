@@ -28,7 +28,7 @@ from gapgram.arrays import Floats, Ids, Integers, Mask
 from gapgram.kernels import backoff as kernels
 from gapgram.kernels.choosing import FEW, Choosable
 from gapgram.kernels.growing import count_grams
-from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
+from gapgram.kernels.special_words import START_ID, UNKNOWN_ID
 from gapgram.models.grams import NEVER, Grams
 
 STRENGTH = 3.0
@@ -42,7 +42,7 @@ class GrownGrams:
 
     base, words, children   as `kernels.backoff` has them
     parents, suffixes       of each gram the one without its last, and without its first word; -1 for single words
-    counts                  how often each occurs in the drawn text
+    counts, met             how often each occurs in the drawn text, and how often as a context
     prior                   what the model says of each after unknown words
     probs, backoffs         what is fitted; the backoff of a context that no gram extends is 1
     """
@@ -52,7 +52,8 @@ class GrownGrams:
     children: Integers
     parents: Ids
     suffixes: Ids
-    counts: Integers
+    counts: Ids
+    met: Ids
     prior: Floats
     probs: Floats
     backoffs: Floats
@@ -65,16 +66,18 @@ class GrownGrams:
         parents = np.full(n, -1, np.int32)
         parents[first:] = np.repeat(np.arange(n, dtype=np.int32), np.diff(children))
         suffixes = kernels.suffixes_of(grams.base, grams.order, words, children).astype(np.int32)
-        counts = np.zeros(n, np.int64)
+        counts, met = np.zeros((2, n), np.int32)
         prior = 10.0 ** np.asarray(grams.log10_probs, float)
-        return cls(grams.base, words, children, parents, suffixes, counts, prior, prior.copy(), np.ones(n)).normed()
+        return cls(
+            grams.base, words, children, parents, suffixes, counts, met, prior, prior.copy(), np.ones(n)
+        ).normed()
 
     def counted(self, texts: Iterable[Ids]) -> GrownGrams:
         """The same with the occurrences in some texts."""
-        counts = self.counts.copy()
+        counts, met = self.counts.copy(), self.met.copy()
         for ids in texts:
-            count_grams(ids, self.order, self.words, self.children, counts)
-        return replace(self, counts=counts)
+            count_grams(ids, self.order, self.words, self.children, counts, met)
+        return replace(self, counts=counts, met=met)
 
     @property
     def order(self) -> int:
@@ -102,15 +105,9 @@ class GrownGrams:
             backoffs[contexts] = np.where(full, 1.0, left / np.maximum(rest, FEW))
         return replace(self, probs=probs, backoffs=backoffs)
 
-    def _met(self) -> Floats:
-        """How often each gram occurs as a context, which the longest never do."""
-        met = np.where(self.words == END_ID, 0.0, self.counts)
-        met[self._grams_of(self.order)] = 0.0
-        return met
-
     def uses(self) -> tuple[Floats, Floats]:
         """C and X of each gram: how often it decides, and how often were its probability one."""
-        counts, met = self.counts.astype(float), self._met()
+        counts, met = self.counts.astype(float), self.met.astype(float)
         decided, expected, of_context = counts.copy(), np.zeros(len(counts)), np.zeros(len(counts))
         for length in range(self.order - 1, 0, -1):
             own, longer = self._grams_of(length), self._grams_of(length + 1)
@@ -135,14 +132,13 @@ class GrownGrams:
         for _ in range(ROUNDS):
             decided, expected = fit.uses()
             probs = (decided + STRENGTH) / (expected + STRENGTH / np.maximum(self.prior, 1e-30))
-            never = (self.words == UNKNOWN_ID) | (self.words == START_ID)  # drawn
-            probs = np.where(never, self.prior, np.minimum(probs, MOST))
-            fit = replace(fit, probs=probs).normed()
+            probs[START_ID] = 0.0  # never drawn
+            fit = replace(fit, probs=np.minimum(probs, MOST)).normed()
         return fit
 
     def choosable(self) -> Choosable:
         """The grams as `kernels.choosing` has them."""
-        return Choosable(self.base, self.children, self.suffixes, self._met(), self.probs)
+        return Choosable(self.base, self.children, self.suffixes, self.met, self.probs)
 
     def only(self, kept: Mask) -> GrownGrams:
         """The grams that are kept, with those that they need; normed, not fitted anew."""
@@ -154,13 +150,17 @@ class GrownGrams:
         parents, suffixes = (np.where(a[kept] >= 0, numbers[a[kept]], -1) for a in (self.parents, self.suffixes))
         return GrownGrams(
             base, self.words[kept], np.concatenate([[0], np.cumsum(extended)]) + base[1], parents, suffixes,
-            self.counts[kept], self.prior[kept], self.probs[kept], self.backoffs[kept],
+            self.counts[kept], self.met[kept], self.prior[kept], self.probs[kept], self.backoffs[kept],
         ).normed()  # fmt: skip
 
     def without_unknown(self) -> Mask:
-        """All grams but longer ones of `<unk>`, which is never drawn, so that none extends these."""
-        kept: Mask = (self.words != UNKNOWN_ID) | (np.arange(len(self.words)) < self.base[1])
-        return kept
+        """All grams but longer ones in which `<unk>` is."""
+        unknown: Mask = self.words == UNKNOWN_ID
+        for length in range(2, self.order + 1):
+            own = self._grams_of(length)
+            unknown[own] |= unknown[self.parents[own]]
+        unknown[UNKNOWN_ID] = False
+        return ~unknown
 
     def grams(self) -> Grams:
         """As a backoff model has them."""

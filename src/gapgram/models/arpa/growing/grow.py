@@ -15,7 +15,7 @@ import numpy as np
 
 from gapgram.arguments import checked_path, checked_whole
 from gapgram.errors import UsageError
-from gapgram.models.arpa.growing.drawn_text import contexts_of, draw_text
+from gapgram.models.arpa.growing.drawn_text import draw_text
 from gapgram.models.arpa.growing.fitting import GrownGrams
 from gapgram.models.arpa.growing.limits import GramChoice, Limit, limit_of
 from gapgram.models.arpa.growing.longer_grams import grown
@@ -134,8 +134,9 @@ def grown_fit(
     n_words = int(max(_DRAWN * n_grams, min(_MOST_DRAWN * n_grams, _ENOUGH_DRAWN)))
     text = np.concatenate(list(draw_text(model, n_words, threads=n_threads, progress=progress)))
     for tried in range(_TRIES):
-        levels = contexts_of(text, len(model.vocabulary), order, _LEAST_MET - min(tried, 2))
-        fit = GrownGrams.of(grown(model, levels, _LEAST_GAIN / 3**tried, threads=n_threads, progress=progress))
+        least_met, least_gain = _LEAST_MET - min(tried, 2), _LEAST_GAIN / 3**tried
+        grams = grown(model, text, least_met, least_gain, order=order, threads=n_threads, progress=progress)
+        fit = GrownGrams.of(grams)
         if GramChoice(fit, limit).taken > limit.room:
             break
     more = draw_text(model, n_words, seed=_MORE_SEED, threads=n_threads, progress=progress)
@@ -153,4 +154,3 @@ def as_model(model: Model, fit: GrownGrams) -> BackoffModel:
     """A backoff model of what was grown from a model."""
     source = f"grown:backoff|of:({model.signature})"
     return BackoffModel(model.vocabulary, fit.grams(), source, tokeniser=model.tokeniser)
-

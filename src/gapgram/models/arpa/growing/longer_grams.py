@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from gapgram.arrays import Floats, Ids
 from gapgram.kernels.growing import Growing, worthwhile
 from gapgram.kernels.special_words import START_ID, UNKNOWN
 from gapgram.kernels.topk import n_blocks
-from gapgram.models.arpa.growing.drawn_text import Contexts
+from gapgram.models.arpa.growing.drawn_text import Contexts, contexts_of, predicted, seen
+from gapgram.models.arpa.growing.fitting import STRENGTH
 from gapgram.models.grams import (
     NEVER,
     Grams,
@@ -29,15 +28,15 @@ _CONTEXTS = 1000  # that a thread looks at at a time
 
 
 def grown(
-    model: Model, levels: Iterator[Contexts], least_gain: float, *, threads: int, progress: bool = False
+    model: Model, text: Ids, least_met: int, least_gain: float, *, order: int, threads: int, progress: bool = False
 ) -> Grams:
     """The grams that gain at least so many nats, with the model's probabilities; every end of one is among them.
 
-    levels: the contexts of one, two … words.
+    text: what the model draws. least_met: how often a context must be met in it.
     """
     blocks = np.zeros(n_blocks(model._arrays.tables.places), np.int64)
-    grams = _unigrams(model)
-    for contexts in levels:
+    grams = _unigrams(model, text)
+    for contexts in contexts_of(seen(text), len(model.vocabulary), order, least_met):
         if not len(contexts.words):
             break
         grams = _with_contexts(grams, contexts.words)
@@ -64,12 +63,15 @@ def grown(
     return closed(with_ends(grams))
 
 
-def _unigrams(model: Model) -> Grams:
-    """All words, as the model has them after words that it does not know."""
-    probs = model.distribution([UNKNOWN] * (model.order - 1))
+def _unigrams(model: Model, text: Ids) -> Grams:
+    """All words, as they are in the text; those that are missing as the model has them after unknown words."""
+    after_unknown = model.distribution([UNKNOWN] * (model.order - 1))
+    counts = np.bincount(predicted(text), minlength=after_unknown.size)
+    counts[START_ID] = 0
+    probs = (counts + STRENGTH) / (counts.sum() + STRENGTH / np.maximum(after_unknown, 1e-30))
+    probs[START_ID] = 0.0
     with np.errstate(divide="ignore"):
-        log10_probs = np.maximum(np.log10(probs), NEVER)
-    log10_probs[START_ID] = NEVER
+        log10_probs = np.maximum(np.log10(probs / probs.sum()), NEVER)
     return single_words(log10_probs, np.zeros(len(probs)))
 
 
