@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.corpora import toy_text
+from tests.support.kernels import COUNTING, LEARNING
 from tests.support.running import HANGING_SECONDS
 
 import gapgram
@@ -36,22 +37,11 @@ finally:
     print(json.dumps({**about, "modules": sorted(sys.modules), "threads": threads}), file=sys.stderr)
 """
 
-_COUNTING = {
-    "build_tables.build_tables", "build_tables.pack_grams", "build_tables.place_contexts", "gate.context_buckets",
-    "keys.key_bits_of", "read_tables.counts_of_counts", "sorting.positions_by_word", "sorting.refine",
-    "sorting.window_reach", "sorting.windows_at", "word_order.first_bytes", "word_order.gathered",
-    "word_order.sort_ties", "words.add_words", "words.fill_slots", "words.learn_lines",
-}  # fmt: skip
-_LEARNING = {
-    "fitting.features_of", "fitting.leave_out", "fitting.log_prior_of", "fitting.sentence_hashes",
-    "fitting.statistics_of", "fitting.unique_from", "gradient.fit_batches", "gradient.follow", "gradient.report_on",
-    "lookup.availability", "build_tables.count_marked",
-}  # fmt: skip
 _KERNELS = {
     "--help": set(),
     "--version": set(),
-    "train TEXT -o NEW -n 3 --model mkn --threads 2": _COUNTING,
-    "train TEXT -o NEW -n 3 --classes none --threads 2": _COUNTING | _LEARNING,
+    "train TEXT -o NEW -n 3 --model mkn --threads 2": COUNTING,
+    "train TEXT -o NEW -n 3 --classes none --threads 2": COUNTING | LEARNING,
     "score MODEL TEXT": {"score_text.score_lines", "scores.sum_sequences"},
     "perplexity MODEL TEXT": {"score_text.score_lines", "scores.sum_sequences"},
     "predict MODEL w1": {"topk.most_probable", "topk.most_words", "topk.n_blocks", "words.find_word"},

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # What the demo does, as `warmup` writes it: so that kernels are compiled on all cores where they are missing.
 USES = (
-    ("train TEXT -o NEW -n 3 --classes 3", "train TEXT -o NEW -n 3 --model mkn"),
+    ("train TEXT -o NEW -n 3 --classes 3", "train TEXT TEXT -o NEW -n 3 --model mkn"),
     ("predict GLM w1", "perplexity GLM TEXT", "explain GLM w1 w2", "ask GLM line"),
 )
 SENTENCE = "The expression is evaluated once ."

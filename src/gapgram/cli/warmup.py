@@ -6,6 +6,7 @@ each core. The models themselves are made by kernels that run as plain Python, w
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import os
 import random
@@ -13,13 +14,18 @@ import subprocess
 import sys
 import time
 import warnings
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import click
 
 from gapgram.cli.options import json_option, print_json, quiet_option, talk, threads_option
+
+if TYPE_CHECKING:
+    from gapgram import Model
 
 # What is done with TEXT and the models in a folder: a process does all lines of a group, most work first.
 # `ask` stands for what is done with a model in Python alone.
@@ -28,12 +34,12 @@ MODELS = (
     "arpa MKN -o ARPA", "train TEXT -o LATTICE -n 3 --weights uniform",
 )  # fmt: skip
 USES = (
-    ("train TEXT -o NEW -n 3 --classes 3 --documents", "train TEXT -o NEW -n 3 --memory 30000B",
-     "train TEXT TEXT -o NEW -n 3 --model mkn", "classes TEXT -o NEW -k 3"),
-    ("predict GLM w1", "predict GLM w1 --prefix w", "explain GLM w1 w2", "verify GLM", "generate GLM -n 1", "info GLM",
-     "ask GLM"),
-    ("score GLM TEXT", "score LATTICE TEXT", "perplexity GLM TEXT", "score GLM TEXT --learn",
-     "predict GLM w1 --history TEXT"),
+    ("train TEXT -o NEW -n 3 --classes 3", "train TEXT -o NEW -n 3 --memory 30000B", "classes TEXT -o NEW -k 3",
+     "train TEXT TEXT TEXT TEXT TEXT TEXT TEXT TEXT TEXT TEXT -o NEW -n 2 --model mkn --documents"),
+    ("predict GLM w1", "predict GLM w1 --prefix w", "explain GLM w1 w2", "verify GLM --complete", "generate GLM -n 1",
+     "info GLM", "predict GLM --evaluate TEXT --limit 1", "ask GLM"),
+    ("score GLM TEXT", "score LATTICE TEXT", "ask LATTICE", "perplexity GLM TEXT", "score GLM TEXT --learn",
+     "predict GLM w1 --history TEXT", "ask GLM session"),
     ("score SMALL TEXT", "predict SMALL w1", "predict SMALL w1 --prefix w", "explain SMALL w1 w2", "verify SMALL",
      "ask SMALL"),
     ("train TEXT -o NEW -n 3 --classes 3 --layout compact", "convert SMALL -o NEW --layout fast",
@@ -42,7 +48,22 @@ USES = (
      "score NEW TEXT", "predict NEW w1"),
     ("score ARPA TEXT", "predict ARPA w1", "ask ARPA", "arpa MKN -o NEW",
      "arpa GLM -o NEW --grow --grams 60"),
+    ("score PROBING TEXT", "ask PROBING", "convert PROBING -o NEW", "ask TRIE", "convert TRIE -o NEW"),
 )  # fmt: skip
+
+# Binary files of KenLM, of two words, three pairs and two triples; packed.
+KENLM = {
+    "PROBING": (
+        b"c-qU&O)OBz$yLZGDJihh*U!#KO-##7%}LQq&d=3P&QD2INXswEO)OC;OD!tS%+FIW<zhg9274f}pAks>2Lg}?BUFYNOdhaD7Gp(`V_;xnK"
+        b"m{QAf;z>$mTjeAJ%ZWUmoJHnvokZ`23$GcKh_pM$Of5ZuBA1p_D}aK77SGf_JbVDz;Nu)teG?S0Wrv34aUaC_Gi!d>`O~a1JY;q!c=p7V#"
+        b";XQXe<nrvjd4Y7QOvYTV2x%VuSQ+wwYhpbEsJX$hU)-iwe}fwDbM3otTGgCI|#xnW~TyuUrJO)21{p+m6Ae7>M<OL?S~H0|1a1V#@"
+    ),
+    "TRIE": (
+        b"c-qU&O)OBz$yLZGDJihh*U!#KO-##7%}LQq&d=3P&QD2INXswEO)OC;OD!tS%+FIW<zhg9274f}pAks>2Lg}?BUFYNOdhajf{KAKD~cQg0"
+        b"~3--EKs_jPI0egTPcHJcJ}2<;^ORFIp06l7C*=~*V39)`=|RALdSvqAO|4$#}3V!IddP3XKZY||LhqbI3FknRu6MuT3Q-V{>)xvHz2zW9b"
+        b"~4Zy#wN3hkzR8fqaFmw6ssA#>U^-U_k*>36fYkbLLKVWbHPkdD(UhHpO-fi3~RSKq`p=0JJPkTm"
+    ),
+}
 
 
 @click.command()
@@ -82,7 +103,7 @@ def command(threads: int | None, as_json: bool, quiet: bool) -> None:
 
 def files_in(folder: Path) -> dict[str, str]:
     """What the words of the tables above stand for."""
-    return {name: str(folder / name.lower()) for name in ("TEXT", "GLM", "SMALL", "MKN", "ARPA", "LATTICE")}
+    return {name: str(folder / name.lower()) for name in ("TEXT", "GLM", "SMALL", "MKN", "ARPA", "LATTICE", *KENLM)}
 
 
 def make_models(folder: Path) -> None:
@@ -90,6 +111,8 @@ def make_models(folder: Path) -> None:
     chance, files = random.Random(1), files_in(folder)
     lines = ("".join(f"w{min(int(chance.random() ** -1.2), 40)} " for _ in range(8)) for _ in range(60))
     Path(files["TEXT"]).write_text("\n".join([*lines, "", "w1 w2", ""]))
+    for name, packed in KENLM.items():
+        Path(files[name]).write_bytes(zlib.decompress(base64.b85decode(packed)))
     program = "import sys; from gapgram.cli.warmup import do; do(sys.stdin.read().splitlines(), sys.argv[1])"
     subprocess.run(
         [sys.executable, "-c", program, str(folder)], input="\n".join(MODELS), text=True, check=True,
@@ -143,19 +166,33 @@ def do(lines: Sequence[str], folder: str) -> tuple[set[str], int]:
 
 
 def _ask(path: str, what: str = "all") -> None:
-    """Ask a model what commands do not ask, or not of so small a one; what: "line", or "all"."""
+    """Ask a model what commands do not ask, or not of so small a one; what: "line", "session" or "all"."""
     import numpy as np
 
     from gapgram import Model, load
     from gapgram.counts.check_meaning import is_sound
+    from gapgram.models.open import load_own
 
     model = load(path)
     model.score("w1 w2")
-    if what == "line":
+    if what == "session":
+        _read(load_own(path, wanted_by="warmup"))
+    if what != "all":
         return
     if isinstance(model, Model):
         is_sound(model.counts, 1, [np.zeros(0, np.int64)])
+        model.gram_lengths(np.zeros(1, np.int32))
     model.score_many(["w1 w2", "w3"], threads=1)
+    model.log10_prob("w1", ["w2"])
     _, state = model.extend(model.begin_sentence(), "w1")
     model.extend_many([state, state], ["w2", "w3"], threads=1)
     model.distribution(["w1"])
+
+
+def _read(model: Model) -> None:
+    """Let sessions read more than a copy copies, and more than they remember."""
+    words = [f"new{i}" for i in range(1500)]
+    reader, forgetful = model.session(), model.session(max_words=10)
+    reader.read([" ".join(words)])
+    reader.copy()
+    forgetful.read([" ".join(words[:20])])
