@@ -61,6 +61,8 @@ class Lattice:
     def __init__(self, order: int, patterns: Iterable[Pattern]) -> None:
         order, family = check_order(order), {Pattern(0), *patterns}
         kinds = range(1 + max(p.classes for p in family))  # of words, and of the classes of each clustering
+        if max(kinds) > MOST_CLUSTERINGS:
+            raise UsageError(f"{max(kinds)} clusterings of words: at most {MOST_CLUSTERINGS} can be told apart")
         missing = set(kinds) - {p.classes for p in family}
         if missing:
             raise UsageError(
@@ -91,22 +93,12 @@ class Lattice:
     @classmethod
     def chain(cls, order: int) -> Lattice:
         """The contiguous patterns: modified Kneser-Ney."""
-        return cls(order, (Pattern.contiguous(k) for k in range(check_order(order))))
+        return cls(order, map(Pattern, masks_of("chain", order)))
 
     @classmethod
     def full(cls, order: int) -> Lattice:
         """All 2^(n-1) patterns: the generalized language model."""
-        if 1 << (check_order(order) - 1) > MAX_PATTERNS:
-            raise UsageError(
-                f"order {order}: the full lattice has {1 << (order - 1):,} patterns, at most {MAX_PATTERNS:,} are "
-                "kept: lower the order, or name a lattice of your own"
-            )
-        return cls(order, (Pattern(mask) for mask in range(1 << (check_order(order) - 1))))
-
-    @classmethod
-    def named(cls, name: str, order: int) -> Lattice:
-        """The lattice of a name, ``chain`` or ``full``."""
-        return cls.chain(order) if name == "chain" else cls.full(order)
+        return cls(order, map(Pattern, masks_of("full", order)))
 
     @classmethod
     def parse(cls, text: str, order: int) -> Lattice:
@@ -116,8 +108,8 @@ class Lattice:
         shorts = [s for s in re.split(r"[\s,]+", text.lower()) if s]
         name, *of_classes = (shorts or [""])[0].split("+")
         if {name, *of_classes} <= set(FAMILIES):
-            lattice = cls.named(name, order)
-            lattice = lattice.with_classes(*of_classes) if of_classes else lattice
+            kinds = enumerate((name, *of_classes))
+            lattice = cls(order, (Pattern(mask, kind) for kind, family in kinds for mask in masks_of(family, order)))
             if shorts[1:] not in ([], list(map(str, lattice.patterns))):
                 raise UsageError(f"lattice {text!r}: expected {shorts[0]} alone, or patterns alone")
             return lattice
@@ -150,10 +142,8 @@ class Lattice:
 
     def with_classes(self, *families: str) -> Lattice:
         """The patterns of words of this lattice beside a family, ``chain`` or ``full``, for each clustering."""
-        if len(families) > MOST_CLUSTERINGS:
-            raise UsageError(f"{len(families)} clusterings of words: at most {MOST_CLUSTERINGS} can be told apart")
-        named = [(kind, Lattice.named(family, self.order)) for kind, family in enumerate(families, 1)]
-        of_classes = (Pattern(p.mask, kind) for kind, lattice in named for p in lattice.patterns)
+        kinds = enumerate(families, 1)
+        of_classes = (Pattern(mask, kind) for kind, family in kinds for mask in masks_of(family, self.order))
         return Lattice(self.order, [*self.of_words.patterns, *of_classes])
 
     @cached_property
@@ -188,6 +178,19 @@ class Lattice:
 
     def __str__(self) -> str:
         return " ".join([self.name, *map(str, self.patterns)])
+
+
+def masks_of(family: str, order: int) -> Iterable[int]:
+    """The patterns of a family, ``chain`` or ``full``, as bit masks."""
+    order = check_order(order)
+    if family == "chain":
+        return [(1 << k) - 1 for k in range(order)]
+    if 1 << (order - 1) > MAX_PATTERNS:
+        raise UsageError(
+            f"order {order}: the full lattice has {1 << (order - 1):,} patterns, at most {MAX_PATTERNS:,} are "
+            "kept: lower the order, or name a lattice of your own"
+        )
+    return range(1 << (order - 1))
 
 
 def check_order(order: int) -> int:

@@ -26,7 +26,7 @@ def task_of(lattice: Lattice, classes: tuple[ClassSource, ...]) -> TrainingTask:
 
 
 def test_classes_are_the_default_where_the_text_is_large_enough() -> None:
-    task = task_of(*with_classes(FULL, None, fitted=True, named=False))
+    task = task_of(*with_classes(None, "full", 3, None, fitted=True))
     assert (task.lattice.name, task.classes) == ("full+chain", EFFORTS["default"])
     assert task.for_text_of(LEAST_POSITIONS) is task
     smaller = task.for_text_of(LEAST_POSITIONS - 1)
@@ -36,29 +36,29 @@ def test_classes_are_the_default_where_the_text_is_large_enough() -> None:
 
 def test_classes_that_are_asked_for_are_found_in_any_text() -> None:
     for asked in (5, "5"):
-        task = task_of(*with_classes(FULL, asked, fitted=True, named=True))
+        task = task_of(*with_classes(FULL, "full", 3, asked, fitted=True))
         assert (task.lattice.name, task.classes) == ("full+chain", (ClassSource(k=5),))
         assert task.for_text_of(9) is task
     of_classes = FULL.with_classes("full")
-    assert with_classes(of_classes, "auto", fitted=True, named=True) == (of_classes, (ClassSource(),))
+    assert with_classes(of_classes, "full", 3, "auto", fitted=True) == (of_classes, (ClassSource(),))
     trained = gapgram.train(sentences=toy_text(200), order=3, lattice="full+full", classes="auto")
     assert 2 < len(trained.counts.class_names) - 3 < 60
 
 
 def test_an_effort_chooses_clusterings() -> None:
     for effort, n_clusterings in {"fast": 0, "default": 1, "best": 5}.items():
-        lattice, sources = with_classes(FULL, None, fitted=True, named=False, effort=effort)
+        lattice, sources = with_classes(None, "full", 3, None, fitted=True, effort=effort)
         assert len(lattice.of_classes) == len(sources) == n_clusterings
         assert task_of(lattice, sources).for_text_of(LEAST_POSITIONS - 1).lattice == FULL
     sizes = [source.most_classes(1_000_000) for source in EFFORTS["best"]]
     assert sizes[0] == EFFORTS["default"][0].most_classes(1_000_000) == 300 and len(set(sizes)) == len(sizes)
     assert ClassSource(share=0.2).most_classes(9) == 2
-    lattice, sources = with_classes(FULL.with_classes("chain", "full"), None, fitted=True, named=True)
+    lattice, sources = with_classes(FULL.with_classes("chain", "full"), "full", 3, None, fitted=True)
     assert lattice.name == "full+chain+full" and len(sources) == 2
 
 
 def test_nothing_else_has_classes_unless_they_are_asked_for() -> None:
-    assert with_classes(FULL, None, fitted=False, named=False) == (FULL, ())
-    assert with_classes(FULL, None, fitted=True, named=True) == (FULL, ())
-    assert with_classes(FULL, "none", fitted=True, named=False) == (FULL, ())
-    assert with_classes(Lattice.chain(3), None, fitted=False, named=False) == (Lattice.chain(3), ())
+    assert with_classes(None, "full", 3, None, fitted=False) == (FULL, ())
+    assert with_classes(FULL, "full", 3, None, fitted=True) == (FULL, ())
+    assert with_classes(None, "full", 3, "none", fitted=True) == (FULL, ())
+    assert with_classes(None, "chain", 3, None, fitted=False) == (Lattice.chain(3), ())

@@ -151,6 +151,7 @@ def command(
 
     settings = _settings(spark_conf)
     announce_compilation(quiet)
+    device = training_device(device, quiet)
     from gapgram.counts.about import parse_about
     from gapgram.errors import UsageError
     from gapgram.reporting.model_info import train_summary
@@ -166,7 +167,7 @@ def command(
     )
     spark = SparkOptions(master=master, settings=settings, shards=shards) if engine == "spark" else None
     held_out = list(held_out_texts) or None
-    options |= {"about": parse_about(about) if about else {}, "device": training_device(device, quiet)}
+    options |= {"about": parse_about(about) if about else {}, "device": device}
     model = train(
         list(texts), held_out_texts=held_out, rules=rules, spark=spark, progress=not quiet, **options
     )

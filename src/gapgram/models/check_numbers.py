@@ -10,8 +10,7 @@ import numpy as np
 
 from gapgram.arrays import Integers
 from gapgram.counts.counts import Counts
-from gapgram.estimation.parts import ModelParts
-from gapgram.estimation.row_values import given_class, members_of
+from gapgram.estimation.parts import ModelParts, given_class, members_of
 from gapgram.estimation.weights import FallbackGraph
 from gapgram.kernels.gate import BUCKETS, WORD_BUCKETS
 from gapgram.kernels.model_arrays import BACKOFF, BUCKET, SCALE, WEIGHT, ModelArrays

@@ -291,15 +291,15 @@ class Unfinished:
 
 @contextlib.contextmanager
 def written_ahead(
-    path: str | Path, kind: int, arrays: Mapping[str, npt.NDArray[Any]]
+    path: str | Path, kind: int, make: Callable[[], Mapping[str, npt.NDArray[Any]]]
 ) -> Iterator[Callable[[Mapping[str, npt.NDArray[Any]], Mapping[str, Any]], None]]:
-    """Write arrays to a new file while others are worked out; gives the function that completes it (`Unfinished`).
+    """Make arrays and write them to a new file while others are worked out; gives a function that completes it.
 
     Nothing is left behind where that fails.
     """
     file = Unfinished(path, kind)
     with ThreadPoolExecutor(1) as pool:
-        writing = pool.submit(file.add_all, arrays)
+        writing = pool.submit(lambda: file.add_all(make()))
 
         def complete(arrays: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, Any]) -> None:
             writing.result()

@@ -284,9 +284,13 @@ class Reader:
                     yield from self.read_block(block)
             else:
                 for reader, pieces in parallel_map(self._read_apart, blocks, self._threads):
+                    if not self.tally.lines:  # the first
+                        self.table = reader.table
+                    else:
+                        numbers = self.table.take_over(reader.table)
+                        pieces = [numbers[piece] for piece in pieces]
                     self.tally.add_tally(reader.tally)
-                    numbers = self.table.take_over(reader.table)
-                    yield from (numbers[piece] for piece in pieces)
+                    yield from pieces
 
     def _read_apart(self, block: Block) -> tuple[Reader, list[Ids]]:
         """A reader that has read one block, and the ids that it gave out."""
@@ -340,11 +344,7 @@ class Reader:
         return Corpus(new_ids[ids], vocabulary, word_counts, facts, self.tally.longest_sentence, empty_lines)
 
 
-def encode(
-    blocks: Iterable[Block],
-    vocabulary: Vocabulary,
-    rules: TextRules = QUERY_RULES,
-) -> Iterator[Encoded]:
+def encode(blocks: Iterable[Block], vocabulary: Vocabulary, rules: TextRules = QUERY_RULES) -> Iterator[Encoded]:
     """Encode text with a vocabulary, a few megabytes at a time; other words become `<unk>`.
 
     Empty lines become nothing, unless the rules count them.

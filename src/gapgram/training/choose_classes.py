@@ -210,31 +210,42 @@ def check_effort(effort: str, *, chosen: bool) -> None:
 
 
 def with_classes(
-    lattice: Lattice, asked: AskedClasses, *, fitted: bool, named: bool, effort: str = "default"
+    lattice: str | Lattice | None,
+    family: str,
+    order: int,
+    asked: AskedClasses,
+    *,
+    fitted: bool,
+    effort: str = "default",
 ) -> tuple[Lattice, tuple[ClassSource, ...]]:
-    """The lattice with patterns of classes where there are to be classes, and where each clustering comes from.
+    """The lattice, with patterns of classes where there are to be classes, and where each clustering comes from.
 
+    lattice: a user's own, which gets patterns of classes only if classes are asked for; None for the model's family.
     fitted: weights are fitted.
-    named: the lattice is the user's own; it gets patterns of classes only if classes are asked for.
     effort: what is done where no classes are asked for.
     """
-    check_effort(effort, chosen=fitted and not named and asked is None)
-    sources, n_clusterings = parse_sources(asked), len(lattice.of_classes)
-    if asked is None and n_clusterings:
+    check_effort(effort, chosen=fitted and lattice is None and asked is None)
+    sources = EFFORTS[effort] if asked is None and fitted and lattice is None else parse_sources(asked)
+    if lattice is None:
+        _check_fitted(sources, fitted)
+        return Lattice.parse("+".join([family, *["chain"] * len(sources)]), order), sources
+    patterns = lattice if isinstance(lattice, Lattice) else Lattice.parse(lattice, order)
+    n_clusterings = len(patterns.of_classes)
+    if asked is None:
         sources = EFFORTS["best"][:n_clusterings]
-    elif asked is None and fitted and not named:
-        sources = EFFORTS[effort]
-    if not sources:
-        if n_clusterings:
-            raise UsageError("the lattice has patterns of classes: say which classes (auto, a number, or a file)")
-        return lattice, ()
-    if not fitted:
-        raise UsageError("classes are for a glm with learned weights: nothing else knows how far to trust them")
+    _check_fitted(sources, fitted)
     if not n_clusterings:
-        return lattice.with_classes(*["chain"] * len(sources)), sources
+        return patterns.with_classes(*["chain"] * len(sources)) if sources else patterns, sources
+    if not sources:
+        raise UsageError("the lattice has patterns of classes: say which classes (auto, a number, or a file)")
     if n_clusterings != len(sources):
         raise UsageError(
             f"the lattice has patterns of {n_clusterings} clusterings, and classes are named for {len(sources)}: "
             "name as many, such as 60,350,1500"
         )
-    return lattice, tuple(replace(source, least_positions=0) for source in sources)
+    return patterns, tuple(replace(source, least_positions=0) for source in sources)
+
+
+def _check_fitted(sources: Sequence[ClassSource], fitted: bool) -> None:
+    if sources and not fitted:
+        raise UsageError("classes are for a glm with learned weights: nothing else knows how far to trust them")

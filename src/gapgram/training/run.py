@@ -210,7 +210,7 @@ def train_to_file(task: TrainingTask, limits: TrainingLimits, *, resume: bool) -
         counted = count_text(task, text)
         if is_rewritten:
             return write_rewritten(task, estimate(counted), limits, None)
-        with written_ahead(limits.output, MODEL, counted.counts.contents()[0]) as complete:
+        with written_ahead(limits.output, MODEL, lambda: counted.counts.contents()[0]) as complete:
             parts = estimate(counted)
             complete(*parts.contents())
         return Model(parts, limits.output)
@@ -253,7 +253,7 @@ def read_text(
     max_positions: float = math.inf
     threads = task.threads
     if limits is not None:
-        max_positions, threads = limits.max_held_positions(task.lattice, fitted=task.is_fitted), limits.reading_threads
+        threads, max_positions = limits.reading_threads, limits.max_held_positions(task.lattice, fitted=task.is_fitted)
         if task.documents:  # most of the text is counted twice
             max_positions //= 2
         guess = guessed_positions(task.texts) if task.texts is not None else 0

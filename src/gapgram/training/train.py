@@ -92,7 +92,7 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     if not 0 <= checked_whole("seed", seed) < 1 << 63:
         raise UsageError(f"seed {seed}: expected a whole number from 0 to 2**63 - 1")
     estimator = checked_estimator(model, weights, lattice=lattice, held_out_texts=held_out_texts)
-    budget = parse_budget(lattice, order)
+    budget = parse_budget(lattice, order) if lattice is not None else None
     patterns, class_sources = _patterns_asked_for(lattice, order, model, estimator, classes, effort, budget)
     task = TrainingTask(
         texts=texts, sentences=sentences, held_out_texts=held_out_texts, rules=rules or TextRules(), model=model,
@@ -129,10 +129,9 @@ def _patterns_asked_for(
     if budget is not None:
         if not fitted:
             raise UsageError(f"lattice {lattice}: patterns are chosen for learned weights alone; name them")
-        _, sources = with_classes(Lattice.chain(order), classes, fitted=True, named=False, effort=effort)
+        _, sources = with_classes(None, "chain", order, classes, fitted=True, effort=effort)
         return placeholder(order, budget), sources
-    patterns = lattice if isinstance(lattice, Lattice) else Lattice.parse(lattice or LATTICES[model], order)
-    return with_classes(patterns, classes, fitted=fitted, named=lattice is not None, effort=effort)
+    return with_classes(lattice, LATTICES[model], order, classes, fitted=fitted, effort=effort)
 
 
 def check_for_spark(task: TrainingTask, *, resume: bool) -> None:

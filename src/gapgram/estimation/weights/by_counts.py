@@ -9,17 +9,14 @@ once on several corpora (docs/measured/weights.md). Equations (13) and (14) of d
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from gapgram.arrays import Floats, Integers
+from gapgram.arrays import Floats
 from gapgram.counts.counts import Counts
 from gapgram.estimation.discounts import Discounts
-from gapgram.estimation.weights.fallback_graph import NO_GATE, Weights, recursive
+from gapgram.estimation.weights.fallback_graph import NO_GATE, Weights, falling_back, pattern_of_row, recursive
 from gapgram.kernels.gate import BUCKETS
-from gapgram.kernels.tables import N_ROWS
 
 KNOWN = 3.4  # how much a context that never falls back is preferred to one that always does
 FALL_BACK_ODDS = 0.6  # relative to modified Kneser-Ney
@@ -41,24 +38,3 @@ def known_contexts(counts: Counts, discounts: Discounts) -> Floats:
     """exp(3.4 (1 - g)) of each row of context statistics: what equation (13) has of the context."""
     weights: Floats = np.exp(KNOWN * (1 - falling_back(counts.tables.rows, discounts, pattern_of_row(counts))))
     return weights
-
-
-def pattern_of_row(counts: Counts) -> Integers:
-    """The number of the pattern that each row of context statistics belongs to."""
-    return np.repeat(np.arange(len(counts.lattice.stored)), counts.tables.places[:, N_ROWS])
-
-
-def falling_back(
-    statistics: npt.NDArray[np.integer[Any]], discounts: Discounts, patterns: Integers
-) -> Floats:
-    """g of contexts with statistics [..., (total, N1, N2, N3+, missing)] under patterns; 1 where never seen.
-
-    Equations (9) and (30) of docs/ideas/mathematics.md.
-
-    What is missing counts as grams seen once: pruning is to change the weight of a context as little as it can.
-    """
-    total = statistics[..., 0]
-    taken = (statistics[..., 1:4] * discounts.values[patterns]).sum(axis=-1)
-    taken = taken + statistics[..., 4] * discounts.values[patterns, 0]
-    g: Floats = np.where(total > 0, taken / np.maximum(total, 1), 1.0)
-    return g

@@ -1,4 +1,4 @@
-"""Where a prediction starts in the lattice, where it falls back from each pattern, and the weights that go with it."""
+"""Where a prediction starts in the lattice, where and how often it falls back from each pattern, and its weights."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gapgram.arrays import Floats, Integers
+from gapgram.counts.counts import Counts
+from gapgram.estimation.discounts import Discounts
+from gapgram.kernels.tables import N_ROWS
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 
@@ -82,3 +86,24 @@ def _lists(lists: Iterable[list[int]]) -> tuple[Integers, Integers]:
     lists = list(lists)
     base = np.cumsum([0, *map(len, lists)], dtype=np.int64)
     return base, np.array([i for one in lists for i in one], np.int64)
+
+
+def pattern_of_row(counts: Counts) -> Integers:
+    """The number of the pattern that each row of context statistics belongs to."""
+    return np.repeat(np.arange(len(counts.lattice.stored)), counts.tables.places[:, N_ROWS])
+
+
+def falling_back(
+    statistics: npt.NDArray[np.integer[Any]], discounts: Discounts, patterns: Integers
+) -> Floats:
+    """g of contexts with statistics [..., (total, N1, N2, N3+, missing)] under patterns; 1 where never seen.
+
+    Equations (9) and (30) of docs/ideas/mathematics.md.
+
+    What is missing counts as grams seen once: pruning is to change the weight of a context as little as it can.
+    """
+    total = statistics[..., 0]
+    taken = (statistics[..., 1:4] * discounts.values[patterns]).sum(axis=-1)
+    taken = taken + statistics[..., 4] * discounts.values[patterns, 0]
+    g: Floats = np.where(total > 0, taken / np.maximum(total, 1), 1.0)
+    return g

@@ -19,8 +19,7 @@ import numpy as np
 from gapgram.arrays import Floats
 from gapgram.counts.counts import Counts
 from gapgram.estimation.discounts import Discounts
-from gapgram.estimation.weights.by_counts import falling_back, pattern_of_row
-from gapgram.estimation.weights.fallback_graph import Weights, mixture
+from gapgram.estimation.weights.fallback_graph import Weights, falling_back, mixture, pattern_of_row
 from gapgram.estimation.weights.sample import FittingSample
 from gapgram.kernels import fitting
 from gapgram.kernels import gradient as kernels
@@ -109,7 +108,7 @@ def prior_weights(counts: Counts, discounts: Discounts) -> Floats:
 def prior_logits(counts: Counts) -> Floats:
     """What the logit of each pattern starts from, where its context was seen: the first line of equation (18)."""
     of_classes = np.array([p.classes > 0 for p in counts.lattice.stored])
-    sizes = np.array([len(p) for p in counts.lattice.stored])
+    sizes = np.array([p.mask.bit_count() for p in counts.lattice.stored])
     reaches = np.array([p.reach for p in counts.lattice.stored])
     adjacent = np.array([p.nearest == 1 for p in counts.lattice.stored])
     logits: Floats = 1.55 + 2.1 * sizes - 0.45 * reaches + 1.6 * adjacent - 2.0 * of_classes
@@ -129,7 +128,7 @@ class Problem:
 
     def __init__(self, counts: Counts, discounts: Discounts, sample: FittingSample, *, threads: int = 1) -> None:
         self.counts, self.discounts, self.sample = counts, discounts, sample
-        logits = prior_logits(counts)
+        self.graph, logits = mixture(counts.lattice), prior_logits(counts)
         self.log_prior = sample.each(
             "prior",
             (len(counts.lattice.stored),),
@@ -139,7 +138,6 @@ class Problem:
         order = counts.lattice.order
         self.n_gate_rows = len(counts.lattice.stored) * BUCKETS + order + (order - 1) * WORD_BUCKETS  # `kernels.gate`
         self.uniform = 1.0 / (len(counts.vocabulary) - 1)
-        self.graph = mixture(counts.lattice)
         # Where each pattern falls back; 0 where it falls back on none.
         has_edges = np.diff(self.graph.edge_base) > 0
         self.down = np.where(has_edges, np.append(self.graph.edge_to, 0)[self.graph.edge_base[:-1]], 0)

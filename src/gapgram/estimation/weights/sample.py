@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gapgram.arrays import Begins, Floats, Ids, Integers, Mask
 from gapgram.counts.counts import Counts
 from gapgram.errors import UsageError
-from gapgram.estimation.row_values import given_class
+from gapgram.estimation.parts import given_class
 from gapgram.estimation.weights.statistics import statistics_of
 from gapgram.kernels import fitting
 from gapgram.kernels.lookup import availability
