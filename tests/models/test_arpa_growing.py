@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -228,12 +229,30 @@ def test_the_command_grows_and_measures(cli: Cli, made: dict[str, Model], tmp_pa
     assert sum(read_arpa(out).grams.sizes()) <= 2000
 
 
+def test_several_sizes_are_several_files_of_one_growth(cli: Cli, made: dict[str, Model], tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("\n".join([*SENTENCES, ""]))
+    options = ("--grow", "--grams", "1000,3000", "--json", "--measure", tmp_path / "text")
+    done = cli("arpa", made["learned"].path, "-o", tmp_path / "m.arpa", *options)
+    files = json.loads(done.out)["files"]
+    assert [file["output"] for file in files] == [str(tmp_path / f"m.{n}.arpa") for n in (3000, 1000)]
+    for file, most in zip(files, (3000, 1000), strict=True):
+        assert read_arpa(file["output"]).grams.sizes() == file["grams"]
+        assert 0.95 * most < sum(file["grams"]) <= most
+    known = [file["perplexity"]["arpa"]["perplexity_known"] for file in files]
+    assert files[0]["perplexity"]["model"]["perplexity_known"] < known[0] < known[1]
+    sizes = gapgram.models.arpa.grow_arpas(made["learned"], tmp_path / "s.arpa.gz", sizes=["30KB"])
+    assert [path.name for path, _ in sizes] == ["s.30KB.arpa.gz"]
+
+
 @pytest.mark.parametrize(("kind", "options", "expected"), [
     ("learned", "--grams 4x", "--grams is for files that are grown: add --grow"),
     ("learned", "--order 2", "--order is for files that are grown: add --grow"),
     ("learned", "--grow --approximate", "--approximate keeps the grams of the glm, --grow chooses others"),
     ("learned", "--grow --grams 4x --size 1M", "are both given: give one of them"),
     ("learned", "--grow --grams many", "grams 'many': expected a number such as 1000000, or 4x"),
+    ("learned", "--grow --grams 3000,3000", "sizes 3000, 3000: expected one or more, each once"),
+    ("learned", "--grow --grams 3000,", "grams '': expected a number such as 1000000, or 4x"),
+    ("learned", "--grow --grams 3000,4x --size 1M", "are both given: give one of them"),
     ("learned", "--grow --grams 2.5", "grams '2.5': expected a number such as 1000000, or 4x"),
     ("learned", "--grow --grams 10", "grams 10 are 10: the words alone are "),
     ("learned", "--grow --size 2KB", "size 2,000 bytes: the words alone, without a gram of two, take about "),
@@ -260,6 +279,8 @@ def test_a_file_that_the_disk_has_no_room_for_is_refused_before_anything_is_done
     options = ("-o", tmp_path / "m.arpa", "--grow", "--size", "4M")
     expected = "m.arpa: the file will have about 4MiB, and the disk has 3MiB left: ask for less (--size, --grams)"
     assert_refused(cli("arpa", made["learned"].path, *options), expected)
+    options = ("-o", tmp_path / "m.arpa", "--grow", "--size", "1M,3M")
+    assert_refused(cli("arpa", made["learned"].path, *options), "m.3M.arpa: the 2 files will have about 4MiB, and the")
     assert list(tmp_path.iterdir()) == []
 
 

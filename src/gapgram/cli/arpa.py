@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +18,8 @@ from gapgram.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gapgram import BackoffModel, Perplexity
 
 
@@ -59,8 +62,9 @@ def command(
 
     The file gives the same probabilities. A generalized language model mixes several shorter contexts, for which ARPA
     has no place: it is refused, or, with --grow, written as a backoff model of the size asked for that is as near to it
-    as can be. --measure says what is lost. With --approximate the file has the grams of the glm alone; it loses most or
-    all of the gain over mkn. MODEL may also be an ARPA file or a binary file of KenLM.
+    as can be. Several sizes (--grams 4x,1x) are several files of one growth, with their sizes in their names. --measure
+    says what is lost. With --approximate the file has the grams of the glm alone; it loses most or all of the gain over
+    mkn. MODEL may also be an ARPA file or a binary file of KenLM.
     """
     announce_compilation(quiet)
     from gapgram import load
@@ -70,21 +74,19 @@ def command(
     check_writable(output, [model, *([measure] if measure else [])])
     opened = load(model, progress=not quiet)
     if grow:
-        from gapgram.models.arpa import grow_arpa
-
-        written = grow_arpa(
-            opened, output, grams=grams, size=size, order=order, encoding=encoding, threads=threads, progress=not quiet
-        )  # fmt: skip
+        options = {"order": order, "encoding": encoding, "threads": threads, "progress": not quiet}
+        files = _grown(opened, output, grams, size, options)
     else:
-        written = _written(opened, output, nearly, encoding, threads, not quiet)
-    talk(f"{output} written: order {written.order}, {sum(written.grams.sizes()):,} grams", quiet)
-    measured = [opened.perplexity(measure, threads=threads), written.perplexity(measure)] if measure else []
+        files = iter([(output, _written(opened, output, nearly, encoding, threads, not quiet))])
+    exact, figures = opened.perplexity(measure, threads=threads) if measure else None, []
+    for path, written in files:
+        talk(f"{path} written: order {written.order}, {sum(written.grams.sizes()):,} grams", quiet)
+        found = written.perplexity(measure) if measure else None
+        figures.append({"output": str(path), "grams": written.grams.sizes(), "perplexity": _figures(exact, found)})
+        if exact is not None and found is not None and not as_json:
+            _print_loss(exact, found)
     if as_json:
-        names = ("model", "arpa")
-        perplexities = {name: result.as_dict() for name, result in zip(names, measured, strict=False)}
-        print_json({"output": output, "grams": written.grams.sizes(), "perplexity": perplexities})
-    elif measured:
-        _print_loss(*measured)
+        print_json(figures[0] if len(figures) == 1 else {"files": figures})
 
 
 def _check(nearly: bool, grow: bool, measure: str | None, of_growing: dict[str, object]) -> None:
@@ -97,6 +99,23 @@ def _check(nearly: bool, grow: bool, measure: str | None, of_growing: dict[str, 
         raise UsageError("--approximate keeps the grams of the glm, --grow chooses others: give one of them")
     if measure is not None and not (nearly or grow):
         raise UsageError("--measure says what a file loses: give a glm, and --grow or --approximate too")
+
+
+def _grown(
+    opened: Any, output: str, grams: str | None, size: str | None, options: dict[str, Any]
+) -> Iterator[tuple[Path | str, BackoffModel]]:
+    """The grown files: one, or where several sizes are asked for several, each with its size in its name."""
+    from gapgram.models.arpa import grow_arpa, grow_arpas
+
+    if "," not in f"{grams or ''}{size or ''}" or (grams and size):
+        return iter([(output, grow_arpa(opened, output, grams=grams, size=size, **options))])
+    several, sizes = (asked.split(",") if asked else [] for asked in (grams, size))
+    return grow_arpas(opened, output, grams=several, sizes=sizes, **options)
+
+
+def _figures(exact: Perplexity | None, written: Perplexity | None) -> dict[str, Any]:
+    both = {"model": exact, "arpa": written}
+    return {name: result.as_dict() for name, result in both.items() if result is not None}
 
 
 def _written(

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gapgram.models.arpa.approximation import approximate
-    from gapgram.models.arpa.growing.grow import grow, grow_arpa
+    from gapgram.models.arpa.growing.files import grow_arpa, grow_arpas
+    from gapgram.models.arpa.growing.grow import grow
     from gapgram.models.arpa.nemo import nemo_words
     from gapgram.models.arpa.reading import read_arpa
     from gapgram.models.arpa.writing import as_backoff, write_arpa
@@ -26,13 +27,14 @@ _HOMES = {
     "approximate": "approximation",
     "as_backoff": "writing",
     "grow": "growing.grow",
-    "grow_arpa": "growing.grow",
+    "grow_arpa": "growing.files",
+    "grow_arpas": "growing.files",
     "nemo_words": "nemo",
     "read_arpa": "reading",
     "write_arpa": "writing",
 }
 
-__all__ = ["approximate", "as_backoff", "grow", "grow_arpa", "nemo_words", "read_arpa", "write_arpa"]
+__all__ = ["approximate", "as_backoff", "grow", "grow_arpa", "grow_arpas", "nemo_words", "read_arpa", "write_arpa"]
 
 
 def __getattr__(name: str) -> Any:

@@ -8,25 +8,17 @@ grams go that lose least (`limits`), and what stays is fitted again. The same mo
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
-
 import numpy as np
 
-from gapgram.arguments import checked_path, checked_whole
+from gapgram.arguments import checked_whole
 from gapgram.errors import UsageError
 from gapgram.models.arpa.growing.drawn_text import draw_text
 from gapgram.models.arpa.growing.fitting import GrownGrams
 from gapgram.models.arpa.growing.limits import GramChoice, Limit, limit_of
 from gapgram.models.arpa.growing.longer_grams import grown
-from gapgram.models.arpa.nemo import nemo_words
-from gapgram.models.arpa.writing import write_arpa
 from gapgram.models.backoff import BackoffModel
-from gapgram.models.grams import single_words, with_ends
 from gapgram.models.model import Model
 from gapgram.queries.language_model import LanguageModel, checked_model
-from gapgram.system.atomic_file import check_writable
-from gapgram.system.memory import show_size
 from gapgram.system.parallel import checked_threads
 
 _DRAWN, _MOST_DRAWN = 1.7, 20  # words for each gram that there is room for: at least, and
@@ -55,43 +47,12 @@ def grow(
     >>> sum(small.grams.sizes()) <= 20, float(small.distribution("the").sum().round(6))
     (True, 1.0)
     """
-    own, longest = _checked(model, order)
+    own, longest = checked_to_grow(model, order)
     limit = limit_of(own, grams, size, longest)
     return as_model(own, within(grown_fit(own, limit, longest, threads, progress=progress), limit))
 
 
-def grow_arpa(
-    model: LanguageModel,
-    path: str | Path,
-    *,
-    grams: str | int | None = None,
-    size: str | int | None = None,
-    order: int | None = None,
-    encoding: str = "words",
-    threads: int | None = None,
-    progress: bool = False,
-) -> BackoffModel:
-    """Write an ARPA file that is as near as can be to a model with gaps; compressed where its name ends in `.gz`.
-
-    grams: how many it may have, such as 1000000 or "4x", four times as many as a modified Kneser-Ney model of the same
-        text; by default "1x".
-    size: of the file before it is compressed, in bytes or such as "200MB".
-    order: the length of the longest grams, by default that of the model.
-    encoding: "words", or "nemo": tokens as NeMo's decoders expect them, without grams of `<unk>`.
-    """
-    own, longest = _checked(model, order)
-    target, limit = checked_path("file to write", path), limit_of(own, grams, size, longest)
-    check_writable(target, [own.path] if own.path else [])
-    if target.suffix != ".gz":
-        _check_disk(target, limit.bytes(own.vocabulary))
-    words = _checked_words(own, encoding)
-    fit = within(grown_fit(own, limit, longest, threads, progress=progress), limit)
-    made = as_model(own, fit if words is None else fit.only(fit.without_unknown()))
-    write_arpa(made, target, words=words)
-    return made
-
-
-def _checked(model: LanguageModel, order: int | None) -> tuple[Model, int]:
+def checked_to_grow(model: LanguageModel, order: int | None) -> tuple[Model, int]:
     """A model that is worth growing from, and the order to grow to."""
     checked_model("grow", model)
     if not isinstance(model, Model):
@@ -105,25 +66,6 @@ def _checked(model: LanguageModel, order: int | None) -> tuple[Model, int]:
     if not 1 <= longest <= model.order:
         raise UsageError(f"order {longest}: expected 1 to {model.order}, the order of the model")
     return model, longest
-
-
-def _checked_words(model: Model, encoding: str) -> list[str] | None:
-    """What to write for each word; None for the words themselves."""
-    if encoding not in ("words", "nemo"):
-        raise UsageError(f"encoding {encoding!r}: expected words or nemo")
-    zeros = np.zeros(len(model.vocabulary))
-    alone = BackoffModel(model.vocabulary, with_ends(single_words(zeros, zeros)), "")
-    return nemo_words(model, alone) if encoding == "nemo" else None
-
-
-def _check_disk(target: Path, n_bytes: int) -> None:
-    """Refuse a file that the disk has no room for."""
-    free = shutil.disk_usage(target.resolve().parent).free
-    if n_bytes > free:
-        raise UsageError(
-            f"{target}: the file will have about {show_size(n_bytes)}, and the disk has {show_size(free)} left: ask "
-            "for less (--size, --grams), or name a place on another disk"
-        )
 
 
 def grown_fit(
