@@ -27,6 +27,9 @@ def ask(model: Any, *, sums_to_one: bool = True) -> None:
     expect(bool(np.isfinite(scores).all() and (scores <= 0).all()), f"scores {scores}")
     each = model.scores(SENTENCES[0])
     expect(bool(np.isfinite(each).all() and (each <= 0).all()), f"scores of words {each}")
+    if model.open_vocabulary:
+        opened = model.score_many(SENTENCES, open_vocabulary=True)
+        expect(bool(np.isfinite(opened).all() and (opened <= 0).all()), f"scores with spelling {opened}")
     for context in CONTEXTS:
         whole = model.distribution(context)
         expect(bool((whole >= 0).all() and (whole <= 1).all()), f"probabilities from {whole.min()} to {whole.max()}")

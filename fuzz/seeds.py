@@ -55,6 +55,7 @@ def _model_files(folder: Path) -> dict[str, Path]:
         "learned": lambda path: gapgram.train(sentences=lines, order=3, classes="none", output=path),
         "classes": lambda path: gapgram.train(sentences=lines, order=3, classes=4, output=path),
         "clusterings": lambda path: gapgram.train(sentences=lines, order=3, classes=[3, 5], output=path),
+        "open": lambda path: gapgram.train(sentences=lines, order=3, model="mkn", open_vocabulary=True, output=path),
         "custom": lambda path: gapgram.train(
             sentences=lines, order=4, weights="uniform", lattice="11,1001,1011", output=path
         ),

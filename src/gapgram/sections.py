@@ -13,6 +13,9 @@ a mixture) and part_bytes (of their files), tokenizer_bytes (of the file of a to
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from gapgram.kernels.gate import BUCKETS
 from gapgram.kernels.tables import N_COLUMNS, N_PACKED_COLUMNS, STATISTICS
 from gapgram.system.section_rules import Rule, Rules
@@ -47,7 +50,7 @@ COUNTS: Rules = {
     "tokenizer": Rule("u1", "tokenizer_bytes", optional=True, large=True),
 }
 
-MODEL: Rules = {
+_PLAIN_MODEL: Rules = {
     **COUNTS,
     "discounts": Rule("f8", "patterns 4", low=0.0, high=3.0),
     "row_values": Rule("f8", "rows 4", low=0.0, high=MOST_WEIGHT, large=True),
@@ -61,6 +64,26 @@ MODEL: Rules = {
     "starts": Rule("i8", "starts", low=0, high="patterns-1"),
     "gate_table": Rule("f8", "0 0 | features patterns", low=-MOST_LOGIT, high=MOST_LOGIT, large=True),
     "lift": Rule("f8", f"0 0 | patterns {BUCKETS}", low=-MOST_LOGIT, high=MOST_LOGIT),
+}
+
+
+def _of_spelling(rule: Rule) -> Rule:
+    """The rule for a section of a model that is inside another: sizes have names of their own."""
+    high = _renamed(rule.high) if isinstance(rule.high, str) else rule.high
+    rises_to = None if rule.rises_to is None else _renamed(rule.rises_to)
+    return replace(rule, shapes=_renamed(rule.shapes), high=high, rises_to=rises_to, optional=True)
+
+
+def _renamed(sizes: str) -> str:
+    return re.sub(r"[a-z_]+", r"spelling_\g<0>", sizes)
+
+
+OF_EVERY_MODEL = {name for name, rule in _PLAIN_MODEL.items() if not rule.optional}
+
+MODEL: Rules = {
+    **_PLAIN_MODEL,
+    # Of models with an open vocabulary: a model of characters.
+    **{f"spelling_{name}": _of_spelling(rule) for name, rule in _PLAIN_MODEL.items() if name != "tokenizer"},
     # Of models that were trained on documents.
     "history_logits": Rule("f8", "history_rows sources", low=-MOST_LOGIT, high=MOST_LOGIT, optional=True),
     "history_squares": Rule("f8", "history_rows sources", low=1e-12, high=MOST_WEIGHT, optional=True),

@@ -15,7 +15,9 @@ from gapgram.models import verify as home
 from gapgram.models.model import Model
 from gapgram.models.verify import verify
 
-KINDS = ("mkn", "counts-compact", "classes", "classes-pruned", "learned-quantised", "backoff", "arpa", "mixture")
+KINDS = (
+    "mkn", "counts-compact", "classes", "classes-pruned", "learned-quantised", "open", "backoff", "arpa", "mixture",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", KINDS)

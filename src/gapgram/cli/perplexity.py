@@ -37,6 +37,9 @@ def command(
 ) -> None:  # fmt: skip
     """Print the perplexity of text under a model, with and without unknown words.
 
+    Of a model with an open vocabulary (gapgram train --open-vocabulary) also with unknown words by their own spelling,
+    which can be compared between models that know different words.
+
     Of a model that holds a tokeniser it is that of tokens; per word and per byte it can be compared with others.
 
     With --learn the text is read in its order, and predictions learn from what was read (docs/guide/sessions.md).
@@ -65,6 +68,8 @@ def command(
     unit = result.unit
     print(f"perplexity                {result.perplexity:.4f}")
     print(f"{f'without unknown {unit}':26}{result.perplexity_known:.4f}")
+    if result.log10_prob_open is not None:
+        print(f"open vocabulary           {result.perplexity_open:.4f}")
     print(f"{unit:26}{result.words:,}")
     print(f"{f'unknown {unit}':26}{result.unknown_words:,}")
     print(f"sentences                 {result.sentences:,}")
@@ -74,5 +79,7 @@ def command(
         print(f"bytes                     {result.text_bytes:,}")
         print(f"perplexity per byte       {result.perplexity_per_byte:.4f}")
         print(f"bits per byte             {result.bits_per_byte:.4f}")
+    if result.log10_prob_open is not None:
+        print(f"bits per byte             {result.bits_per_byte_open:.4f} (open vocabulary)")
     print(f"log10 probability         {result.log10_prob:.4f}")
     print(f"signature                 {result.signature}")

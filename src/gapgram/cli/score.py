@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 @click.option(
     "--per-line", is_flag=True, help="Print perplexity, words, unknown words and the line itself, for filtering."
 )
+@click.option(
+    "--open-vocabulary",
+    is_flag=True,
+    help="Give words that the model does not know probabilities of their own; see gapgram train.",
+)
 @session_options()
 @text_options(training=False)
 @tokens_option
@@ -43,8 +48,9 @@ if TYPE_CHECKING:
 @json_option
 @quiet_option
 def command(
-    model: str, text: str, words: bool, per_line: bool, learn: bool, history: tuple[str, ...], documents: bool,
-    special: str, invalid: str, tokens: bool, threads: int | None, device: str, as_json: bool, quiet: bool,
+    model: str, text: str, words: bool, per_line: bool, open_vocabulary: bool, learn: bool, history: tuple[str, ...],
+    documents: bool, special: str, invalid: str, tokens: bool, threads: int | None, device: str, as_json: bool,
+    quiet: bool,
 ) -> None:  # fmt: skip
     """Score each line of TEXT (standard input by default).
 
@@ -70,10 +76,14 @@ def command(
         check_tokens(opened)
     rules = TextRules(special=special, invalid=invalid, tokenised=tokens)
     if learn or history or documents:
+        if open_vocabulary:
+            raise UsageError("score: --open-vocabulary is for a model that does not learn what it reads; leave one out")
         reader = open_reader(opened, learn=learn, history=history, documents=documents, rules=rules)
         scored = read_line_blocks(reader, text, words=words, learn=learn, documents=documents, rules=rules)
     else:
-        scored = score_line_blocks(opened, text, words=words, rules=rules, threads=threads)
+        scored = score_line_blocks(
+            opened, text, words=words, open_vocabulary=open_vocabulary, rules=rules, threads=threads
+        )
     for number, lines in enumerate(scored):
         if number == 0 and lines[0].line.startswith(b'{"'):
             talk("the text looks like JSON lines and is scored as it is; gapgram filter reads their fields", quiet)

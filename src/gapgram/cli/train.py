@@ -79,7 +79,16 @@ from gapgram.cli.options import (
     help="Layout of the model file: fast to score with, or compact, a third of the size; see gapgram convert.",
 )
 @click.option(
-    "--min-count", default=1, show_default=True, metavar="N", help="Replace words that occur less often by <unk>."
+    "--min-count",
+    type=int,
+    metavar="N",
+    help="Replace words that occur less often by <unk>.  [default: 1, with --open-vocabulary 2]",
+)
+@click.option(
+    "--open-vocabulary",
+    is_flag=True,
+    help="Store a model of how words are spelled, too, so that unknown words have probabilities of their own "
+    "(perplexity, score --open-vocabulary).",
 )
 @click.option(
     "--documents",
@@ -138,7 +147,7 @@ from gapgram.cli.options import (
 @json_option
 @quiet_option
 def command(
-    texts: tuple[str, ...], held_out_texts: tuple[str, ...], special: str, invalid: str, min_count: int,
+    texts: tuple[str, ...], held_out_texts: tuple[str, ...], special: str, invalid: str, min_count: int | None,
     vocab_limit: int | None, empty_lines: str, engine: str, master: str | None, spark_conf: tuple[str, ...],
     shards: str | None, about: tuple[str, ...], device: str, as_json: bool, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
@@ -155,13 +164,15 @@ def command(
     from gapgram.counts.about import parse_about
     from gapgram.errors import UsageError
     from gapgram.reporting.model_info import train_summary
-    from gapgram.text.corpus import TextRules
+    from gapgram.text.rules import MIN_COUNT_OPEN, TextRules
     from gapgram.training.spark_options import SparkOptions
     from gapgram.training.train import train
 
     began = time.perf_counter()
     if engine == "local" and (master is not None or settings or shards is not None):
         raise UsageError("a Spark master, settings and shards are for the engine spark (--engine spark)")
+    if min_count is None:
+        min_count = MIN_COUNT_OPEN if options["open_vocabulary"] else 1
     rules = TextRules(
         special=special, invalid=invalid, min_count=min_count, vocab_limit=vocab_limit, empty_lines=empty_lines
     )

@@ -17,6 +17,7 @@ from gapgram.arguments import checked_whole
 from gapgram.arrays import Integers
 from gapgram.counts.compact import NewCounts, compacted
 from gapgram.counts.counts import Counts
+from gapgram.counts.layouts import COMPACT
 from gapgram.errors import UsageError
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.weights import with_rows_of
@@ -43,7 +44,8 @@ def quantised(parts: ModelParts, bits: int, store: ArrayStore = IN_MEMORY) -> Mo
     }
     new = replace(counts, tables=compacted(counts, replaced, store), quantised=bits)
     weights = with_rows_of(new, parts.discounts, parts.weights)
-    return ModelParts.of(parts.name, new, parts.discounts, weights, parts.history)
+    spelling = parts.spelling.in_layout(COMPACT) if parts.spelling is not None else None
+    return ModelParts.of(parts.name, new, parts.discounts, weights, parts.history, spelling)
 
 
 def _counts_of_counts(counts: Counts, p: int, chunk: int) -> tuple[Integers, Integers]:

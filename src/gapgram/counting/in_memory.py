@@ -69,7 +69,7 @@ class TextInMemory:
         band_positions: int = BAND_POSITIONS,
         documents: Begins | None = None,
     ) -> None:
-        self.documents = documents
+        self.documents, self.word_sample = documents, corpus.word_sample
         self.ids, self.vocabulary, self.word_counts = corpus.ids, corpus.vocabulary, corpus.word_counts
         self.facts, self.positions, self.longest_sentence = corpus.facts, corpus.ids.size, corpus.longest_sentence
         self._threads, self._progress, self._band_positions = threads, progress, band_positions

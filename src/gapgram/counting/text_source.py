@@ -11,6 +11,7 @@ from gapgram.counts.streaming import Pieces
 from gapgram.lattice import Lattice
 from gapgram.text.corpus import TextFacts
 from gapgram.text.vocabulary import Vocabulary
+from gapgram.text.word_sample import WordSample
 
 
 class TextSource(Protocol):
@@ -39,6 +40,11 @@ class TextSource(Protocol):
     @property
     def word_counts(self) -> Integers:
         """How often each word id is met."""
+        ...
+
+    @property
+    def word_sample(self) -> WordSample | None:
+        """The words that a model of spelling is trained on, where one is asked for."""
         ...
 
     def sample(self, *, seed: int, limit: int) -> Ids:

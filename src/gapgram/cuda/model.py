@@ -11,6 +11,7 @@ import numpy as np
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.cuda.card import THREADS, find_card
 from gapgram.errors import UsageError
+from gapgram.estimation.spelling import Spelling
 from gapgram.kernels.model_arrays import ModelArrays
 from gapgram.kernels.probabilities import only_chains
 from gapgram.kernels.special_words import START_ID
@@ -83,9 +84,14 @@ class CardModel(LanguageModel):
         """The file of the model, once it has one."""
         return self._model.path
 
-    def log10_prob(self, word: str, context: Sentence = ()) -> float:
+    @property
+    def spelling(self) -> Spelling | None:
+        """How words are spelled that the model does not know."""
+        return self._model.spelling
+
+    def log10_prob(self, word: str, context: Sentence = (), *, open_vocabulary: bool = False) -> float:
         """log10 P(word | context)."""
-        return self._model.log10_prob(word, context)
+        return self._model.log10_prob(word, context, open_vocabulary=open_vocabulary)
 
     def distribution(self, context: Sentence = ()) -> Floats:
         """P(· | context) as an array over the ids of the vocabulary."""

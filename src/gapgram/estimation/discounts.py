@@ -40,8 +40,8 @@ class Discounts:
         return "fallback" if self.fallbacks else "modified"
 
 
-def estimate_discounts(counts: Counts, *, threads: int = 1) -> Discounts:
-    """Discounts from counts of counts, with one warning where the fallback is used."""
+def estimate_discounts(counts: Counts, *, threads: int = 1, warned: bool = True) -> Discounts:
+    """Discounts from counts of counts; if `warned`, with one warning where the fallback is used."""
     values, problems = [], {}
     for pattern, n in zip(
         counts.lattice.stored, parallel_map(counts.counts_of_counts, counts.lattice.stored, threads), strict=True
@@ -51,7 +51,7 @@ def estimate_discounts(counts: Counts, *, threads: int = 1) -> Discounts:
         values.append(discounts)
         if problem and not pattern.classes:  # classes are few and frequent: nothing is wrong with the text
             problems[pattern] = f"{problem} ({', '.join(f'n{k}={v}' for k, v in enumerate(n, 1))})"
-    if problems:
+    if problems and warned:
         warnings.warn(_fell_back(problems), DiscountWarning, stacklevel=2)
     return Discounts(np.array(values), tuple(problems))
 

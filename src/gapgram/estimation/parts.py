@@ -19,6 +19,7 @@ from gapgram.kernels.tables import FIRST_ROW, N_GRAMS, N_ROWS, Tables
 from gapgram.system.array_store import IN_MEMORY, ArrayStore
 
 if TYPE_CHECKING:
+    from gapgram.estimation.spelling import Spelling
     from gapgram.estimation.weights import Weights
 
 
@@ -27,6 +28,7 @@ class ModelParts:
     """Counts, discounts and weights, and the arrays derived from them once; all read-only.
 
     history: how far sessions trust what they read, where that was fitted on the documents of the text.
+    spelling: how probable words are that the vocabulary does not have, where it is open.
     """
 
     name: str
@@ -35,11 +37,13 @@ class ModelParts:
     weights: Weights
     arrays: ModelArrays
     history: HistoryWeights | None = None
+    spelling: Spelling | None = None
 
     @classmethod
     def of(
-        cls, name: str, counts: Counts, discounts: Discounts, weights: Weights, history: HistoryWeights | None = None
-    ) -> ModelParts:
+        cls, name: str, counts: Counts, discounts: Discounts, weights: Weights, history: HistoryWeights | None = None,
+        spelling: Spelling | None = None,
+    ) -> ModelParts:  # fmt: skip
         """Derive what queries need from counts, discounts and weights."""
         graph, given, (members, member_base) = weights.graph, given_class(counts.tables), members_of(counts.tables)
         arrays = ModelArrays(
@@ -60,11 +64,12 @@ class ModelParts:
         )
         for array in (*(getattr(arrays, name) for name in SECTIONS), weights.log_odds_shift):
             array.flags.writeable = False
-        return cls(name, counts, discounts, weights, arrays, history)
+        return cls(name, counts, discounts, weights, arrays, history, spelling)
 
     def in_layout(self, layout: str, store: ArrayStore = IN_MEMORY) -> ModelParts:
         """The same model with its tables in a layout; new ones are kept in `store`."""
-        return self.with_tables(in_layout(self.counts, layout, store))
+        spelling = self.spelling.in_layout(layout) if self.spelling is not None else None
+        return replace(self.with_tables(in_layout(self.counts, layout, store)), spelling=spelling)
 
     def with_tables(self, tables: Tables) -> ModelParts:
         """The same model with other tables of the same counts."""
@@ -88,6 +93,9 @@ class ModelParts:
         if self.history is not None:
             sections |= {"history_logits": self.history.logits, "history_squares": self.history.squares}
             metadata["history"] = [asdict(view) for view in self.history.views]
+        if self.spelling is not None:
+            of_spelling, metadata["spelling"] = self.spelling.contents()
+            sections |= of_spelling
         return sections, metadata
 
 

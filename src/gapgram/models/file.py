@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from gapgram.counts.layouts import COMPACT, check_layout, layout_of
 from gapgram.estimation.discounts import Discounts
 from gapgram.estimation.history_weights import HistoryWeights, View
 from gapgram.estimation.parts import ModelParts
+from gapgram.estimation.spelling import PREFIX, Spelling
 from gapgram.estimation.weights import ESTIMATORS, FallbackGraph, Weights
 from gapgram.kernels.model_arrays import SECTIONS, WEIGHT, ModelArrays
 from gapgram.kernels.tables import N_GRAMS
@@ -75,19 +77,42 @@ def read(path: str | Path | FilePart, *, verify: bool | None = None, most_reside
     with reading(path, container.MODEL, sections.MODEL, verify=verify) as file:
         metadata, arrays = file.metadata, file.arrays
         pages = PageBudget(most_resident, file.mapped.map) if most_resident is not None else None
-        counts = counts_of(metadata, arrays, pages, verify=verify)
-        uniform = 1.0 / (int(counts.tables.places[0, N_GRAMS]) - 1)
-        derived = ModelArrays(counts.tables, counts.lattice.order, uniform, *(arrays[name] for name in SECTIONS))
-        parts = ModelParts(
-            plain(metadata["model"], str),
-            counts,
-            _checked_discounts(metadata["discounts"], derived.discounts[:, 1:]),
-            _checked_weights(metadata["weights"], arrays["lift"], derived, counts),
-            derived,
-            _checked_history(metadata["history"], arrays) if "history" in metadata else None,
-        )
-        check_model(parts, whole=is_checked_whole(counts, verify))
-        return parts
+        parts = _checked_parts(metadata, arrays, pages, verify=verify)
+        history = _checked_history(metadata["history"], arrays) if "history" in metadata else None
+        return replace(parts, history=history, spelling=_checked_spelling(metadata, arrays, verify=verify))
+
+
+def _checked_parts(
+    metadata: dict[str, Any], arrays: Arrays, pages: PageBudget | None = None, *, verify: bool | None
+) -> ModelParts:
+    """Counts, discounts and weights, and what queries need of them."""
+    counts = counts_of(metadata, arrays, pages, verify=verify)
+    uniform = 1.0 / (int(counts.tables.places[0, N_GRAMS]) - 1)
+    derived = ModelArrays(counts.tables, counts.lattice.order, uniform, *(arrays[name] for name in SECTIONS))
+    parts = ModelParts(
+        plain(metadata["model"], str),
+        counts,
+        _checked_discounts(metadata["discounts"], derived.discounts[:, 1:]),
+        _checked_weights(metadata["weights"], arrays["lift"], derived, counts),
+        derived,
+    )
+    check_model(parts, whole=is_checked_whole(counts, verify))
+    return parts
+
+
+def _checked_spelling(metadata: dict[str, Any], arrays: Arrays, *, verify: bool | None) -> Spelling | None:
+    """The model of characters of an open vocabulary, where there is one."""
+    own = {name.removeprefix(PREFIX): array for name, array in arrays.items() if name.startswith(PREFIX)}
+    if bool(own) != ("spelling" in metadata):
+        raise ValueError("a spelling without its sections, or sections without their spelling")
+    if not own:
+        return None
+    missing = sections.OF_EVERY_MODEL - own.keys()
+    if missing:
+        raise ValueError(f"no section {PREFIX}{min(missing)}")
+    said = plain(metadata["spelling"], dict)
+    parts = _checked_parts(said, own, verify=verify)
+    return Spelling.checked(parts, plain(said["log10_outside"], float), plain(said["most_characters"], int))
 
 
 def _checked_discounts(entries: Any, values: Floats) -> Discounts:

@@ -27,6 +27,7 @@ from gapgram.kernels.special_words import SPECIAL, START_ID, UNKNOWN_ID
 from gapgram.models.mixture_states import MixtureStepper
 from gapgram.queries.by_ids import ByIds
 from gapgram.queries.language_model import LanguageModel, Sentence, checked_model
+from gapgram.queries.line_scores import ScoredLines
 from gapgram.system.atomic_file import check_writable, written_aside
 from gapgram.system.plain_values import plain
 from gapgram.text import corpus as text
@@ -149,6 +150,21 @@ class Mixture(ByIds):
         scores = self.scores_of_models(ids, begins, threads)
         out: Floats = mix(scores, self.weights)
         out[ids == START_ID] = 0.0
+        return out
+
+    @property
+    def open_vocabulary(self) -> bool:
+        """Whether all models can give every word a probability of its own."""
+        return all(model.open_vocabulary for model in self.models)
+
+    def _open_scores(self, lines: ScoredLines) -> Floats:
+        """The scores of lines, with words that a model does not know by its own spelling."""
+        scores = [
+            model.opened(lines._replace(ids=own, scores=model.score_checked_ids(own, lines.begins))).scores
+            for model, own in self.translated(lines.ids)
+        ]
+        out: Floats = mix(np.stack(scores), self.weights)
+        out[lines.ids == START_ID] = 0.0
         return out
 
     def _on_card(self) -> LanguageModel:

@@ -18,13 +18,14 @@ from gapgram.counts.layouts import COMPACT, FAST, layout_of
 from gapgram.errors import ModelFileError, UsageError
 from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.estimation.parts import ModelParts
+from gapgram.estimation.spelling import Spelling
 from gapgram.kernels.jit import bound_kernel
 from gapgram.kernels.lookup import availability, locate_all
 from gapgram.kernels.model_arrays import ModelArrays
 from gapgram.kernels.score_line import score_line
 from gapgram.kernels.score_text import score_lines
 from gapgram.kernels.scoring import score_last, score_positions
-from gapgram.kernels.special_words import END, END_ID, SPECIAL, START, START_ID
+from gapgram.kernels.special_words import END, END_ID, SPECIAL, START, START_ID, UNKNOWN, UNKNOWN_ID
 from gapgram.kernels.successors import distribution
 from gapgram.kernels.tables import N_GRAMS
 from gapgram.kernels.words import ALLOW_UNKNOWN, DONE, SPECIAL_FOUND
@@ -148,6 +149,11 @@ class Model(LanguageModel):
         return self.counts.tokeniser
 
     @property
+    def spelling(self) -> Spelling | None:
+        """How words are spelled that the model does not know, where it was trained with an open vocabulary."""
+        return self.parts.spelling
+
+    @property
     def name(self) -> str:
         """The estimator: `mkn` or `glm`."""
         return self.parts.name
@@ -166,6 +172,7 @@ class Model(LanguageModel):
             vocabulary=info.rule,
             tokenizer=str(self.tokeniser or ""),
             pruned=self.counts.pruned,
+            unknown="uniform" if self.spelling is None else "spelled",
             corpus=info.digest,
             counts=f"quantised={self.counts.quantised}" if self.counts.quantised else "",
         )
@@ -195,6 +202,7 @@ class Model(LanguageModel):
             **({"classes": f"{n_classes - len(SPECIAL):,}"} if n_classes else {}),
             **({"tokenizer": str(self.tokeniser)} if self.tokeniser else {}),
             **super().facts(),
+            **({"unknown words": "spelled"} if self.spelling is not None else {}),
             "grams": f"{int(counts.tables.places[:, N_GRAMS].sum()):,}",
             "trained on": f"{counts.text.words:,} {'words' if self.tokeniser is None else 'tokens'}",
             "layout": self.layout,
@@ -249,7 +257,10 @@ class Model(LanguageModel):
         from gapgram.queries.explain import explain
 
         ids = np.append(self._context_ids(context), np.int32(self._word_id(word)))
-        return explain(self.counts, self._arrays, ids, word, str(self.signature))
+        explained = explain(self.counts, self._arrays, ids, word, str(self.signature))
+        if self.spelling is None or ids[-1] != UNKNOWN_ID or word == UNKNOWN:
+            return explained
+        return replace(explained, log10_spelled=self.spelling.log10_prob(word))
 
     def pruned(
         self,
@@ -308,8 +319,13 @@ class Model(LanguageModel):
         longest: Integers = np.where(entries >= 0, spans[:, None], 1).max(axis=0)
         return longest
 
-    def log10_prob(self, word: str, context: Sentence = ()) -> float:
-        """log10 P(word | context); the context is a list of words, oldest first, `<s>` allowed as its first."""
+    def log10_prob(self, word: str, context: Sentence = (), *, open_vocabulary: bool = False) -> float:
+        """log10 P(word | context); the context is a list of words, oldest first, `<s>` allowed as its first.
+
+        open_vocabulary: a word that the model does not know has a probability of its own, not that of `<unk>`.
+        """
+        if open_vocabulary:
+            return self._open_log10_prob(word, context)
         ids = np.append(self._context_ids(context), np.int32(self._word_id(word)))
         return float(self._score_last(ids, self._arrays))
 

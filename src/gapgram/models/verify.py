@@ -57,6 +57,7 @@ def verify(path: str | PathLike[str], *, complete: bool = False) -> Verified:
     opened = load(path, verify=True)
     _check_slots(path, opened)
     _check_tokeniser(path, opened)
+    _check_spelling(path, opened)
     if complete:
         _check_parts(path, opened)
     contexts: list[list[str]] = [[], ["<s>"]]
@@ -95,6 +96,17 @@ def _check_tokeniser(path: str | PathLike[str], model: AnyModel) -> None:
         return
     except TokeniserError as error:
         raise ModelFileError(f"{path}: whole, but for its tokeniser: {error}; train the model again") from None
+
+
+def _check_spelling(path: str | PathLike[str], model: AnyModel) -> None:
+    """Refuse a spelling that does not leave to unknown words what known ones do not take, also in a mixture."""
+    for mixed in getattr(model, "models", ()):
+        _check_spelling(mixed.path or path, mixed)
+    spelling = model.spelling
+    if spelling is not None:
+        miss = abs(10.0**spelling.log10_outside - 10.0 ** spelling.log10_outside_of(model.vocabulary))
+        if miss > CLOSE:
+            raise ModelFileError(f"{path}: whole, but its spelling misses 1 by {miss:.2g}: train the model again")
 
 
 def _check_slots(path: str | PathLike[str], model: AnyModel) -> None:

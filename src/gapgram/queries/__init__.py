@@ -5,6 +5,7 @@
     raw_text        what a model makes of raw text: its words, or its tokens
     perplexity      the figure, with what it was computed from
     line_scores     scores of the lines of a text
+    open_vocabulary probabilities of their own for words that a model does not know
     predict         the most probable next words
     whole_words     whole words predicted by a model of tokens
     explain         where a probability comes from

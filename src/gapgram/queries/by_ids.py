@@ -17,8 +17,13 @@ class ByIds(LanguageModel):
     """What is left to say of a kind of model: what it is, its steps, `score_checked_ids`, `gram_lengths` and
     `distribution`."""
 
-    def log10_prob(self, word: str, context: Sentence = ()) -> float:
-        """log10 P(word | context); the context is a list of words, oldest first, `<s>` allowed as its first."""
+    def log10_prob(self, word: str, context: Sentence = (), *, open_vocabulary: bool = False) -> float:
+        """log10 P(word | context); the context is a list of words, oldest first, `<s>` allowed as its first.
+
+        open_vocabulary: a word that the model does not know has a probability of its own, not that of `<unk>`.
+        """
+        if open_vocabulary:
+            return self._open_log10_prob(word, context)
         ids = np.append(self._context_ids(context), np.int32(self._word_id(word)))
         return float(self.score_checked_ids(ids, np.array([0, ids.size]))[-1])
 

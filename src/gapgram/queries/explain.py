@@ -62,6 +62,9 @@ class PatternShare:
 class Explanation:
     """The probability of a word after a context, taken apart.
 
+    log10_spelled: of an unknown word, whose probability is that of `<unk>`, log10 of its share of that, where the model
+        has an open vocabulary.
+
     >>> import gapgram
     >>> model = gapgram.train(sentences=["the cat sat", "the dog sat", "a cat ran"] * 9, order=3, model="mkn")
     >>> whole = model.explain("sat", "the cat")
@@ -80,6 +83,15 @@ class Explanation:
     uniform_share: float
     uniform_contribution: float
     signature: str
+    log10_spelled: float | None = None
+
+    @property
+    def spelled(self) -> str:
+        """What an unknown word has by its spelling, in a line; empty where it has nothing."""
+        if self.log10_spelled is None:
+            return ""
+        own = 10.0**self.log10_spelled
+        return f"spelled so {own:.4g} of <unk>: {self.word} itself has {self.probability * own:.4g}"
 
     @property
     def title(self) -> str:
@@ -108,7 +120,8 @@ class Explanation:
         width = max((len(p.context) for p in shown), default=0) + 2
         rows = (f"{100 * p.contribution / self.probability:6.1f} %  {p.context + ' •':{width}}" for p in shown)
         counts = (f"  {p.count:,} of {p.total:,}" for p in shown)
-        return "\n".join([self.title, self.summary, *(row + count for row, count in zip(rows, counts, strict=True))])
+        head = [self.title, self.summary, *filter(None, [self.spelled])]
+        return "\n".join([*head, *(row + count for row, count in zip(rows, counts, strict=True))])
 
     def _repr_html_(self) -> str:
         header = ["pattern", "context", "count", "of", "share", "contribution"]
@@ -117,7 +130,7 @@ class Explanation:
             for p in self.by_contribution
         ]
         parts = [p.contribution / self.probability for p in self.by_contribution]
-        head = f"<p>{escape(self.title)}: {escape(self.summary)}</p>"
+        head = f"<p>{escape('; '.join(filter(None, [f'{self.title}: {self.summary}', self.spelled])))}</p>"
         return head + f'<div style="overflow-x:auto">{as_svg(self)}</div>' + html_table(header, rows, parts)
 
     def _repr_svg_(self) -> str:

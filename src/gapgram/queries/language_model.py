@@ -21,12 +21,14 @@ from gapgram.arguments import checked_whole, wrong_type
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.errors import UsageError
 from gapgram.estimation.history_weights import HistoryWeights
+from gapgram.kernels.scores import sum_sequences
 from gapgram.kernels.special_words import END, START, START_ID, UNKNOWN_ID
 from gapgram.queries.history import MAX_WORDS
 from gapgram.queries.line_scores import PIECE_BYTES, ScoredLines, is_unknown, score_pieces
+from gapgram.queries.open_vocabulary import SpellsWords
 from gapgram.queries.perplexity import Perplexity, ScoredText, perplexity_of_pieces
 from gapgram.queries.predict import Prediction
-from gapgram.queries.raw_text import WHITE_SPACE, ReadsText
+from gapgram.queries.raw_text import WHITE_SPACE
 from gapgram.queries.raw_text import Sentence as Sentence
 from gapgram.queries.session import Session
 from gapgram.queries.shown import html_facts
@@ -40,7 +42,7 @@ _new = tuple.__new__  # a third of the time that State(…) takes
 _ONE_WORD = re.compile(r"[^ \t\n\v\f\r]+")  # as text is split: by the white space of ASCII
 
 
-class LanguageModel(ReadsText):
+class LanguageModel(SpellsWords):
     """Scores, probabilities, predictions, states and perplexity of a model of any kind."""
 
     piece_bytes = PIECE_BYTES  # of text that is scored at a time
@@ -66,8 +68,11 @@ class LanguageModel(ReadsText):
         """The file of the model, once it has one."""
 
     @abstractmethod
-    def log10_prob(self, word: str, context: Sentence = ()) -> float:
-        """log10 P(word | context); the context is a list of words, oldest first, `<s>` allowed as its first."""
+    def log10_prob(self, word: str, context: Sentence = (), *, open_vocabulary: bool = False) -> float:
+        """log10 P(word | context); the context is a list of words, oldest first, `<s>` allowed as its first.
+
+        open_vocabulary: a word that the model does not know has a probability of its own, not that of `<unk>`.
+        """
 
     @abstractmethod
     def distribution(self, context: Sentence = ()) -> Floats:
@@ -184,12 +189,18 @@ class LanguageModel(ReadsText):
         """The same model on a card, for kinds that can be there."""
         raise UsageError("device cuda: models of this kind are scored by the CPU; expected one of gapgram or a mixture")
 
-    def score(self, sentence: Sentence, bos: bool = True, eos: bool = True) -> float:
+    def score(
+        self, sentence: Sentence, bos: bool = True, eos: bool = True, *, open_vocabulary: bool = False
+    ) -> float:
         """log10 of the probability of a sentence: a text, or a list of the model's words.
 
         bos: the sentence starts after `<s>`; otherwise nothing is known before its first word.
         eos: the end of the sentence, `</s>`, is predicted too.
+        open_vocabulary: words that the model does not know have probabilities of their own, not that of `<unk>`; for
+            models that were trained so.
         """
+        if open_vocabulary:
+            return float(self.score_many([sentence], bos, eos, open_vocabulary=True, threads=1)[0])
         line = text.line_of_sentence(sentence)
         if self.tokeniser is not None:
             line = self.tokenised(text.block_of_line(line, is_tokenised=not isinstance(sentence, str))).data
@@ -206,9 +217,12 @@ class LanguageModel(ReadsText):
         """
         return None
 
-    def scores(self, sentence: Sentence, bos: bool = True, eos: bool = True) -> Floats:
-        """log10 of the probability of each word of a sentence, and of its end if `eos`."""
-        return self.score_block(text.block_of_sentence(sentence), bos=bos, eos=eos).scores[int(bos) :]
+    def scores(
+        self, sentence: Sentence, bos: bool = True, eos: bool = True, *, open_vocabulary: bool = False
+    ) -> Floats:
+        """log10 of the probability of each word of a sentence, and of its end if `eos`; options as those of `score`."""
+        lines = self.score_block(text.block_of_sentence(sentence), bos=bos, eos=eos)
+        return (self.opened(lines) if open_vocabulary else lines).scores[int(bos) :]
 
     def score_many(
         self,
@@ -216,15 +230,28 @@ class LanguageModel(ReadsText):
         bos: bool = True,
         eos: bool = True,
         *,
+        open_vocabulary: bool = False,
         threads: int | None = None,
         block_bytes: int | None = None,
     ) -> Floats:
         """The scores of many sentences, on all cores; a thread takes `block_bytes` of text at a time."""
+
+        def sums_of(block: Block) -> Floats:
+            lines = self.score_block(block, bos=bos, eos=eos)
+            return (self.opened(lines) if open_vocabulary else lines).sums
+
         blocks = text.blocks_of_sentences(sentences, block_bytes=block_bytes or self.piece_bytes)
-        sums = parallel_map(
-            lambda block: self.score_block(block, bos=bos, eos=eos).sums, blocks, checked_threads(threads)
-        )
-        return np.concatenate([np.empty(0), *sums])
+        return np.concatenate([np.empty(0), *parallel_map(sums_of, blocks, checked_threads(threads))])
+
+    def _open_log10_prob(self, word: str, context: Sentence) -> float:
+        """`log10_prob` with an open vocabulary."""
+        ids, begins = np.append(self._context_ids(context), np.int32(self._word_id(word))), np.zeros(2, np.int64)
+        begins[1] = ids.size
+        words = [*self._context_words(context), word][-ids.size :]
+        line = " ".join(word for word in words if word not in (START, END)).encode("utf-8", "surrogatepass")
+        scores = self.score_checked_ids(ids, begins)
+        lines = ScoredLines(ids, scores, begins, sum_sequences(scores, begins), text.block_of_line(line + b"\n"))
+        return float(self.opened(lines).scores[-1])
 
     def score_ids(
         self, ids: npt.NDArray[np.integer[Any]], begins: npt.NDArray[np.integer[Any]], *, threads: int | None = None
@@ -275,7 +302,13 @@ class LanguageModel(ReadsText):
         pieces = score_pieces(self, blocks, asked, threads)
         return perplexity_of_pieces(
             (
-                ScoredText(lines.scores, lines.begins, is_unknown(self, lines.ids), self.raw_text(raw, asked))
+                ScoredText(
+                    lines.scores,
+                    lines.begins,
+                    is_unknown(self, lines.ids),
+                    self.raw_text(raw, asked),
+                    self._open_scores(lines) if self.open_vocabulary else None,
+                )
                 for raw, lines in pieces
             ),
             self.signature,

@@ -85,16 +85,21 @@ def score_lines(
     text: str | Path,
     *,
     words: bool = False,
+    open_vocabulary: bool = False,
     rules: TextRules | None = None,
     threads: int | None = None,
 ) -> Iterator[LineScore]:
     """The score of every line of a text; empty lines have no words and the probability of nothing, 1.
 
     words: fill `word_scores` too, with the words as the line has them.
+    open_vocabulary: words that the model does not know have probabilities of their own, not that of `<unk>`.
     """
     if not hasattr(model, "score_block"):
         raise wrong_type("score_lines", model, "a model first, then a text")
-    return chain.from_iterable(score_line_blocks(model, text, words=words, rules=rules, threads=threads))
+    blocks = score_line_blocks(
+        model, text, words=words, open_vocabulary=open_vocabulary, rules=rules, threads=threads
+    )
+    return chain.from_iterable(blocks)
 
 
 def score_line_blocks(
@@ -102,12 +107,14 @@ def score_line_blocks(
     text: str | Path,
     *,
     words: bool = False,
+    open_vocabulary: bool = False,
     rules: TextRules | None = None,
     threads: int | None = None,
 ) -> Iterator[list[LineScore]]:
     """As `score_lines`, the lines that were scored at once together: what a pipe had to give, or some kilobytes."""
     for raw, lines in score_pieces(model, blocks_of_files(text), rules or QUERY_RULES, threads):
-        yield _line_scores(raw, lines, is_unknown(model, lines.ids), model.vocabulary if words else None)
+        scored = model.opened(lines) if open_vocabulary else lines
+        yield _line_scores(raw, scored, is_unknown(model, lines.ids), model.vocabulary if words else None)
 
 
 def read_line_blocks(

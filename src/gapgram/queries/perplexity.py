@@ -22,7 +22,8 @@ class Perplexity:
     its `</s>`. So `perplexity` is 10 to the power of -log10_prob / (words + sentences). `perplexity_known` leaves out
     the predictions of words that the model does not know. `text_words` and `text_bytes` are those of the raw text, ends
     of lines among the bytes; None where a text came as tokens. What is measured by them can be compared between
-    models that cut text in different ways.
+    models that cut text in different ways. Of a model with an open vocabulary `log10_prob_open` has for each unknown
+    word its own probability; what is measured by it can be compared between models that know different words.
 
     >>> Perplexity(words=3, unknown_words=0, sentences=1, log10_prob=-8.0, log10_prob_known=-8.0,
     ...            signature="").perplexity
@@ -38,6 +39,7 @@ class Perplexity:
     empty_lines: int = 0
     text_words: int | None = None
     text_bytes: int | None = None
+    log10_prob_open: float | None = None
 
     @property
     def predictions(self) -> int:
@@ -53,6 +55,18 @@ class Perplexity:
     def perplexity_known(self) -> float:
         """Without unknown words."""
         return perplexity_of(self.log10_prob_known, self.predictions - self.unknown_words)
+
+    @property
+    def perplexity_open(self) -> float:
+        """With unknown words, each by its own spelling; not a number where the vocabulary is not open."""
+        return math.nan if self.log10_prob_open is None else perplexity_of(self.log10_prob_open, self.predictions)
+
+    @property
+    def bits_per_byte_open(self) -> float:
+        """Bits for each byte of the raw text, unknown words by their own spelling."""
+        if self.log10_prob_open is None or not self.text_bytes:
+            return math.nan
+        return -self.log10_prob_open * math.log2(10) / self.text_bytes
 
     @property
     def unit(self) -> str:
@@ -76,9 +90,10 @@ class Perplexity:
 
     def __repr__(self) -> str:
         unit = self.unit
+        opened = "" if self.log10_prob_open is None else f"{self.perplexity_open:,.2f} with an open vocabulary; "
         return (
-            f"<Perplexity {self.perplexity:,.2f}; {self.perplexity_known:,.2f} without unknown {unit}; {self.words:,} "
-            f"{unit}, {self.unknown_words:,} unknown, in {self.sentences:,} sentences>"
+            f"<Perplexity {self.perplexity:,.2f}; {self.perplexity_known:,.2f} without unknown {unit}; {opened}"
+            f"{self.words:,} {unit}, {self.unknown_words:,} unknown, in {self.sentences:,} sentences>"
         )
 
     def _repr_html_(self) -> str:
@@ -92,6 +107,8 @@ class Perplexity:
         }
         if self.unit == "tokens" and self.text_words is not None:
             facts["per word"], facts["bits per byte"] = f"{self.perplexity_per_word:,.2f}", f"{self.bits_per_byte:.4f}"
+        if self.log10_prob_open is not None:
+            facts["open vocabulary"] = f"{self.perplexity_open:,.2f}"
         return html_facts("Perplexity", facts)
 
     def as_dict(self) -> dict[str, Any]:
@@ -102,19 +119,21 @@ class Perplexity:
         return {**own, **of_text, **asdict(self), "predictions": self.predictions}
 
 
-_BY_TEXT = ("perplexity_per_word", "perplexity_per_byte", "bits_per_byte")
+_BY_TEXT = ("perplexity_open", "perplexity_per_word", "perplexity_per_byte", "bits_per_byte", "bits_per_byte_open")
 
 
 class ScoredText(NamedTuple):
     """Lines that were scored: of each position the score and whether the word is unknown; where lines begin.
 
     raw: the lines as they were read; None where they were tokens already.
+    open_scores: with unknown words by their own spelling, where a model has an open vocabulary.
     """
 
     scores: Floats
     begins: Begins
     unknown: Mask
     raw: bytes | None
+    open_scores: Floats | None = None
 
 
 def perplexity_of_pieces(
@@ -125,7 +144,8 @@ def perplexity_of_pieces(
     is_raw = True
     sums: list[float] = []
     known_sums: list[float] = []
-    for scores, begins, unknown, raw in pieces:
+    open_sums: list[float] = []
+    for scores, begins, unknown, raw, open_scores in pieces:
         has_words = np.diff(begins) > 2
         n_lines += has_words.size
         n_words += scores.size - 2 * has_words.size
@@ -136,10 +156,12 @@ def perplexity_of_pieces(
             text_bytes += _bytes_with_words(raw, has_words)
             text_words += _words(raw, has_words) if is_tokenised else scores.size - 2 * has_words.size
         known_sums += sum_sequences(np.where(unknown, 0.0, scores), begins)[has_words].tolist()
+        if open_scores is not None:
+            open_sums += sum_sequences(open_scores, begins)[has_words].tolist()
     # Each sum is rounded once, so that it does not depend on how the text was cut into pieces.
     return Perplexity(
         n_words, n_unknown, len(sums), math.fsum(sums), math.fsum(known_sums), str(signature), n_lines - len(sums),
-        text_words if is_raw else None, text_bytes if is_raw else None,
+        text_words if is_raw else None, text_bytes if is_raw else None, math.fsum(open_sums) if open_sums else None,
     )  # fmt: skip
 
 

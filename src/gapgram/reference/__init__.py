@@ -7,6 +7,7 @@
     shifted     shifted odds of falling back, which weights by counts and learned weights have
     gate        what learned weights look at, and the parameters that are fitted
     learned     learned weights, also with word classes
+    spelling    words outside of a vocabulary
     pruned      counts without some of their grams, for any of these models
     left_out    what learned weights are fitted to
     sessions    a reader that learns: what was read, mixed with any of these models

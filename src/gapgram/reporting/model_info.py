@@ -53,6 +53,7 @@ def model_info(model: Model) -> dict[str, Any]:
         "words": text.words,
         "sentences": text.sentences,
         "pruned": counts.pruned,
+        "spelling": spelling_info(model),
         "signature": str(model.signature),
     }
 
@@ -60,6 +61,22 @@ def model_info(model: Model) -> dict[str, Any]:
 def tokeniser_info(model: LanguageModel) -> dict[str, str]:
     """What cuts raw text, where the model holds it."""
     return {"tokenizer": str(model.tokeniser)} if model.tokeniser is not None else {}
+
+
+def spelling_info(model: Model) -> dict[str, Any] | None:
+    """Of a model with an open vocabulary, what spells unknown words."""
+    if model.spelling is None:
+        return None
+    counts = model.spelling.parts.counts
+    n_characters = len(counts.vocabulary) - len(SPECIAL)
+    return {
+        "order": counts.lattice.order,
+        "characters": n_characters,
+        "grams": counts.n_grams,
+        "words": counts.text.sentences,
+        "most_characters": model.spelling.most_characters,
+        "outside": 10.0**model.spelling.log10_outside,
+    }
 
 
 def train_summary(parts: ModelParts, n_bytes: int) -> dict[str, Any]:

@@ -48,4 +48,5 @@ def explanation_table(explanation: Explanation) -> str:
     rows.append(["sum", "", "", "", "", "", "", "", f"{explanation.probability:.6f}"])
     if not any(p.classes for p in explanation.patterns):
         header, rows = [c for c in header if c != "in its class"], [[*row[:7], row[8]] for row in rows]
-    return f"{explanation.title}: {explanation.summary}\n\n{table(header, rows, left=2)}"
+    head = [f"{explanation.title}: {explanation.summary}", *filter(None, [explanation.spelled])]
+    return "\n".join([*head, "", table(header, rows, left=2)])

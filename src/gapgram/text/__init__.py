@@ -3,6 +3,8 @@
     files           plain and compressed text files, in blocks of whole lines
     vocabulary      words and their ids
     word_table      a vocabulary while it is learned
+    word_sample     the words that a model of spelling is trained on
+    rules           which words are kept, and what to do with what may be wrong with text
     corpus          text encoded, sentence by sentence, and what was read
     refused         what to say of lines that may not be read
     sentences       a sample of its sentences

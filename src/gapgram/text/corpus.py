@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.arguments import checked_whole, wrong_type
+from gapgram.arguments import wrong_type
 from gapgram.arrays import Begins, Bytes, Ids, Integers
 from gapgram.errors import PathWarning, TextError, UsageError
 from gapgram.kernels import words as kernels
@@ -25,59 +25,14 @@ from gapgram.kernels.special_words import END_ID, START_ID
 from gapgram.system.parallel import parallel_map
 from gapgram.text.files import BLOCK_BYTES, Block
 from gapgram.text.refused import invalid_utf8, special_word
+from gapgram.text.rules import QUERY_RULES as QUERY_RULES
+from gapgram.text.rules import SPECIAL_RULES as SPECIAL_RULES
+from gapgram.text.rules import TextRules as TextRules
 from gapgram.text.vocabulary import Vocabulary
+from gapgram.text.word_sample import WordSample
 from gapgram.text.word_table import WordTable
 
 _FILE_NAME = re.compile(r"\S*[./\\]\S*\w")
-SPECIAL_RULES = {
-    "error": kernels.REFUSE_SPECIAL,
-    "skip": kernels.SKIP_SPECIAL,
-    "unk": kernels.ALLOW_UNKNOWN,
-}
-
-
-@dataclass(frozen=True)
-class TextRules:
-    """How text is read: which words are kept, and what to do with special words and bytes that are not UTF-8.
-
-    special: `error`, `skip` (leave such words out), or `unk` (`<unk>` in the text stands for unknown
-        words; `<s>` and `</s>` are still errors).
-    invalid: `error`, or `replace` (by U+FFFD).
-    empty_lines: where a model is trained, `skip` them, or `count` each as a sentence of no words, as lmplz does.
-    min_count, vocab_limit: where a vocabulary is learned, words met less often, and all but the N most frequent
-        (ties by the order of their bytes), become `<unk>`.
-    tokenised: of a model with a tokeniser, whether the text is cut into its tokens already.
-    """
-
-    special: str = "error"
-    invalid: str = "error"
-    min_count: int = 1
-    vocab_limit: int | None = None
-    empty_lines: str = "skip"
-    tokenised: bool = False
-
-    def __post_init__(self) -> None:
-        if self.special not in SPECIAL_RULES:
-            raise UsageError(f"special words: {self.special!r}; expected error, skip or unk")
-        if self.invalid not in ("error", "replace"):
-            raise UsageError(f"invalid UTF-8: {self.invalid!r}; expected error or replace")
-        if self.empty_lines not in ("skip", "count"):
-            raise UsageError(f"empty lines: {self.empty_lines!r}; expected skip or count")
-        if checked_whole("minimum count", self.min_count) < 1:
-            raise UsageError(f"minimum count {self.min_count}: expected 1 or more")
-        if self.vocab_limit is not None and checked_whole("vocabulary limit", self.vocab_limit) < 1:
-            raise UsageError(f"vocabulary limit {self.vocab_limit}: expected 1 or more words")
-
-    @property
-    def vocabulary_rule(self) -> str:
-        """What the signature of a model says of its vocabulary."""
-        rule = f"min_count={self.min_count},limit={self.vocab_limit or 'none'},special={self.special}"
-        return f"{rule},empty_lines=count" if self.keeps_empty_lines else rule
-
-    @property
-    def keeps_empty_lines(self) -> bool:
-        """Whether a line without words is a sentence."""
-        return self.empty_lines == "count"
 
 
 @dataclass(frozen=True)
@@ -134,7 +89,6 @@ class TextTally:
 
 
 FILES_ARE_FOR = "text files are for perplexity, score_lines and surprisal"
-QUERY_RULES = TextRules(special="unk")  # of a text that a model is asked about
 
 
 @dataclass(frozen=True)
@@ -142,6 +96,7 @@ class Corpus:
     """An encoded text: `ids` holds `<s> … </s>` for every sentence, one after the other.
 
     word_counts: how often each id is met. longest_sentence: its words.
+    word_sample: the words that a model of spelling is trained on, where one is asked for.
     """
 
     ids: Ids
@@ -150,6 +105,7 @@ class Corpus:
     facts: TextFacts
     longest_sentence: int
     empty_lines: int
+    word_sample: WordSample | None = None
 
 
 @dataclass(frozen=True)
@@ -263,6 +219,7 @@ class LearnedText(NamedTuple):
     vocabulary: Vocabulary
     word_counts: Integers
     new_ids: Ids
+    word_sample: WordSample | None
 
 
 class Reader:
@@ -331,17 +288,18 @@ class Reader:
     def finish(self) -> LearnedText:
         """What was read in all; the table of words ends with this."""
         facts = self.tally.facts(self.rules)
-        vocabulary, counts, new_ids = self.table.vocabulary(self.rules.min_count, self.rules.vocab_limit)
+        vocabulary, counts, new_ids, order = self.table.vocabulary(self.rules.min_count, self.rules.vocab_limit)
         counts[[START_ID, END_ID]] = facts.sentences
-        return LearnedText(facts, vocabulary, counts, new_ids)
+        sample = self.table.sample(order, len(vocabulary)) if self.rules.open_vocabulary else None
+        return LearnedText(facts, vocabulary, counts, new_ids, sample)
 
     def corpus(self, pieces: list[Ids]) -> Corpus:
         """The text whose ids these are, as `read` gave them out; empties the list."""
-        facts, vocabulary, word_counts, new_ids = self.finish()
+        facts, vocabulary, word_counts, new_ids, sample = self.finish()
         ids = np.concatenate(pieces)
         pieces.clear()
         empty_lines = self.tally.lines - facts.sentences
-        return Corpus(new_ids[ids], vocabulary, word_counts, facts, self.tally.longest_sentence, empty_lines)
+        return Corpus(new_ids[ids], vocabulary, word_counts, facts, self.tally.longest_sentence, empty_lines, sample)
 
 
 def encode(blocks: Iterable[Block], vocabulary: Vocabulary, rules: TextRules = QUERY_RULES) -> Iterator[Encoded]:

@@ -6,6 +6,7 @@ No word is ever an object of its own: sorting takes about 40 bytes a word.
 from __future__ import annotations
 
 import secrets
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,16 @@ from gapgram.kernels import word_order
 from gapgram.kernels import words as kernels
 from gapgram.kernels.special_words import SPECIAL
 from gapgram.text.vocabulary import Vocabulary
+from gapgram.text.word_sample import WordSample, sampled
+
+
+class LearnedWords(NamedTuple):
+    """The words of a table as a vocabulary: counts and final ids, and all words, in the order of the vocabulary."""
+
+    vocabulary: Vocabulary
+    counts: Integers
+    new_ids: Ids
+    order: Integers
 
 
 class WordTable:
@@ -57,19 +68,26 @@ class WordTable:
         )  # fmt: skip
         return numbers
 
-    def vocabulary(self, min_count: int, limit: int | None) -> tuple[Vocabulary, Integers, Ids]:
+    def vocabulary(self, min_count: int, limit: int | None) -> LearnedWords:
         """The vocabulary by falling count, then bytes; how often each of its words is met; the final id of each id.
 
         Words met less often than `min_count`, and all after the first `limit`, are unknown. The table ends with this.
         """
         self.slots = np.empty(0, np.int64)
-        order = self._order()[:limit]
-        kept = order[: np.count_nonzero(self.counts[order] >= min_count)]
+        order = self._order()
+        kept = order[:limit]
+        kept = kept[: np.count_nonzero(self.counts[kept] >= min_count)]
         words = np.concatenate([np.arange(len(SPECIAL)), kept])
         new_ids = np.zeros(self.n, np.int32)
         new_ids[words] = np.arange(words.size, dtype=np.int32)
         counts = np.bincount(new_ids, self.counts[: self.n], words.size).astype(np.int64)
-        return Vocabulary(*word_order.gathered(self.pool, self.offsets, words)), counts, new_ids
+        return LearnedWords(Vocabulary(*word_order.gathered(self.pool, self.offsets, words)), counts, new_ids, order)
+
+    def sample(self, order: Integers, n_words: int) -> WordSample:
+        """The words that a model of spelling is trained on; `order` of `vocabulary`, which has so many words."""
+        taken, times = sampled(self.counts[order], n_words - len(SPECIAL))
+        pool, offsets = word_order.gathered(self.pool, self.offsets, np.ascontiguousarray(order[taken]))
+        return WordSample(pool, offsets, times)
 
     def _order(self) -> Integers:
         """The words after the special ones, sorted."""

@@ -35,6 +35,7 @@ from gapgram.cuda.card import find_sorter
 from gapgram.cuda.fitting import learned_on_card
 from gapgram.errors import TextError, UsageError
 from gapgram.estimation.discounts import estimate_discounts
+from gapgram.estimation.learn_spelling import learn_spelling
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.weights import held_out, left_out
 from gapgram.estimation.weights.estimators import ESTIMATORS, Fitted
@@ -370,7 +371,8 @@ def estimate(
             text, (task.model, counts, discounts, weights), chosen.classes, seed=task.seed, threads=task.threads,
             limits=limits, folder=folder,
         )  # fmt: skip
-    return ModelParts.of(task.model, counts, discounts, weights, history)
+    spelling = learn_spelling(text.word_sample, text.vocabulary)
+    return ModelParts.of(task.model, counts, discounts, weights, history, spelling)
 
 
 def read_held_out(task: TrainingTask, vocabulary: Vocabulary) -> Ids | None:

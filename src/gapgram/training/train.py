@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from gapgram.arguments import checked_whole, wrong_type
@@ -15,6 +16,7 @@ from gapgram.queries.language_model import Sentence
 from gapgram.system.parallel import checked_threads
 from gapgram.text.corpus import TextRules
 from gapgram.text.files import Paths
+from gapgram.text.rules import MIN_COUNT_OPEN
 from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.training.choose_classes import AskedClasses, ClassSource, with_classes
 from gapgram.training.choose_lattice import parse_budget, placeholder
@@ -44,6 +46,7 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     prune: str | None = None,
     size: str | int | None = None,
     documents: bool = False,
+    open_vocabulary: bool = False,
     threads: int | None = None,
     device: str = "cpu",
     memory: str | int | None = None,
@@ -76,6 +79,7 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     prune, size: drop grams once the weights are fitted; `counts` and `size` of `Model.pruned`.
     documents: fit how far sessions may trust what they read on documents of the text, in its order; an empty line, or a
         new file, begins one. The model is the same otherwise.
+    open_vocabulary: store how words are spelled, for probabilities of unknown ones; without rules, words met once are.
     threads: to use; by default all cores.
     device: what counts and fits weights: `cpu`, or `cuda`, a graphics card (extra `cuda`), with the same tables and
         weights within 1e-14. Classes, and a text that does not fit into memory, are left to the CPU.
@@ -87,15 +91,14 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     about: what is to be said of the model in its file: name, language, licence, tokenisation, date, address, anything.
     progress: show bars on a terminal.
     """
-    if rules is not None and not isinstance(rules, TextRules):
-        raise wrong_type("rules", rules, "a TextRules, such as TextRules(min_count=2)")
+    rules = checked_rules(rules, open_vocabulary=open_vocabulary, is_tokenised=tokenizer is not None)
     if not 0 <= checked_whole("seed", seed) < 1 << 63:
         raise UsageError(f"seed {seed}: expected a whole number from 0 to 2**63 - 1")
     estimator = checked_estimator(model, weights, lattice=lattice, held_out_texts=held_out_texts)
     budget = parse_budget(lattice, order) if lattice is not None else None
     patterns, class_sources = _patterns_asked_for(lattice, order, model, estimator, classes, effort, budget)
     task = TrainingTask(
-        texts=texts, sentences=sentences, held_out_texts=held_out_texts, rules=rules or TextRules(), model=model,
+        texts=texts, sentences=sentences, held_out_texts=held_out_texts, rules=rules, model=model,
         lattice=patterns, weights=estimator, classes=class_sources, seed=seed, layout=layout, prune=prune, size=size,
         tokeniser=Tokeniser.named(tokenizer) if tokenizer is not None else None,
         documents=documents, threads=checked_threads(threads), progress=progress, device=device,
@@ -132,6 +135,18 @@ def _patterns_asked_for(
         _, sources = with_classes(None, "chain", order, classes, fitted=True, effort=effort)
         return placeholder(order, budget), sources
     return with_classes(lattice, LATTICES[model], order, classes, fitted=fitted, effort=effort)
+
+
+def checked_rules(rules: TextRules | None, *, open_vocabulary: bool, is_tokenised: bool) -> TextRules:
+    """How the text is read."""
+    if rules is not None and not isinstance(rules, TextRules):
+        raise wrong_type("rules", rules, "a TextRules, such as TextRules(min_count=2)")
+    if open_vocabulary:
+        rules = replace(rules or TextRules(min_count=MIN_COUNT_OPEN), open_vocabulary=True)
+    rules = rules or TextRules()
+    if rules.open_vocabulary and is_tokenised:
+        raise UsageError("open vocabulary: tokens of a tokeniser spell any word already; leave one of the two out")
+    return rules
 
 
 def check_for_spark(task: TrainingTask, *, resume: bool) -> None:

@@ -42,6 +42,7 @@ def files(tmp_path: Path) -> list[Path]:
         (400, {"model": "glm", "weights": "learned", "order": 3, "rules": TextRules(min_count=2), "seed": 5}),
         (1 << 20, {"weights": "counts", "order": 6, "rules": TextRules(vocab_limit=12), "lattice": "11,1001,101011"}),
         (1 << 20, {"model": "mkn", "order": 1}),
+        (700, {"model": "mkn", "order": 2, "open_vocabulary": True, "rules": TextRules(vocab_limit=12)}),
         (700, {"order": 3, "classes": "5,9"}),
         (1 << 20, {"order": 3, "classes": 4, "lattice": "11,111,22,202", "rules": TextRules(min_count=2)}),
     ],

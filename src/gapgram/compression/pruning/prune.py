@@ -73,4 +73,4 @@ def _rest(parts: ModelParts, tables: dict[Pattern, Unpacked], kept: dict[Pattern
     pruned = "+".join(filter(None, [parts.counts.pruned, how]))
     counts = replace(parts.counts, tables=without(parts.counts.tables, tables, kept), pruned=pruned)
     weights = with_rows_of(counts, parts.discounts, parts.weights)
-    return ModelParts.of(parts.name, counts, parts.discounts, weights, parts.history)
+    return ModelParts.of(parts.name, counts, parts.discounts, weights, parts.history, parts.spelling)

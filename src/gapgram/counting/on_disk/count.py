@@ -92,6 +92,7 @@ class TextInFiles:
         self.facts, self.positions = stored.facts, stored.facts.positions
         self.longest_sentence = stored.longest_sentence
         self.vocabulary, self.word_counts = stored.vocabulary, stored.word_counts
+        self.word_sample = stored.word_sample
         self.folder, self._stored, self._memory, self._threads = folder, stored, memory, threads
         self._progress = progress
 

@@ -16,6 +16,7 @@ from gapgram.kernels.special_words import END_ID
 from gapgram.system.work_folder import WorkFolder
 from gapgram.text.corpus import Reader, TextFacts
 from gapgram.text.vocabulary import Vocabulary
+from gapgram.text.word_sample import WordSample
 
 _CHUNK_POSITIONS = 1 << 20  # renumbered at a time
 _STAGE = "text"
@@ -30,6 +31,7 @@ class StoredText:
     longest_sentence: int
     vocabulary: Vocabulary
     word_counts: Integers
+    word_sample: WordSample | None = None
 
     @classmethod
     def of_folder(cls, folder: WorkFolder) -> StoredText | None:
@@ -39,7 +41,10 @@ class StoredText:
             return None
         pool, offsets, slots, counts = (np.load(folder.path / f"{name}.npy") for name in _ARRAYS)
         words = Vocabulary(pool, offsets, slots)
-        return cls(folder.path / "ids", TextFacts(**noted["facts"]), noted["longest_sentence"], words, counts)
+        sample = None
+        if (folder.path / f"{_SAMPLE[0]}.npy").is_file():
+            sample = WordSample(*(np.load(folder.path / f"{name}.npy") for name in _SAMPLE))
+        return cls(folder.path / "ids", TextFacts(**noted["facts"]), noted["longest_sentence"], words, counts, sample)
 
     def chunks(self, positions: int) -> Iterator[Ids]:
         """All sentences, in order, in arrays of about so many ids, each of whole sentences."""
@@ -82,7 +87,8 @@ class StoredClasses:
 
 
 _ARRAYS = ("word_pool", "word_offsets", "word_slots", "word_counts")
-_FILES = ("ids", *(f"{name}.npy" for name in _ARRAYS))
+_SAMPLE = ("sample_pool", "sample_offsets", "sample_times")  # where words are sampled
+_FILES = ("ids", *(f"{name}.npy" for name in (*_ARRAYS, *_SAMPLE)))
 
 
 def store_text(held: list[Ids], rest: Iterable[Ids], reader: Reader, folder: WorkFolder) -> StoredText:
@@ -94,16 +100,18 @@ def store_text(held: list[Ids], rest: Iterable[Ids], reader: Reader, folder: Wor
             file.write(held.pop().data)
         for piece in rest:
             file.write(piece.data)
-    facts, vocabulary, word_counts, new_ids = reader.finish()
+    facts, vocabulary, word_counts, new_ids, sample = reader.finish()
     with as_read.open("rb") as source, folder.written("ids") as target:
         while (ids := np.fromfile(source, np.int32, _CHUNK_POSITIONS)).size:
             target.write(new_ids[ids].data)
     as_read.unlink()
     arrays: list[npt.NDArray[Any]] = [vocabulary.pool, vocabulary.offsets, vocabulary.slots, word_counts]
-    for name, array in zip(_ARRAYS, arrays, strict=True):
+    if sample is not None:
+        arrays += [sample.pool, sample.offsets, sample.times]
+    for name, array in zip((*_ARRAYS, *_SAMPLE), arrays, strict=False):
         with folder.written(f"{name}.npy") as file:
             np.save(file, array)
     longest = reader.tally.longest_sentence
     checksums = folder.checksums(_FILES)
     folder.note(_STAGE, {"facts": asdict(facts), "longest_sentence": longest, "checksums": checksums})
-    return StoredText(folder.path / "ids", facts, longest, vocabulary, word_counts)
+    return StoredText(folder.path / "ids", facts, longest, vocabulary, word_counts, sample)

@@ -34,6 +34,7 @@ class TextOnSpark:
         self.facts, self.positions = learned.facts, learned.facts.positions
         self.longest_sentence = learned.longest_sentence
         self.vocabulary, self.word_counts = learned.vocabulary, learned.word_counts
+        self.word_sample = learned.word_sample
         self._lines, self._stream, self._counting, self._resources = lines, stream, counting, resources
 
     def sample(self, *, seed: int, limit: int) -> Ids:

@@ -19,6 +19,7 @@ from gapgram.kernels import words as kernels
 from gapgram.kernels.special_words import SPECIAL
 from gapgram.text.corpus import Reader, TextFacts, TextRules, TextTally
 from gapgram.text.vocabulary import Vocabulary, slots_for
+from gapgram.text.word_sample import WordSample, sampled
 from gapgram.text.word_table import WordTable
 
 _COUNTED = pa.schema([("word", pa.binary()), ("count", pa.int64())])
@@ -33,12 +34,13 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True)
 class Learned:
-    """What a text is, its vocabulary, and how often each id is met."""
+    """What a text is, its vocabulary, how often each id is met, and the words of a model of spelling, if asked for."""
 
     facts: TextFacts
     longest_sentence: int
     vocabulary: Vocabulary
     word_counts: Integers
+    word_sample: WordSample | None
 
 
 def checked_paths(paths: Iterable[object]) -> list[str]:
@@ -71,15 +73,32 @@ def learn(lines: DataFrame, rules: TextRules) -> Learned:
     try:
         is_fact = sql.substring("word", 1, 1) == sql.lit(_FACT)
         tally = _tally(counted.where(is_fact).toArrow())
-        kept = counted.where(~is_fact & (sql.col("count") >= rules.min_count)).select("word", "count")
+        words = counted.where(~is_fact).select("word", "count")
+        kept = words.where(sql.col("count") >= rules.min_count)
         if rules.vocab_limit is not None:
             kept = kept.orderBy(sql.desc("count"), "word").limit(rules.vocab_limit)
-        words = kept.toArrow().sort_by([("count", "descending"), ("word", "ascending")])
+        kept_words = _sorted(kept)
+        sample = _sample(_sorted(words), len(kept_words)) if rules.open_vocabulary else None
     finally:
         counted.unpersist()
-    facts, counts = tally.facts(rules), words["count"].to_numpy()
+    facts, counts = tally.facts(rules), kept_words["count"].to_numpy()
     special = [facts.words - int(counts.sum()), facts.sentences, facts.sentences]
-    return Learned(facts, tally.longest_sentence, _vocabulary(words["word"]), np.concatenate([special, counts]))
+    vocabulary, all_counts = _vocabulary(kept_words["word"]), np.concatenate([special, counts])
+    return Learned(facts, tally.longest_sentence, vocabulary, all_counts, sample)
+
+
+def _sorted(words: DataFrame) -> pa.Table:
+    """Words and their counts, on this machine, in the order of a vocabulary."""
+    return words.toArrow().sort_by([("count", "descending"), ("word", "ascending")])
+
+
+def _sample(words: pa.Table, n_kept: int) -> WordSample:
+    """The words that a model of spelling is trained on; the first so many are kept in the vocabulary."""
+    taken, times = sampled(words["count"].to_numpy(), n_kept)
+    texts = words["word"].to_pylist()[taken]
+    offsets = np.zeros(len(texts) + 1, np.int64)
+    np.cumsum([len(text) for text in texts], out=offsets[1:])
+    return WordSample(np.frombuffer(b"".join(texts), np.uint8), offsets, times)
 
 
 @dataclass(frozen=True)
