@@ -9,7 +9,7 @@ import pytest
 from tests.support.corpora import corpus_of, toy_text
 
 import gapgram
-from gapgram.estimation.weights.sample import threads_within
+from gapgram.counting.memory_needs import threads_within
 from gapgram.estimation.weights.statistics import statistics_of
 from gapgram.kernels.lookup import availability
 from gapgram.kernels.special_words import START_ID

@@ -18,8 +18,9 @@ from tests.support.limited import LINES, SMALL, interrupt_at, names, train
 
 import gapgram
 from gapgram import GapgramError, Lattice, TextRules
-from gapgram.counting.band import Band, window_bytes
+from gapgram.counting.band import Band
 from gapgram.counting.in_memory import count
+from gapgram.counting.memory_needs import window_bytes
 from gapgram.counting.on_disk import count as spilled
 from gapgram.counting.on_disk.count import SpilledCount, cut_words
 from gapgram.counting.on_disk.piece_files import PieceFile

@@ -7,7 +7,6 @@ from a file of a user's own: parts of speech, stems, topics, anything that gives
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -72,15 +71,6 @@ class Classes:
 
     def __repr__(self) -> str:
         return f"<Classes: {self.k:,} of {len(self.of_word) - len(SPECIAL):,} words>"
-
-
-def flat_classes(clusterings: Sequence[Classes]) -> tuple[Ids, tuple[str, ...]]:
-    """The class of every word in each clustering, one after the other and counted over all of them, and all names."""
-    of_words, names = [np.empty(0, np.int32)], list[str]()
-    for classes in clusterings:
-        of_words.append(classes.of_word + np.int32(len(names)))
-        names += classes.names
-    return np.concatenate(of_words), tuple(names)
 
 
 def _by_count(labels: Integers, counts: Integers) -> tuple[Ids, list[int]]:

@@ -4,5 +4,6 @@
     in_memory       all at once, in threads
     on_disk         through files, where memory is limited (`train --memory`)
     spark           on a cluster
+    memory_needs    how much memory counting and fitting take
     band            the windows of a band to grams, counts and continuation counts
 """

@@ -157,12 +157,3 @@ class Band:
 
 def _appended(pattern: Pattern, distance: int) -> Pattern:
     return Pattern(pattern.mask << distance | 1 << (distance - 1))
-
-
-def window_bytes(order: int) -> int:
-    """The memory that counting takes for each window at most.
-
-    The window itself and, for each of its words, a byte of reach and a mark for each length; positions, starts and
-    begins of a node for each level of the tree of patterns; and what sorting and the tables of one pattern take.
-    """
-    return (order + 1) * (order + 4) + 12 * order + 80

@@ -10,11 +10,11 @@ from itertools import pairwise
 import numpy as np
 
 from gapgram.arrays import Begins, Ids, Integers
-from gapgram.classes.classes import Classes, flat_classes
+from gapgram.classes.classes import Classes
 from gapgram.classes.exchange import CountPairs
 from gapgram.counting.band import Band
 from gapgram.counting.text_source import TextSource
-from gapgram.counts.assemble import NO_COUNTS, assemble
+from gapgram.counts.assemble import NO_COUNTS, assemble, flat_classes
 from gapgram.counts.counts import Counts, Piece
 from gapgram.counts.streaming import Pieces
 from gapgram.errors import TextError

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gapgram.arrays import Ids, Integers
+from gapgram.classes.classes import Classes
 from gapgram.counts.counts import Piece
 from gapgram.errors import TextError
 from gapgram.kernels import build_tables
@@ -59,6 +61,15 @@ def assemble(
     large_at, large_counts = (np.concatenate(arrays) for arrays in zip(*large, strict=True))
     all_rows = np.concatenate(rows)
     return frozen(Tables(grams, large_at, large_counts, contexts, places, parts, all_rows, class_of, word_counts))
+
+
+def flat_classes(clusterings: Sequence[Classes]) -> tuple[Ids, tuple[str, ...]]:
+    """The class of every word in each clustering, one after the other and counted over all of them, and all names."""
+    of_words, names = [np.empty(0, np.int32)], list[str]()
+    for classes in clusterings:
+        of_words.append(classes.of_word + np.int32(len(names)))
+        names += classes.names
+    return np.concatenate(of_words), tuple(names)
 
 
 def frozen(tables: Tables) -> Tables:

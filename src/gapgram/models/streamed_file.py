@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from gapgram.classes.classes import Classes, flat_classes
+from gapgram.classes.classes import Classes
 from gapgram.counting.in_memory import check_longest
 from gapgram.counting.text_source import TextSource
-from gapgram.counts.assemble import NO_COUNTS
+from gapgram.counts.assemble import NO_COUNTS, flat_classes
 from gapgram.counts.counts import Counts
 from gapgram.counts.streaming import table_streams
 from gapgram.estimation.parts import ModelParts
@@ -20,9 +19,9 @@ from gapgram.system import array_file as container
 from gapgram.system.array_file import Unfinished
 from gapgram.system.array_reading import Mapped
 from gapgram.system.mapped_pages import PageBudget, release_pages
-from gapgram.system.work_folder import WorkFolder
+from gapgram.system.work_folder import UNFINISHED, WorkFolder
 
-_BEGUN, _TABLES, _MODEL = "file", "tables", "model"  # stages that are noted in the work folder
+_TABLES, _MODEL = "tables", "model"  # stages that are noted in the work folder
 
 
 class TablesInFile:
@@ -57,8 +56,8 @@ class TablesInFile:
         pieces = text.pieces(lattice, classes)
         class_of, word_counts = flat_classes(classes)[0], text.word_counts if classes else NO_COUNTS
         file = Unfinished(self.path, container.MODEL)
-        discard_unfinished(self.path, self._folder)
-        self._folder.note(_BEGUN, file.aside.name)
+        self._folder.discard_unfinished(self.path)
+        self._folder.note(UNFINISHED, file.aside.name)
         try:
             for section, array in Counts.word_arrays(text.vocabulary).items():
                 file.add(section, array)
@@ -77,10 +76,3 @@ class TablesInFile:
         self._file.complete(*parts.contents())
         self._folder.note(_MODEL, self.path.name)
         return model_file.read(self.path, most_resident=self._most_resident)
-
-
-def discard_unfinished(path: Path, folder: WorkFolder) -> None:
-    """Remove the unfinished file that a run has left beside a model."""
-    name = folder.done(_BEGUN)
-    if name is not None:
-        (Path(os.path.realpath(path)).parent / Path(name).name).unlink(missing_ok=True)

@@ -22,7 +22,7 @@ from typing import IO, Any, BinaryIO
 
 import xxhash
 
-from gapgram.errors import UsageError
+from gapgram.errors import GapgramError, ModelFileError, UsageError
 
 try:
     import fcntl
@@ -30,6 +30,7 @@ except ImportError:  # not on Windows, where two runs of one output are not noti
     fcntl = None  # type: ignore[assignment]
 
 _IDENTITY, _LOCK, _DONE = "run.json", "lock", "done-"
+UNFINISHED = "file"  # the stage that notes the name of the unfinished file beside the output
 _CHUNK_BYTES = 1 << 22
 
 
@@ -97,6 +98,12 @@ class WorkFolder:
         """The disk that its files take."""
         return sum(entry.stat().st_size for entry in self.path.rglob("*") if entry.is_file())
 
+    def discard_unfinished(self, output: Path) -> None:
+        """Remove the unfinished file that the run has left beside its output."""
+        name = self.done(UNFINISHED)
+        if name is not None:
+            (Path(os.path.realpath(output)).parent / Path(name).name).unlink(missing_ok=True)
+
     def inside(self, name: str) -> WorkFolder:
         """A folder in this folder, for work that has the same files and stages."""
         (self.path / name).mkdir(exist_ok=True)
@@ -153,6 +160,75 @@ class WorkFolder:
         """Remove the folder and all in it."""
         shutil.rmtree(self.path, ignore_errors=True)
         self._lock.close()
+
+
+class WorkSession:
+    """The work folder of a run, made when it is first needed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.folder: WorkFolder | None = None
+
+    def resume(self, identity: Mapping[str, Any]) -> WorkFolder | None:
+        """The folder of an interrupted run to go on with; None where there is none."""
+        self.folder = WorkFolder.resume(self._path, identity)
+        return self.folder
+
+    def begin(self, identity: Mapping[str, Any]) -> WorkFolder:
+        """A new folder, unless this run goes on with another."""
+        if self.folder is None:
+            self.folder = WorkFolder.begin(self._path, identity)
+        return self.folder
+
+
+@contextlib.contextmanager
+def work_session(path: Path, output: Path, *, lasting: bool, resume: bool) -> Iterator[WorkSession]:
+    """The temporary files of a run to an output, in a folder of this path, while it lasts.
+
+    After an interruption, or an error such as a full disk, the folder stays if a stage was done, for another run to go
+    on with; after success and all other errors it is removed. What a run that was killed has left is removed by the
+    next run to the same output. `lasting` is False where no other run could have the same input.
+    """
+    session = WorkSession(path)
+    leftover = None if resume else WorkFolder.leftover(path)
+    if leftover is not None:
+        leftover.discard_unfinished(output)
+        leftover.remove()
+    try:
+        yield session
+    except BaseException as error:
+        folder = session.folder
+        if folder is None or not lasting or not folder.any_done or not _mendable(error):
+            if isinstance(error, OSError) and not isinstance(error, GapgramError):
+                where = error.filename or path
+                raise ModelFileError(f"{where}: cannot be written: {error.strerror}; nothing was kept") from error
+            raise
+        session.folder = None
+        folder.close()
+        kept = f"what is done is kept in {folder.path}: go on with --resume, or delete it"
+        if isinstance(error, Exception):
+            raise UsageError(f"{_said(error)}; {kept}") from error
+        error.kept = kept  # type: ignore[attr-defined] # for who tells the user that the run was interrupted
+        raise
+    finally:
+        if session.folder is not None:
+            session.folder.discard_unfinished(output)
+            session.folder.remove()
+
+
+def _mendable(error: BaseException) -> bool:
+    """Whether the same run could do better another time: it was stopped, or something was lacking."""
+    if isinstance(error, GapgramError):
+        return isinstance(error, ModelFileError) and isinstance(error.__context__, OSError)
+    return isinstance(error, OSError | MemoryError) or not isinstance(error, Exception)
+
+
+def _said(error: BaseException) -> str:
+    if isinstance(error, MemoryError):
+        return "out of memory"
+    if isinstance(error, OSError) and not isinstance(error, GapgramError):
+        return f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
+    return str(error)
 
 
 def _checksum_of(values: Any) -> str:

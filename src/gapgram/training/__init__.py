@@ -5,7 +5,6 @@
     choose_classes  its word classes
     choose_lattice  its patterns, where they are to be chosen
     limits          its memory and disk
-    work_session    its temporary files, to the end of the run
     documents       where documents begin, and some of them held out
     fit_history     how far sessions trust what they have read, from documents
     spark_options   where and how to count with Spark

@@ -20,9 +20,9 @@ from gapgram.arrays import Ids
 from gapgram.classes.classes import Classes, read_classes
 from gapgram.classes.exchange import automatic_k, find_classes
 from gapgram.counting.in_memory import TextInMemory
+from gapgram.counting.memory_needs import sample_positions
 from gapgram.counting.text_source import TextSource
 from gapgram.errors import UsageError
-from gapgram.estimation.weights.sample import sample_positions
 from gapgram.lattice import Lattice
 from gapgram.system.memory import MemoryLimit
 from gapgram.system.parallel import SharedCores

@@ -1,8 +1,4 @@
-"""The memory and disk of a training run: what it may take, and what it will need, before it begins.
-
-How many different grams a pattern will have is not known before they are counted, but hardly ever more of them
-than these shares of the positions of a text, by how many words they have.
-"""
+"""The memory and disk of a training run: what it may take, and what it will need, before it begins."""
 
 from __future__ import annotations
 
@@ -13,15 +9,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gapgram.counting.band import window_bytes
 from gapgram.counting.in_memory import BAND_POSITIONS, MAX_POSITIONS
+from gapgram.counting.memory_needs import (
+    grams_per_position,
+    sample_bytes,
+    sample_positions,
+    threads_within,
+    window_bytes,
+)
 from gapgram.errors import UsageError
-from gapgram.estimation.weights.sample import sample_bytes, sample_positions, threads_within
 from gapgram.lattice import Lattice
 from gapgram.system.atomic_file import check_writable, short_name
 from gapgram.system.memory import MemoryLimit, check_disk_space
 
-_SHARES = {1: 0.1, 2: 0.5, 3: 0.9}
 _READING_BYTES = 256 << 20  # a thread that reads takes a small part of this
 _COUNTED_GRAM_BYTES, _FILE_GRAM_BYTES = 16, 12  # with its context, while counting and in the model file
 
@@ -104,8 +104,3 @@ class TrainingLimits:
         model = int(positions * _FILE_GRAM_BYTES * grams)
         needed[self.output.parent] = needed.get(self.output.parent, 0) + model
         check_disk_space(needed)
-
-
-def grams_per_position(lattice: Lattice) -> float:
-    """Different grams of all patterns, for each position of a text, at most."""
-    return sum(_SHARES.get(p.mask.bit_count() + 1, 1.0) for p in lattice.stored)

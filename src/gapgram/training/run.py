@@ -25,6 +25,7 @@ from gapgram.compression.pruning.by_count import Thresholds
 from gapgram.compression.pruning.prune import prune, store_for
 from gapgram.compression.pruning.to_size import check_size
 from gapgram.counting.in_memory import TextInMemory, counts_in_memory
+from gapgram.counting.memory_needs import sample_positions
 from gapgram.counting.on_disk.count import TextInFiles
 from gapgram.counting.on_disk.stored_text import StoredText, store_text
 from gapgram.counting.text_source import TextSource
@@ -39,7 +40,6 @@ from gapgram.estimation.learn_spelling import learn_spelling
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.weights import held_out, left_out
 from gapgram.estimation.weights.estimators import ESTIMATORS, Fitted
-from gapgram.estimation.weights.sample import sample_positions
 from gapgram.lattice import Lattice
 from gapgram.models import file as model_file
 from gapgram.models.model import Model
@@ -49,7 +49,7 @@ from gapgram.signature import __version__
 from gapgram.system.array_file import MODEL, written_ahead
 from gapgram.system.array_store import IN_MEMORY
 from gapgram.system.memory import parse_size
-from gapgram.system.work_folder import WorkFolder
+from gapgram.system.work_folder import WorkFolder, WorkSession, work_session
 from gapgram.text.corpus import Reader, TextRules, blocks_of_sentences, encode
 from gapgram.text.files import Block, Paths, as_paths, blocks_of_files, guessed_positions, open_raw
 from gapgram.text.tokenisers.tokeniser import Tokeniser
@@ -59,7 +59,6 @@ from gapgram.training.choose_lattice import TextToChooseOn, choose_lattice
 from gapgram.training.documents import DocumentMarks, LocalText, fit_documents
 from gapgram.training.limits import TrainingLimits
 from gapgram.training.spark_options import SparkOptions
-from gapgram.training.work_session import WorkSession, work_session
 
 _DOCUMENTS = "documents.npy"  # of a text in files: where they begin
 
@@ -202,7 +201,7 @@ def train_to_file(task: TrainingTask, limits: TrainingLimits, *, resume: bool) -
     if resume and not task.can_be_repeated:
         raise UsageError("resume: sentences in memory and standard input cannot be read again; name text files")
     is_rewritten = task.is_rewritten
-    with work_session(limits, lasting=task.can_be_repeated, resume=resume) as session:
+    with work_session(limits.work_folder, limits.output, lasting=task.can_be_repeated, resume=resume) as session:
         text = read_text(task, limits, session, resume=resume)
         if isinstance(text, TextInFiles):
             used, copies = text.folder.bytes, int(is_rewritten)
@@ -219,7 +218,7 @@ def train_to_file(task: TrainingTask, limits: TrainingLimits, *, resume: bool) -
 
 def train_with_spark(task: TrainingTask, limits: TrainingLimits, spark: SparkOptions) -> Model:
     """The same model, counted on a cluster."""
-    with work_session(limits, lasting=False, resume=False) as session:
+    with work_session(limits.work_folder, limits.output, lasting=False, resume=False) as session:
         folder = session.begin(task.identity())
         with spark.open_text(task.inputs()["text"], task.rules, folder.path) as text:
             return train_in_file(task, text, limits, folder)
@@ -254,7 +253,8 @@ def read_text(
     max_positions: float = math.inf
     threads = task.threads
     if limits is not None:
-        threads, max_positions = limits.reading_threads, limits.max_held_positions(task.lattice, fitted=task.is_fitted)
+        is_fitted, threads = task.is_fitted, limits.reading_threads
+        max_positions = limits.max_held_positions(task.lattice, fitted=is_fitted)
         if task.documents:  # most of the text is counted twice
             max_positions //= 2
         guess = guessed_positions(task.texts) if task.texts is not None else 0

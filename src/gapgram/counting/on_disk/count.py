@@ -24,8 +24,9 @@ import numpy as np
 
 from gapgram.arrays import Begins, Ids, Integers
 from gapgram.classes.classes import Classes
-from gapgram.counting.band import Band, window_bytes
+from gapgram.counting.band import Band
 from gapgram.counting.in_memory import BAND_POSITIONS
+from gapgram.counting.memory_needs import window_bytes
 from gapgram.counting.on_disk.piece_files import Job, PieceFile, SpilledPieces, Split, jobs_of, word_steps
 from gapgram.counting.on_disk.scatter import Scattered, checksum_of
 from gapgram.counting.on_disk.stored_text import StoredClasses, StoredText

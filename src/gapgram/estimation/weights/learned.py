@@ -128,7 +128,7 @@ class Problem:
 
     def __init__(self, counts: Counts, discounts: Discounts, sample: FittingSample, *, threads: int = 1) -> None:
         self.counts, self.discounts, self.sample = counts, discounts, sample
-        self.graph, logits = mixture(counts.lattice), prior_logits(counts)
+        logits, self.graph = prior_logits(counts), mixture(counts.lattice)
         self.log_prior = sample.each(
             "prior",
             (len(counts.lattice.stored),),

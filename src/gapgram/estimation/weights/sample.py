@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gapgram.arrays import Begins, Floats, Ids, Integers, Mask
+from gapgram.counting.memory_needs import SAMPLE_CHUNK_POSITIONS, sample_positions
 from gapgram.counts.counts import Counts
 from gapgram.errors import UsageError
 from gapgram.estimation.parts import given_class
@@ -26,8 +27,6 @@ from gapgram.system.parallel import parallel_map
 from gapgram.text.corpus import sentence_begins
 from gapgram.text.sentences import sample_sentences
 
-MAX_NUMBERS = 1 << 24  # positions × patterns of a sample
-_CHUNK_POSITIONS = 1 << 12
 _NEVER = 99  # a reach that no position allows
 
 # All words that would be unknown make the model good at unknown words and worse at known ones, none the
@@ -116,7 +115,8 @@ class FittingSample:
     ) -> Rows:
         """What a function says of the statistics, row by row, kept where they are."""
         rows = _new_rows(self.folder, name, len(self), shape, np.float64)
-        chunks = (self.statistics[begin : begin + _CHUNK_POSITIONS] for begin in range(0, len(self), _CHUNK_POSITIONS))
+        step = SAMPLE_CHUNK_POSITIONS
+        chunks = (self.statistics[begin : begin + step] for begin in range(0, len(self), step))
         for some in parallel_map(of, chunks, threads):
             rows.append(some)
         return rows
@@ -134,21 +134,6 @@ def _new_rows(
     if folder is None:
         return _RowsInMemory(most, shape, dtype)
     return RowsInFile(folder / f"sample-{name}", shape, dtype)
-
-
-def sample_positions(n_patterns: int) -> int:
-    """The positions that a sample has at most, but for the rest of its last sentence."""
-    return MAX_NUMBERS // n_patterns
-
-
-def sample_bytes(n_patterns: int, order: int) -> int:
-    """The memory, or disk, of a position of a sample: statistics, features and prior."""
-    return n_patterns * (20 + 8) + 4 * (n_patterns + order)
-
-
-def threads_within(memory: int, n_patterns: int) -> int:
-    """How many threads may look up a sample: each has a few thousand positions under way, in two copies."""
-    return max(1, memory // (2 * _CHUNK_POSITIONS * n_patterns * (20 + 4 + 8)))
 
 
 def left_out(
@@ -294,6 +279,6 @@ def _chunks(ids: Ids, begins: Begins, limit: int) -> Iterator[tuple[Ids, Begins]
     last = min(int(np.searchsorted(ends, limit)) + 1, ends.size)
     first = 0
     while first < last:
-        stop = min(max(int(np.searchsorted(ends, begins[first] + _CHUNK_POSITIONS)), first + 1), last)
+        stop = min(max(int(np.searchsorted(ends, begins[first] + SAMPLE_CHUNK_POSITIONS)), first + 1), last)
         yield ids[begins[first] : begins[stop]], begins[first : stop + 1] - begins[first]
         first = stop
