@@ -73,21 +73,24 @@ def add_logits(table, features, n_features, logits):
     The sum of equation (17) of docs/ideas/mathematics.md.
     table: the gate table, flat. features: each the row of the table times the number of patterns.
     """
-    whole = logits.size - logits.size % 4
-    for q in range(0, whole, 4):  # four sums at a time stay in registers
-        a, b, c, d = logits[q], logits[q + 1], logits[q + 2], logits[q + 3]
-        for f in range(n_features):
-            at = np.uint64(features[f] + q)
-            a += table[at]
-            b += table[at + np.uint64(1)]
-            c += table[at + np.uint64(2)]
-            d += table[at + np.uint64(3)]
-        logits[q], logits[q + 1], logits[q + 2], logits[q + 3] = a, b, c, d
-    for q in range(whole, logits.size):
-        a = logits[q]
-        for f in range(n_features):
-            a += table[np.uint64(features[f] + q)]
-        logits[q] = a
+    n, eights = logits.size, n_features - n_features % 8
+    # Eight rows at a time: a logit is read and written once for them, and several logits are added up together.
+    for k in range(0, eights, 8):
+        a, b, c, d = features[k], features[k + 1], features[k + 2], features[k + 3]
+        e, f, g, h = features[k + 4], features[k + 5], features[k + 6], features[k + 7]
+        for q in range(n):
+            logit = logits[q] + table[np.uint64(a + q)]
+            logit = logit + table[np.uint64(b + q)]
+            logit = logit + table[np.uint64(c + q)]
+            logit = logit + table[np.uint64(d + q)]
+            logit = logit + table[np.uint64(e + q)]
+            logit = logit + table[np.uint64(f + q)]
+            logit = logit + table[np.uint64(g + q)]
+            logits[q] = logit + table[np.uint64(h + q)]
+    for k in range(eights, n_features):
+        a = features[k]
+        for q in range(n):
+            logits[q] += table[np.uint64(a + q)]
 
 
 @kernel
@@ -140,19 +143,23 @@ def gate_weights(positions, rows, model):
     if table.size == 0:
         return np.ones((n, n_patterns))
     row_values, start_base, starts = model.row_values, model.start_base, model.starts
-    own_features = np.empty((n, n_patterns), np.int32)
+    own_features = np.empty((n, n_patterns), np.int64)
     for p in range(n_patterns):
         for i in range(n):
             row = rows[p, positions.column + i]
-            own_features[i, p] = p * BUCKETS + bucket_of_row(row_values, row)
+            own_features[i, p] = (p * BUCKETS + bucket_of_row(row_values, row)) * n_patterns
     logits = np.zeros((n, n_patterns))
     features = np.empty(n_patterns + order + 1, np.int64)
     for i in range(n):
         features[0] = (n_patterns * BUCKETS + available[i]) * n_patterns
-        n_features = 1
-        for s in range(start_base[available[i]], start_base[available[i] + 1]):
-            features[n_features] = own_features[i, np.uint64(starts[s])] * n_patterns
-            n_features += 1
+        first, n_starts = start_base[available[i]], start_base[available[i] + 1] - start_base[available[i]]
+        if n_starts == n_patterns:  # all of them, in their order
+            for p in range(n_patterns):
+                features[1 + p] = own_features[i, p]
+        else:
+            for s in range(n_starts):
+                features[1 + s] = own_features[i, np.uint64(starts[first + s])]
+        n_features = 1 + n_starts
         last = positions.first + i * positions.step
         for k in range(1, available[i] + 1):
             row = word_row(n_patterns, order, k, word_bucket(positions.ids[last - k]))

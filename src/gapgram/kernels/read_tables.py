@@ -125,7 +125,9 @@ def read_contexts(tables, p, chosen, n, low, spread, rows):
     contexts, places = tables.contexts, tables.places
     first, stride, n_grams = places[p, FIRST_CONTEXT], places[p, STRIDE], places[p, N_GRAMS]
     for i in range(n):
-        prefetch(contexts, first + chosen[i] * stride)
+        record = first + chosen[i] * stride
+        prefetch(contexts, record)
+        prefetch(contexts, record + stride)  # may lie in the next line of the cache
     for i in range(n):
         record = first + chosen[i] * stride
         this, following = contexts[np.uint64(record)], contexts[np.uint64(record + stride)]
