@@ -75,6 +75,35 @@ def test_first_arguments_may_be_given_once() -> None:
         doubled(b"")
 
 
+def test_a_brief_kernel_may_take_any_amount_of_memory() -> None:
+    @bound_first(1)
+    def summed(step: Any, n: Any) -> Any:
+        grown = [0]
+        total = 0
+        for i in range(4):
+            numbers = np.full(n, i * step)
+            for k in range(n):
+                total += numbers[k]
+            for k in range(n % 1000):
+                grown.append(k)
+        return total, len(grown), np.full(2, n % 100).view(np.int8)
+
+    given = summed.bind((2,), 0)
+    for n in (1, 3, 1000, 9000, 20_000, 100_000, 0, 5, 100_000, 1):
+        assert given(n) == (12 * n, 1 + 4 * (n % 1000), np.full(2, n % 100).tobytes())
+
+
+@pytest.mark.skipif(not jit.AS_MACHINE_CODE, reason="kernels are called by Numba")
+def test_a_brief_kernel_returns_no_array_that_the_next_call_would_overwrite() -> None:
+    @bound_first(1)
+    def made(size: Any, number: Any) -> Any:
+        return number, np.full(size, number)
+
+    with pytest.warns(CacheWarning, match="a kernel that Python calls returns numbers"):
+        given = made.bind((3,), 0)
+    assert given(1)[1].tolist() == given(1)[1].tolist() == [1, 1, 1]
+
+
 @pytest.mark.parametrize("letter", "?bBhHiIlLqQfd")
 def test_arrays_of_every_kind_of_number(letter: str) -> None:
     @kernel

@@ -57,11 +57,19 @@ def test_a_text_is_scored_the_same_in_blocks_of_any_size(clustered: Model) -> No
     sentences = [" ".join(words), *(" ".join(words[i : i + 7]) for i in range(0, 700, 7))]
     at_once = clustered.score_many(sentences, threads=1)
     for sentence, score in zip(sentences, at_once.tolist(), strict=True):
+        assert clustered.score(sentence) == score
         state, total = clustered.begin_sentence(), 0.0
         for word in [*sentence.split(), "</s>"]:
             found, state = clustered.extend(state, word)
             total += found
         assert total == score
+
+
+def test_a_sentence_of_any_length_is_scored_by_itself(clustered: Model) -> None:
+    """Its memory is that of one call, or, where it is long, taken and given back."""
+    for n in (0, 1, 5000, 3, 40_000, 2):
+        sentence = " ".join(f"w{i % 3000:04}" for i in range(n))
+        assert clustered.score(sentence) == clustered.score_many([sentence])[0]
 
 
 @pytest.mark.parametrize("n_words", [1, 254, 255, 256, 257, 1030])

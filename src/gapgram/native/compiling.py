@@ -13,7 +13,7 @@ from gapgram.native.giving import give
 from gapgram.native.helpers import define_helpers
 from gapgram.native.kinds import Kind
 from gapgram.native.loading import FUNCTIONS
-from gapgram.native.memory import memory_module
+from gapgram.native.memory import empty_arena, memory_module
 from gapgram.native.quicker import shortcuts
 from gapgram.native.taking import OBJECT, VOID, Code, take
 from gapgram.native.target import TARGET, KernelDispatcher
@@ -62,7 +62,8 @@ def _machine_code(
         _write_lay_out(code, kinds[:n_bound])
     define_helpers(module)
     library.add_ir_module(module)
-    whole = library.whole_module({name, f"{name}.objects", f"{name}.lay_out"}, memory_module(f"{name}.memory"))
+    memory = memory_module(f"{name}.memory", has_arena=is_brief)
+    whole = library.whole_module({name, f"{name}.objects", f"{name}.lay_out"}, memory)
     _check_functions(whole)
     object_file: bytes = context.codegen()._tm.emit_object(whole)
     return " ".join(code.classes).encode() + b"\n" + object_file
@@ -84,6 +85,8 @@ def _write_function(code: Code, kernel: Any, kinds: Sequence[Kind], n_bound: int
         described = zip(kinds, kernel.argtypes, places, strict=False)
         arguments = [read(code.context, builder, kind, numba_type, words) for kind, numba_type, words in described]
         callee = code.context.declare_function(code.module, kernel)
+        if code.is_brief:
+            empty_arena(builder)
         thread = None if code.is_brief else code.call("PyEval_SaveThread", OBJECT)
         call = code.context.call_conv.call_function
         status, value = call(builder, callee, kernel.restype, kernel.argtypes, arguments)

@@ -36,7 +36,7 @@ def give(code: Code, numba_type: Any, value: Any) -> Any:
         return code.call("PyFloat_FromDouble", OBJECT, code.context.cast(builder, value, numba_type, types.float64))
     if isinstance(numba_type, types.Array) and numba_type.dtype == types.int8 and code.is_brief:
         return _give_bytes(code, numba_type, value)
-    if isinstance(numba_type, types.Array):
+    if isinstance(numba_type, types.Array) and not code.is_brief:  # whose arrays go when it is called again
         return _give_array(code, numba_type, value)
     if isinstance(numba_type, BaseTuple):
         return _give_tuple(code, numba_type, value)

@@ -6,6 +6,9 @@ memory takes no atomic instructions.
 Memory that arrays share begins with a head of six words: how many use it; whether the data lie apart, as those of lists
 do, which grow; what to call with the data before they go, or null; where the data begin; their bytes; and one that is
 not used.
+
+A brief kernel takes memory from an arena of its own while there is room, one piece after the other, and gives none
+back: the next call begins with the whole arena. No call comes in between, because Python's other threads wait.
 """
 
 from __future__ import annotations
@@ -21,11 +24,16 @@ from gapgram.native.words import WORD, WORDS
 _HEAD_BYTES = 48
 _USERS, _APART, _BEFORE, _DATA, _BYTES = 0, 1, 2, 3, 4  # words of the head
 _ALIGN_BYTES = 16
+_ARENA_BYTES = 1 << 18  # what one sentence needs; pages that are never touched take no memory
+_ARENA, _USED = "arena", "arena.used"
 
 
-def memory_module(title: str) -> Any:
+def memory_module(title: str, *, has_arena: bool) -> Any:
     """A module with the functions."""
     module = ir.Module(title)
+    if has_arena:
+        for name, kind in ((_ARENA, ir.ArrayType(ir.IntType(8), _ARENA_BYTES)), (_USED, WORD)):
+            ir.GlobalVariable(module, kind, name).initializer = kind(None) if name == _ARENA else kind(0)
     for name, result, arguments, body in (
         ("NRT_Allocate", OBJECT, [WORD], _allocate),
         ("NRT_Free", VOID, [OBJECT], _free),
@@ -72,18 +80,53 @@ def _call(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), arguments)
 
 
+def empty_arena(builder: Any) -> None:
+    """Let a brief kernel that begins have the whole arena; in the module of the kernel."""
+    used = ir.GlobalVariable(builder.module, WORD, _USED)
+    builder.store(WORD(0), used)
+
+
+def _malloc(builder: Any, n_bytes: Any) -> Any:
+    """Memory of the arena where there is one with room, else of C; null where there is none."""
+    if _ARENA not in builder.module.globals:
+        return _call(builder, "malloc", OBJECT, n_bytes)
+    used, arena = builder.module.globals[_USED], builder.bitcast(builder.module.globals[_ARENA], OBJECT)
+    first = builder.load(used)
+    rounded = builder.and_(builder.add(n_bytes, WORD(_ALIGN_BYTES - 1)), WORD(-_ALIGN_BYTES))
+    fits = builder.icmp_unsigned("<=", rounded, builder.sub(WORD(_ARENA_BYTES), first))
+    memory = cgutils.alloca_once(builder, OBJECT)
+    with builder.if_else(fits) as (here, elsewhere):
+        with here:
+            builder.store(builder.add(first, rounded), used)
+            builder.store(builder.gep(arena, [first]), memory)
+        with elsewhere:
+            builder.store(_call(builder, "malloc", OBJECT, n_bytes), memory)
+    return builder.load(memory)
+
+
+def _give_back(builder: Any, memory: Any) -> None:
+    """What `_malloc` gave."""
+    if _ARENA not in builder.module.globals:
+        _call(builder, "free", VOID, memory)
+        return
+    arena = builder.ptrtoint(builder.module.globals[_ARENA], WORD)
+    place = builder.sub(builder.ptrtoint(memory, WORD), arena)
+    with builder.if_then(builder.icmp_unsigned(">=", place, WORD(_ARENA_BYTES)), likely=False):
+        _call(builder, "free", VOID, memory)
+
+
 def _allocate(builder: Any, n_bytes: Any) -> None:
-    builder.ret(_call(builder, "malloc", OBJECT, n_bytes))
+    builder.ret(_malloc(builder, n_bytes))
 
 
 def _free(builder: Any, memory: Any) -> None:
-    _call(builder, "free", VOID, memory)
+    _give_back(builder, memory)
     builder.ret_void()
 
 
 def _taken(builder: Any, n_bytes: Any) -> Any:
     """Memory; null is returned to the caller where there is none."""
-    memory = _call(builder, "malloc", OBJECT, n_bytes)
+    memory = _malloc(builder, n_bytes)
     with builder.if_then(cgutils.is_null(builder, memory), likely=False):
         builder.ret(OBJECT(None))
     return memory
@@ -112,7 +155,9 @@ def _new_aligned(builder: Any, n_bytes: Any, align: Any) -> None:
 
 
 def _new_apart(builder: Any, n_bytes: Any, before: Any) -> None:
-    head, data = _taken(builder, WORD(_HEAD_BYTES)), _taken(builder, n_bytes)
+    head, data = _taken(builder, WORD(_HEAD_BYTES)), _call(builder, "malloc", OBJECT, n_bytes)
+    with builder.if_then(cgutils.is_null(builder, data), likely=False):
+        builder.ret(OBJECT(None))
     _fill_head(builder, head, 1, builder.ptrtoint(before, WORD), builder.ptrtoint(data, WORD), n_bytes)
     builder.ret(head)
 
@@ -137,5 +182,5 @@ def _release(builder: Any, head: Any) -> None:
             function = ir.FunctionType(VOID, [OBJECT]).as_pointer()
             builder.call(builder.inttoptr(before, function), [_data(builder, head)])
         _call(builder, "free", VOID, _data(builder, head))
-    _call(builder, "free", VOID, head)
+    _give_back(builder, head)
     builder.ret_void()
