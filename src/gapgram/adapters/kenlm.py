@@ -112,7 +112,7 @@ class Model:
             self._model = load(os.fsdecode(path), progress=config is not None and config.show_progress)
         else:
             raise TypeError(f"path: expected a path or a model, found {type(path).__name__}")
-        self._step = self._model._stepper.one
+        self._step, self._line_score = self._model._stepper.one, self._model.line_score
         self._ids: dict[str | bytes, int] = {}  # of words that were asked for; never of <s>
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -133,8 +133,9 @@ class Model:
 
     def score(self, sentence: str | bytes, bos: bool = True, eos: bool = True) -> float:
         """log10 of the probability of a sentence."""
-        text = _bytes(sentence)
-        score = self._model.line_score((text.replace(b"\n", b" ") if b"\n" in text else text) + b"\n", bos, eos)
+        text = sentence.encode("utf-8", "surrogatepass") if isinstance(sentence, str) else _bytes(sentence)
+        line = text if b"\n" not in text else text.replace(b"\n", b" ")
+        score = self._line_score(line + b"\n", bos, eos)
         if score is None:  # special words, or a kind of model that takes steps
             return sum([score for score, _, _ in self._full_scores(text, bos, eos)], 0.0)
         return score

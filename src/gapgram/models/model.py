@@ -333,7 +333,7 @@ class Model(LanguageModel):
 
     def line_score(self, line: bytes, bos: bool = True, eos: bool = True) -> float | None:
         """log10 of the probability of one line, without the rest that `score_block` gives."""
-        status, total = self._score_line(line, bool(bos), bool(eos))
+        status, total = self._score_line(line, bos is True or bool(bos), eos is True or bool(eos))
         return total if status == DONE else None
 
     @cached_property
