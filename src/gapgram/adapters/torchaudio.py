@@ -52,7 +52,7 @@ class CTCWordModel(LM):  # type: ignore[misc]
         self._known: dict[LMState, _Asked] = {}
         self._shared: dict[bytes, tuple[dict[int, float], dict[int, bytes]]] = {}
         self._n_steps = 0
-        self.score = self._scorer()  # type: ignore[method-assign]
+        self.score = self._scorer()  # type: ignore[method-assign, assignment]
 
     def start(self, start_with_nothing: bool) -> LMState:
         """The state before the first word; after the beginning of a sentence unless `start_with_nothing`."""
@@ -94,8 +94,9 @@ class CTCWordModel(LM):  # type: ignore[misc]
         key = self._keys.get(state)
         if key is None:
             raise UsageError("a state that this model did not give, or one that was given too many states ago")
-        shared = self._shared.setdefault(key, ({}, {}))
-        self._known[state] = asked = ({}, *shared)
+        scores, afters = self._shared.setdefault(key, ({}, {}))
+        asked: _Asked = {}, scores, afters
+        self._known[state] = asked
         return asked
 
     def _step(self, state: LMState, token: int, afters: dict[int, bytes]) -> float:
