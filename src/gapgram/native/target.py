@@ -58,7 +58,7 @@ class Library(CPUCodeLibrary):  # type: ignore[misc]
         for library in _needed(self):
             module.link_in(library._get_module_for_linking(), preserve=True)
         _hide_all_but(kept, module)
-        _optimise(self._codegen, module, opt=3, slp_vectorize=True, cost="cheap")
+        _optimise(self._codegen, module, opt=3, slp_vectorize=False, cost="cheap")
         module.link_in(llvm.parse_assembly(str(memory)))
         _hide_all_but(kept, module)
         _optimise(self._codegen, module)
