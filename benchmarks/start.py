@@ -5,13 +5,15 @@
 trains models of the first lines of a text through the command line (GAPGRAM names the program, by default `gapgram`),
 and runs each command with an empty folder for compiled kernels, then again with what it left there. Printed are the
 CPU seconds of all its processes, how many times as long as importing Numba and compiling one trivial kernel that is, so
-that machines can be compared, and how many kernels were kept. `docs/measured/start.md` says what came of it.
+that machines can be compared, and how many kernels were kept; of `serve`, how long it takes by the clock until it has
+answered a question. `docs/measured/start.md` says what came of it.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import os
 import resource
 import shlex
@@ -22,6 +24,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
+from urllib.error import URLError
+from urllib.request import Request, urlopen
 
 PROGRAM = shlex.split(os.environ.get("GAPGRAM", "gapgram"))
 TRIVIAL = "import numba, numpy; numba.njit(lambda a: a[0] + 1)(numpy.zeros(3))"
@@ -58,6 +62,32 @@ def run(command: Sequence[str], environment: Mapping[str, str]) -> Used:
 def least(command: Sequence[str], environment: Mapping[str, str], times: int) -> Used:
     """The run of several that took the least CPU time: others on the machine can only add to it."""
     return min(run(command, environment) for _ in range(times))
+
+
+def answered(command: Sequence[str], model: Path, environment: Mapping[str, str]) -> Used:
+    """Start a service and ask it what follows a word, until it has answered."""
+    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    question = json.dumps({"model": model.stem, "context": "the"}).encode()
+    service = subprocess.Popen(command, env={**os.environ, **environment}, stderr=subprocess.PIPE, text=True)
+    try:
+        said = next(line for line in service.stderr or () if line.startswith("open http"))
+        asked = Request(f"{said.split()[1]}api/predict", question, {"Content-Type": "application/json"})
+        while not _answers(asked):
+            time.sleep(0.005)
+        wall = time.perf_counter() - begin
+    finally:
+        service.terminate()
+        service.wait()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Used(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall)
+
+
+def _answers(question: Request) -> bool:
+    try:
+        with urlopen(question) as answer:
+            return bool(answer.status == 200)
+    except URLError:
+        return False
 
 
 def kept(folder: Path) -> int:
@@ -123,6 +153,11 @@ def measure(options: argparse.Namespace, room: Path) -> None:
             used = least(command(words), warm, options.times)
             rows.append([f"`{words}`", f"{used.cpu_seconds:.2f}", f"{used.cpu_seconds / trivial:.2f}"])
     print("\n" + table(["every use after that", "CPU s", "times trivial"], rows))
+    if "serve".startswith(options.only or "serve"):
+        serve = [*command("serve MODEL --port 0")]
+        answered(serve, files["MODEL"], warm)
+        used = min((answered(serve, files["MODEL"], warm) for _ in range(options.times)), key=lambda one: one[1])
+        print(f"\n`serve` has answered after {used.wall_seconds:.2f} s by the clock and {used.cpu_seconds:.2f} CPU s.")
 
 
 if __name__ == "__main__":
