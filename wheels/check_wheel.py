@@ -15,13 +15,16 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from gapgram.cli.warmup import write_kenlm_files
+
 QUESTIONS = (
     "score GLM TEXT --words --json", "score MKN TEXT --json", "perplexity GLM TEXT --json",
     "predict GLM the value of --json", "predict GLM the value --prefix o --json", "explain GLM value the --json",
     "generate GLM -n 20 --seed 3", "info GLM --json", "verify GLM --json", "score GLM TEXT --learn --json",
     "convert GLM -o SMALL --layout compact", "score SMALL TEXT --json", "predict SMALL the value of --json",
     "arpa MKN -o ARPA", "score ARPA TEXT --json", "mix MKN GLM --tune TEXT -o MIX", "score MIX TEXT --json",
-    "prune GLM -o PRUNED --keep 0.7", "score PRUNED TEXT --json",
+    "prune GLM -o PRUNED --keep 0.7", "score PRUNED TEXT --json", "score PROBING TEXT --json", "predict TRIE a --json",
+    "convert TRIE -o CONVERTED", "score CONVERTED TEXT --json",
 )  # fmt: skip
 
 
@@ -46,6 +49,7 @@ def answers(python: str, folder: Path) -> dict[str, bytes]:
     seconds = time.perf_counter() - begin
     lines = (folder / "python.txt").read_text("utf-8").splitlines()[:200]
     (folder / "text").write_text("\n".join([*lines, ""]), "utf-8")
+    write_kenlm_files(folder)
     printed |= {question: ask(python, folder, question, kernels) for question in QUESTIONS}
     made = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     n_compiled = sum(path.is_file() for path in kernels.rglob("*"))

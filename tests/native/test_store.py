@@ -287,7 +287,7 @@ def test_shipped_code_is_for_processors_that_have_what_it_needs(tmp_path: Path) 
 
 
 @_SHIPS
-def test_shipped_code_is_used_unless_it_is_damaged_or_a_setting_asks_for_other_code(tmp_path: Path) -> None:
+def test_shipped_code_is_used_unless_it_is_damaged_or_other_code_is_asked_for(tmp_path: Path) -> None:
     package = tmp_path / "site" / "gapgram"
     shutil.copytree(_PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
     _result(_run(package, {"NUMBA_CACHE_DIR": str(tmp_path / "first")}))
@@ -299,5 +299,9 @@ def test_shipped_code_is_used_unless_it_is_damaged_or_a_setting_asks_for_other_c
     empty = {"NUMBA_CACHE_DIR": str(tmp_path / "second")}
     assert _result(_run(package, empty))[0].startswith("3 [] ")
     assert _result(_run(package, {**empty, "NUMBA_OPT": "1"}))[0].startswith("3 ['bits.width_of'] ")
-    file.write_bytes(file.read_bytes()[:-1])
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1])
     assert _result(_run(package, empty))[0].startswith("3 ['bits.width_of'] ")
+    file.write_bytes(whole)
+    ships.rename(ships.with_name(shipped.folder_name(platform.machine(), "of another version")))
+    assert _result(_run(package, {"NUMBA_CACHE_DIR": str(tmp_path / "third")}))[0].startswith("3 ['bits.width_of'] ")

@@ -111,13 +111,18 @@ def make_models(folder: Path) -> None:
     chance, files = random.Random(1), files_in(folder)
     lines = ("".join(f"w{min(int(chance.random() ** -1.2), 40)} " for _ in range(8)) for _ in range(60))
     Path(files["TEXT"]).write_text("\n".join([*lines, "", "w1 w2", ""]))
-    for name, packed in KENLM.items():
-        Path(files[name]).write_bytes(zlib.decompress(base64.b85decode(packed)))
+    write_kenlm_files(folder)
     program = "import sys; from gapgram.cli.warmup import do; do(sys.stdin.read().splitlines(), sys.argv[1])"
     subprocess.run(
         [sys.executable, "-c", program, str(folder)], input="\n".join(MODELS), text=True, check=True,
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
     )  # fmt: skip
+
+
+def write_kenlm_files(folder: Path) -> None:
+    """Files of each kind of KenLM's."""
+    for name, packed in KENLM.items():
+        Path(files_in(folder)[name]).write_bytes(zlib.decompress(base64.b85decode(packed)))
 
 
 def each_use(
