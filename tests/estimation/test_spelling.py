@@ -87,7 +87,6 @@ def test_many_words_at_once_are_as_one_by_one() -> None:
 def test_one_word_teaches_no_spelling() -> None:
     with pytest.raises(TextError, match=r"^open vocabulary: the text has one word, over and over: expected others"):
         learned(["a"], [])
-    assert learn_spelling(None, Vocabulary.of(["a"])) is None
 
 
 def test_words_that_are_cut_are_spelled_as_often_as_they_are_met() -> None:

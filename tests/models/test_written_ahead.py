@@ -22,7 +22,7 @@ def test_the_file_is_that_of_a_model_that_is_saved(tmp_path: Path) -> None:
 
 
 def test_nothing_is_left_of_a_run_that_fails(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="halfway"), written_ahead(tmp_path / "model", MODEL, dict):
+    with pytest.raises(ValueError, match="halfway"), written_ahead(tmp_path / "model", MODEL, lambda: ({}, {})):
         assert len(list(tmp_path.iterdir())) == 1
         raise ValueError("halfway")
     assert list(tmp_path.iterdir()) == []

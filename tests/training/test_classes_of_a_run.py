@@ -9,6 +9,7 @@ from tests.support.corpora import toy_text
 
 import gapgram
 from gapgram import Lattice, TextRules
+from gapgram.classes.exchange import automatic_k
 from gapgram.training.choose_classes import EFFORTS, LEAST_POSITIONS, ClassSource, with_classes
 from gapgram.training.run import TrainingTask
 
@@ -50,9 +51,9 @@ def test_an_effort_chooses_clusterings() -> None:
         lattice, sources = with_classes(None, "full", 3, None, fitted=True, effort=effort)
         assert len(lattice.of_classes) == len(sources) == n_clusterings
         assert task_of(lattice, sources).for_text_of(LEAST_POSITIONS - 1).lattice == FULL
-    sizes = [source.most_classes(1_000_000) for source in EFFORTS["best"]]
-    assert sizes[0] == EFFORTS["default"][0].most_classes(1_000_000) == 300 and len(set(sizes)) == len(sizes)
-    assert ClassSource(share=0.2).most_classes(9) == 2
+    sizes = [automatic_k(1_000_000, source.share) for source in EFFORTS["best"]]
+    assert sizes[0] == automatic_k(1_000_000) == 300 and len(set(sizes)) == len(sizes)
+    assert automatic_k(9, 0.2) == 2
     lattice, sources = with_classes(FULL.with_classes("chain", "full"), "full", 3, None, fitted=True)
     assert lattice.name == "full+chain+full" and len(sources) == 2
 

@@ -134,12 +134,12 @@ def _cuts(sizes: Integers, most: int) -> list[int]:
     return [int(cut) for cut in np.unique(np.concatenate([[0], inner, [len(sizes)]]))]
 
 
-def automatic_k(n_positions: int) -> int:
+def automatic_k(n_positions: int, share: float = 1.0) -> int:
     """How many classes to allow for a text of so many positions: 300 for a million, never more than 500.
 
-    Equation (28) of docs/ideas/mathematics.md.
+    share: of these, for another clustering of the same words; two at least. Equation (28) of docs/ideas/mathematics.md.
     """
-    return min(500, max(2, round(0.3 * math.sqrt(n_positions))))
+    return max(2, round(share * min(500, max(2, round(0.3 * math.sqrt(n_positions))))))
 
 
 def find_classes(  # noqa: PLR0913 - by keyword

@@ -6,11 +6,35 @@ than these shares of the positions of a text, by how many words they have.
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
+from gapgram.counting.in_memory import BAND_POSITIONS, MAX_POSITIONS
 from gapgram.lattice import Lattice
 
+COUNTED_GRAM_BYTES, FILE_GRAM_BYTES = 16, 12  # with its context, while counting and in the model file
+_READING_BYTES = 256 << 20  # a thread that reads takes a small part of this
 _SHARES = {1: 0.1, 2: 0.5, 3: 0.9}
 MAX_NUMBERS = 1 << 24  # positions × patterns of a sample
 SAMPLE_CHUNK_POSITIONS = 1 << 12  # that a thread looks up at a time
+
+
+def max_held_positions(memory: int, lattice: Lattice, *, threads: int, fitted: bool) -> int:
+    """The positions of a text that can be counted, and weights fitted on it, all in so many bytes of memory."""
+    gram_bytes = (COUNTED_GRAM_BYTES + FILE_GRAM_BYTES) * grams_per_position(lattice)
+    max_sample = sample_positions(len(lattice.stored)) if fitted else 0
+    sample_position_bytes = sample_bytes(len(lattice.stored), lattice.order)
+    max_windows, bytes_of_window = threads * BAND_POSITIONS, window_bytes(lattice.order)
+    needed = lambda positions: (  # noqa: E731
+        int(positions * (16 + gram_bytes))
+        + min(positions, max_windows) * bytes_of_window
+        + min(positions, max_sample) * sample_position_bytes
+    )
+    return max(0, bisect_right(range(MAX_POSITIONS), memory, key=needed) - 1)
+
+
+def reading_threads(memory: int, threads: int) -> int:
+    """How many threads may read blocks of text at the same time."""
+    return max(1, min(threads, memory // _READING_BYTES))
 
 
 def grams_per_position(lattice: Lattice) -> float:

@@ -19,18 +19,16 @@ ORDER = 6
 
 
 def learn_spelling(
-    words: WordSample | None,
+    words: WordSample,
     vocabulary: Vocabulary,
     *,
     order: int = ORDER,
     most_characters: int = MOST_CHARACTERS,
-) -> Spelling | None:
-    """What spells words, learned from these; None where none are given.
+) -> Spelling:
+    """What spells words, learned from these.
 
     vocabulary: the words that need no spelling.
     """
-    if words is None:
-        return None
     if len(words) < 2:
         raise TextError("open vocabulary: the text has one word, over and over: expected others to learn spelling from")
     corpus = read_corpus(blocks_of_sentences(words.lines()))

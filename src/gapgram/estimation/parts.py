@@ -78,10 +78,15 @@ class ModelParts:
     def contents(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
         """What goes into a file: all arrays by name, and what they do not say, as plain values."""
         sections, metadata = self.counts.contents()
-        sections |= {name: getattr(self.arrays, name) for name in SECTIONS}
+        own_sections, own_metadata = self.estimates()
+        return sections | own_sections, metadata | own_metadata
+
+    def estimates(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
+        """The same without what counts have."""
+        sections: dict[str, npt.NDArray[Any]] = {name: getattr(self.arrays, name) for name in SECTIONS}
         sections["lift"] = self.weights.log_odds_shift
         estimated = self.discounts.estimated
-        metadata |= {
+        metadata: dict[str, Any] = {
             "model": self.name,
             "weights": {"name": self.weights.name, "report": self.weights.report},
             "discounts": {

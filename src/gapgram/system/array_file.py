@@ -37,6 +37,8 @@ KINDS = {
     COUNTS: "counts", MODEL: "a model", BACKOFF: "a backoff model", SESSION: "a session", MIXTURE: "a mixture",
 }  # fmt: skip
 
+Contents = tuple[Mapping[str, npt.NDArray[Any]], Mapping[str, Any]]  # arrays by name, and metadata
+
 MAGIC, UNFINISHED = b"gapgram\n", b"gapgram?"
 HEADER = struct.Struct("<8sIIQQQQQ8x")  # magic, version, kind, table at, table bytes, table sum, file bytes, own sum
 _CHUNK = 1 << 22  # bytes read or written at a time
@@ -290,20 +292,24 @@ class Unfinished:
 
 
 @contextlib.contextmanager
-def written_ahead(
-    path: str | Path, kind: int, make: Callable[[], Mapping[str, npt.NDArray[Any]]]
-) -> Iterator[Callable[[Mapping[str, npt.NDArray[Any]], Mapping[str, Any]], None]]:
-    """Make arrays and write them to a new file while others are worked out; gives a function that completes it.
+def written_ahead(path: str | Path, kind: int, make: Callable[[], Contents]) -> Iterator[Callable[..., None]]:
+    """Make some contents of a new file, and write them, while the rest is worked out.
 
-    Nothing is left behind where that fails.
+    Gives the function that completes the file with the rest, arrays and metadata; nothing is left where that fails.
     """
     file = Unfinished(path, kind)
+
+    def write() -> Mapping[str, Any]:
+        arrays, metadata = make()
+        file.add_all(arrays)
+        return metadata
+
     with ThreadPoolExecutor(1) as pool:
-        writing = pool.submit(lambda: file.add_all(make()))
+        writing = pool.submit(write)
 
         def complete(arrays: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, Any]) -> None:
-            writing.result()
-            file.complete(arrays, metadata)
+            before = writing.result()
+            file.complete(arrays, {**before, **metadata})
 
         try:
             yield complete

@@ -15,7 +15,7 @@ from gapgram.arguments import checked_whole
 from gapgram.errors import UsageError
 from gapgram.kernels.jit import AS_PYTHON
 from gapgram.kernels.meeting import new_meeting, stop
-from gapgram.system.progress import progress_bar
+from gapgram.system.progress import NO_BAR, progress_bar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -84,8 +84,9 @@ def all_in_threads(
 ) -> list[Result]:
     """The results in the order of the items; the first error, or Ctrl-C, cancels what has not begun."""
     pool = ThreadPoolExecutor(threads)
+    bar = progress_bar(title, total=len(items), unit=unit, progress=True) if progress else NO_BAR
     try:
-        with progress_bar(title, total=len(items), unit=unit, progress=progress) as advance:
+        with bar as advance:
             futures = [pool.submit(work, item) for item in items]
             for future in futures:
                 future.add_done_callback(lambda _: advance(1))

@@ -11,6 +11,7 @@ import re
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from os import PathLike
 from os.path import isfile
 from typing import NamedTuple
@@ -229,7 +230,12 @@ class Reader:
     """
 
     def __init__(self, rules: TextRules = TextRules(), *, threads: int = 1) -> None:  # noqa: B008 - frozen
-        self.rules, self.table, self.tally, self._threads = rules, WordTable(), TextTally(), threads
+        self.rules, self.tally, self._threads = rules, TextTally(), threads
+
+    @cached_property
+    def table(self) -> WordTable:
+        """The words that were read so far."""
+        return WordTable()
 
     def read(self, blocks: Iterable[Block]) -> Iterator[Ids]:
         """The ids of whole sentences, as the table of words numbers them so far."""
@@ -266,9 +272,8 @@ class Reader:
 
     def read_block(self, block: Block) -> Iterator[Ids]:
         """The ids of a block's sentences."""
-        text, table, special = checked_text(block, self.rules), self.table, SPECIAL_RULES[self.rules.special]
-        keep_empty = self.rules.keeps_empty_lines
-        begin = 0
+        text, special = checked_text(block, self.rules), SPECIAL_RULES[self.rules.special]
+        keep_empty, table, begin = self.rules.keeps_empty_lines, self.table, 0
         while begin < text.size:
             out = np.empty(2 * (text.size - begin) + 2, np.int32)
             status, stopped, table.n, used, lines, empty, digest = kernels.learn_lines(

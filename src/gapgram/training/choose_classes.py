@@ -73,10 +73,6 @@ class ClassSource:
         automatic = "auto" if self.share == 1.0 else f"auto × {self.share:g}"
         return automatic if self.k is None else str(self.k)
 
-    def most_classes(self, n_positions: int) -> int:
-        """How many classes are found at most in a text of so many positions."""
-        return self.k if self.k is not None else max(2, round(self.share * automatic_k(n_positions)))
-
 
 def _automatic(*shares: float) -> tuple[ClassSource, ...]:
     return tuple(ClassSource(share=share, least_positions=LEAST_POSITIONS) for share in shares)
@@ -159,7 +155,7 @@ def choose_classes(  # noqa: PLR0913 - all that a run knows, by keyword
     kept = ChosenClasses.of_folder(folder) if folder is not None else None
     if kept is not None:
         return kept
-    found_without, found_in, n_words = np.empty(0, np.int32), np.empty(0, np.int32), text.word_counts.size
+    found_without, found_in = np.empty(0, np.int32), np.empty(0, np.int32)
     clusterings, cores = list[Classes](), None
     ahead: AbstractContextManager[None] = nullcontext()
     finds = any(source.path is None for source in sources)
@@ -173,29 +169,25 @@ def choose_classes(  # noqa: PLR0913 - all that a run knows, by keyword
         if finds:
             most_apart = min(sample_positions(len(lattice.stored)), int(HELD_APART_SHARE * text.positions))
             most_apart = most_apart if hold_apart else 0
-            found_without, found_in = _cut_apart(text.sample(seed=seed, limit=most_apart + MAX_POSITIONS), most_apart)
+            sample = text.sample(seed=seed, limit=most_apart + MAX_POSITIONS)
+            begins = sentence_begins(sample)
+            cut = int(begins[min(int(np.searchsorted(begins, most_apart)), begins.size - 1)])
+            cut = cut if cut < sample.size else 0  # classes need some text, too
+            found_without, found_in = sample[:cut], sample[cut:]
         for source in sources:
             if source.path is not None:
                 clusterings.append(read_classes(source.path, text.vocabulary, text.word_counts))
                 continue
             classes = find_classes(
-                found_in, n_words, source.most_classes(found_in.size), later=found_without, threads=threads,
-                cores=cores, progress=progress, count=text.count_pairs if isinstance(text, TextInMemory) else None,
+                found_in, text.word_counts.size, source.k or automatic_k(found_in.size, source.share),
+                later=found_without, threads=threads, cores=cores, progress=progress,
+                count=text.count_pairs if isinstance(text, TextInMemory) else None,
             )  # fmt: skip
             clusterings.append(classes.named_by(text.vocabulary))
     chosen = ChosenClasses(tuple(clusterings), found_without if found_without.size else None)
     if folder is not None:
         chosen.store(folder)
     return chosen
-
-
-def _cut_apart(ids: Ids, positions: int) -> tuple[Ids, Ids]:
-    """The first sentences of a text, of so many positions or one sentence more, and the others."""
-    begins = sentence_begins(ids)
-    cut = int(begins[min(int(np.searchsorted(begins, positions)), begins.size - 1)])
-    if cut == ids.size:  # classes need some text, too
-        cut = 0
-    return ids[:cut], ids[cut:]
 
 
 def check_effort(effort: str, *, chosen: bool) -> None:

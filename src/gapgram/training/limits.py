@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import os
-from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gapgram.counting.in_memory import BAND_POSITIONS, MAX_POSITIONS
 from gapgram.counting.memory_needs import (
+    COUNTED_GRAM_BYTES,
+    FILE_GRAM_BYTES,
     grams_per_position,
     sample_bytes,
     sample_positions,
     threads_within,
-    window_bytes,
 )
 from gapgram.errors import UsageError
 from gapgram.lattice import Lattice
 from gapgram.system.atomic_file import check_writable, short_name
 from gapgram.system.memory import MemoryLimit, check_disk_space
-
-_READING_BYTES = 256 << 20  # a thread that reads takes a small part of this
-_COUNTED_GRAM_BYTES, _FILE_GRAM_BYTES = 16, 12  # with its context, while counting and in the model file
 
 
 @dataclass(frozen=True)
@@ -64,24 +60,6 @@ class TrainingLimits:
             work_folder = tmp / f"gapgram-{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}.work"
         return cls(MemoryLimit.of(memory), threads, path, tmp, work_folder)
 
-    def max_held_positions(self, lattice: Lattice, *, fitted: bool) -> int:
-        """The positions of a text that can be counted, and weights fitted on it, all in memory."""
-        gram_bytes = (_COUNTED_GRAM_BYTES + _FILE_GRAM_BYTES) * grams_per_position(lattice)
-        max_sample = sample_positions(len(lattice.stored)) if fitted else 0
-        sample_position_bytes = sample_bytes(len(lattice.stored), lattice.order)
-        max_windows, bytes_of_window = self.threads * BAND_POSITIONS, window_bytes(lattice.order)
-        needed = lambda positions: (  # noqa: E731
-            int(positions * (16 + gram_bytes))
-            + min(positions, max_windows) * bytes_of_window
-            + min(positions, max_sample) * sample_position_bytes
-        )
-        return max(0, bisect_right(range(MAX_POSITIONS), self.memory.bytes, key=needed) - 1)
-
-    @property
-    def reading_threads(self) -> int:
-        """How many threads may read blocks of text at the same time."""
-        return max(1, min(self.threads, self.memory.bytes // _READING_BYTES))
-
     def sample_threads(self, lattice: Lattice) -> int:
         """How many threads may look up a sample to fit weights on at the same time."""
         return min(self.threads, threads_within(self.memory.left(), len(lattice.stored)))
@@ -99,8 +77,8 @@ class TrainingLimits:
         """
         grams = grams_per_position(lattice)
         ids_and_windows = 8 + 4 * (lattice.order + 1)
-        temporary = int(positions * (ids_and_windows + (_COUNTED_GRAM_BYTES + copies * _FILE_GRAM_BYTES) * grams))
+        temporary = int(positions * (ids_and_windows + (COUNTED_GRAM_BYTES + copies * FILE_GRAM_BYTES) * grams))
         needed = {self.tmp: max(0, temporary - used)}
-        model = int(positions * _FILE_GRAM_BYTES * grams)
+        model = int(positions * FILE_GRAM_BYTES * grams)
         needed[self.output.parent] = needed.get(self.output.parent, 0) + model
         check_disk_space(needed)

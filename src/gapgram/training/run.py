@@ -25,7 +25,7 @@ from gapgram.compression.pruning.by_count import Thresholds
 from gapgram.compression.pruning.prune import prune, store_for
 from gapgram.compression.pruning.to_size import check_size
 from gapgram.counting.in_memory import TextInMemory, counts_in_memory
-from gapgram.counting.memory_needs import sample_positions
+from gapgram.counting.memory_needs import max_held_positions, reading_threads, sample_positions
 from gapgram.counting.on_disk.count import TextInFiles
 from gapgram.counting.on_disk.stored_text import StoredText, store_text
 from gapgram.counting.text_source import TextSource
@@ -150,8 +150,6 @@ class TrainingTask:
         """The lines of the text, and what notes, while they are read, where documents begin, if that is asked for."""
         if not self.documents:
             return None, self.blocks()
-        if self.rules.keeps_empty_lines:
-            raise UsageError("documents: an empty line begins one, and cannot be counted as a sentence; choose one")
         marks = DocumentMarks(self.rules)
         return marks, marks.watch(self.blocks())
 
@@ -210,9 +208,9 @@ def train_to_file(task: TrainingTask, limits: TrainingLimits, *, resume: bool) -
         counted = count_text(task, text)
         if is_rewritten:
             return write_rewritten(task, estimate(counted), limits, None)
-        with written_ahead(limits.output, MODEL, lambda: counted.counts.contents()[0]) as complete:
+        with written_ahead(limits.output, MODEL, counted.counts.contents) as complete:
             parts = estimate(counted)
-            complete(*parts.contents())
+            complete(*parts.estimates())
         return Model(parts, limits.output)
 
 
@@ -253,8 +251,9 @@ def read_text(
     max_positions: float = math.inf
     threads = task.threads
     if limits is not None:
-        is_fitted, threads = task.is_fitted, limits.reading_threads
-        max_positions = limits.max_held_positions(task.lattice, fitted=is_fitted)
+        memory, is_fitted = limits.memory.bytes, task.is_fitted
+        max_positions = max_held_positions(memory, task.lattice, threads=threads, fitted=is_fitted)
+        threads = reading_threads(memory, threads)
         if task.documents:  # most of the text is counted twice
             max_positions //= 2
         guess = guessed_positions(task.texts) if task.texts is not None else 0
@@ -371,7 +370,7 @@ def estimate(
             text, (task.model, counts, discounts, weights), chosen.classes, seed=task.seed, threads=task.threads,
             limits=limits, folder=folder,
         )  # fmt: skip
-    spelling = learn_spelling(text.word_sample, text.vocabulary)
+    spelling = learn_spelling(text.word_sample, text.vocabulary) if text.word_sample is not None else None
     return ModelParts.of(task.model, counts, discounts, weights, history, spelling)
 
 

@@ -26,7 +26,7 @@ from gapgram.kernels import gradient as kernels
 from gapgram.kernels.gate import BUCKETS, WORD_BUCKETS
 from gapgram.kernels.gradient import MAX_DISCOUNTS, Adam, FittedNumbers, FixedNumbers, SamplePositions, Slopes, Sums
 from gapgram.system.parallel import parallel_map, run_together
-from gapgram.system.progress import progress_bar
+from gapgram.system.progress import NO_BAR, progress_bar
 
 START_SHIFT = -0.7  # of the log-odds of falling back
 BY_G, BY_LOG = -1.65, 0.85  # of the logit of a pattern at the start, by g and by ln(1 - g)
@@ -197,7 +197,8 @@ class Problem:
         most = max((end - begin for begin, end in batches), default=0)
         state = _slopes(most, len(self.down)), self.zeros().as_sums, self.zeros().as_sums, adam
         at_once = self.batches_at_once if self.sample.folder is None else 4  # a sample in files is read by few
-        with progress_bar("fitting weights", total=len(batches), unit="batch", progress=progress) as advance:
+        bar = progress_bar("fitting weights", total=len(batches), unit="batch", progress=True) if progress else NO_BAR
+        with bar as advance:
             for first, last in _spans(batches, at_once):
                 self.take_steps(values, batches[first:last], rates[first:last], first + 1, state, threads)
                 advance(last - first)
