@@ -27,7 +27,6 @@ from gapgram.errors import DiscountWarning
 from gapgram.estimation.discounts import estimate_discounts
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.weights import uniform
-from gapgram.kernels.pairs import pairs_at, turned
 from gapgram.reporting.tables import table
 from gapgram.text.corpus import encode, read_corpus, sentence_begins
 from gapgram.text.files import blocks_of_files
@@ -74,9 +73,10 @@ def svd(ids: Ids, n_words: int, k: int) -> Ids:
 
 def _pmi(ids: Ids, n_words: int) -> list[tuple[Ids, Ids, Singles]]:
     times = np.bincount(ids, minlength=n_words)
-    forward = pairs_at(ids, 0, n_words, 1)
+    neighbours = clustering.count_pairs([ids], n_words, distances=(1,))[0]
     out = []
-    for starts, others, pairs in (forward, turned(*forward)):
+    for starts in neighbours.starts:
+        others, pairs = (each[starts[0] : starts[-1]] for each in (neighbours.others, neighbours.times))
         words = np.repeat(np.arange(n_words), np.diff(starts))
         values = np.log(pairs.astype(float) * ids.size / (times[words] * times[others].astype(float)))
         kept = (others < FEATURES) & (values > 0)

@@ -26,7 +26,8 @@ from gapgram.classes.exchange import (
     find_classes,
 )
 from gapgram.kernels import exchange as kernels
-from gapgram.kernels.pairs import pairs_at, turned
+from gapgram.kernels import judging
+from gapgram.kernels.pairs import pairs_at, places_of_pairs, turned
 
 
 def pairs_of(ids: list[int], distance: int) -> list[tuple[int, int]]:
@@ -103,22 +104,30 @@ def test_the_objective_is_its_definition_and_so_is_the_rise_of_every_sweep(
         before = after
 
 
-@given(sentences(), st.data())
-def test_moving_a_word_there_and_back_leaves_the_counts_as_counting_gives_them(
-    text: list[list[str]], data: st.DataObject
+@given(sentences(), st.data(), st.sampled_from([0, 3, 1000]), st.integers(1, 3))
+def test_moving_words_leaves_the_counts_and_their_copies_as_counting_gives_them(
+    text: list[list[str]], data: st.DataObject, noted: int, threads: int
 ) -> None:
     corpus = corpus_of(text)
     n, k = len(corpus.vocabulary) - 3, 3
     labels = data.draw(st.lists(st.integers(3, k + 2), min_size=n, max_size=n))
     proposed = data.draw(st.lists(st.integers(3, k + 2), min_size=n, max_size=n))
     exchange = exchange_of(corpus, [0, 1, 2, *labels], k)
+    counts, blocks = exchange.counts._replace(changed=np.empty(noted, np.int64)), exchange.blocks
+    judging.copy_changes(0, 1, counts, blocks)
+    counts.n_changed[0] = 0
     kernels.exchange(
         np.arange(3, n + 3, dtype=np.int32), np.array([0, 1, 2, *proposed], np.int32), exchange.class_of,
-        exchange.pairs, exchange.counts,
+        exchange.pairs, counts, blocks,
     )  # fmt: skip
+    for me in range(threads):
+        judging.copy_changes(me, threads, counts, blocks)
     again = exchange_of(corpus, exchange.class_of, k)
-    for ours, counted in zip(exchange.counts, again.counts, strict=True):
-        assert np.array_equal(ours, counted)
+    judging.copy_changes(0, 1, again.counts, again.blocks)
+    for name in ("cells", "sums", "f_of_sums"):
+        assert np.array_equal(getattr(counts, name), getattr(again.counts, name)), name
+    assert np.array_equal(blocks.cells, again.blocks.cells)
+    assert np.array_equal(blocks.gain, again.blocks.gain)
 
 
 @given(sentences(), st.integers(1, 3))
@@ -126,12 +135,16 @@ def test_pairs_are_those_of_the_text(text: list[list[str]], distance: int) -> No
     corpus = corpus_of(text)
     n = len(corpus.vocabulary)
     expected = sorted(pairs_of(corpus.ids.tolist(), distance))
-    starts, others, times = pairs_at(corpus.ids, 0, n, distance)
+    places, ends = places_of_pairs(corpus.ids, 0, corpus.ids.size, distance, np.zeros(n, np.int32), 1)
+    assert ends.tolist() == [0, len(expected)]
+    starts, others, times, itself = pairs_at(corpus.ids, places, 0, n, distance)
     firsts = np.repeat(np.arange(n), np.diff(starts))
-    assert np.repeat(np.stack([firsts, others], 1), times, axis=0).tolist() == [list(p) for p in expected]
-    starts, others, times = turned(starts, others, times)
+    found = np.repeat(np.stack([firsts, others], 1), times, axis=0).tolist()
+    assert sorted(found) == found
+    assert sorted(found + [[w, w] for w in range(n) for _ in range(itself[w])]) == [list(p) for p in expected]
+    starts, others, times = turned(starts, others, times, 0, n)
     seconds = np.repeat(np.arange(n), np.diff(starts))
-    turned_round = sorted((b, a) for a, b in expected)
+    turned_round = sorted((b, a) for a, b in expected if a != b)
     assert np.repeat(np.stack([seconds, others], 1), times, axis=0).tolist() == [list(p) for p in turned_round]
 
 
@@ -146,7 +159,7 @@ def test_pairs_do_not_depend_on_how_many_count_them(text: list[list[str]], threa
 def test_the_logarithms_of_the_proposals_are_close() -> None:
     row = np.array([0, 1, 2, 3, 7, 100, 12345, 10**7], np.int32)
     scores = np.ones(row.size, np.float32)
-    kernels._add_logs(scores, row, 0.2, 3)
+    judging._add_logs(scores, row, 0.2, 3)
     assert scores == pytest.approx(1 + 3 * np.log(row + 0.2), abs=2e-4)
 
 

@@ -22,8 +22,11 @@ from gapgram.arrays import Ids, Integers
 from gapgram.classes.classes import Classes
 from gapgram.errors import UsageError
 from gapgram.kernels import exchange as kernels
-from gapgram.kernels.exchange import ClassCounts, Pairs
-from gapgram.kernels.pairs import pairs_at, take_out_itself, turned
+from gapgram.kernels import judging
+from gapgram.kernels.exchange import Blocks, ClassCounts, Pairs
+from gapgram.kernels.judging import Judged
+from gapgram.kernels.pairs import pairs_at, places_of_pairs, turned
+from gapgram.kernels.sorting import starts_by_word
 from gapgram.kernels.special_words import SPECIAL
 from gapgram.system.parallel import SharedCores, checked_threads, parallel_map, run_together
 from gapgram.system.progress import NO_BAR, progress_bar
@@ -34,6 +37,8 @@ PRIOR, CLASS_PRIOR = 0.2, 100.0  # pairs that a cell, and at most a whole class,
 SWEEPS = 4
 BATCH = 40_000  # neighbours, about, of the words that are judged against the same counts
 _BATCHES_AT_ONCE = 64  # that threads work through before Python hears of it
+_BLOCK_BITS = 7, 9  # at least and at most, of the classes that a word is judged for at a time; few take longer each
+_NOTED_CHANGES = 1 << 19  # of cells by the moves of a batch; of more, all cells are looked at
 
 
 CountPairs = Callable[[Sequence[Ids], int], list[Pairs]]
@@ -43,16 +48,40 @@ def count_pairs(
     texts: Sequence[Ids], n_words: int, *, distances: tuple[int, ...] = DISTANCES, threads: int = 1
 ) -> list[Pairs]:
     """Count the pairs of some texts at some distances; two sides each."""
-    ranges = _ranges(np.bincount(texts[0], minlength=n_words), threads)
-    wanted = [(ids, *words, distance) for ids in texts for distance in distances for words in ranges]
-    parts: list[Side] = list(parallel_map(lambda one: pairs_at(*one), wanted, threads))
-    each = range(0, len(parts), len(ranges))
-    counted = list(parallel_map(_both_ways, [parts[first : first + len(ranges)] for first in each], threads))
-    n = len(distances)
-    return [side_by_side(counted[first : first + n]) for first in range(0, len(counted), n)]
+    return [
+        side_by_side([_both_ways(ids, n_words, distance, threads) for distance in distances], threads=threads)
+        for ids in texts
+    ]
 
 
 Side = tuple[Integers, Ids, Ids]  # where the neighbours of each word begin, these, and how often each is one
+
+
+def _both_ways(ids: Ids, n_words: int, distance: int, threads: int) -> tuple[Side, Side, Ids]:
+    """The pairs of a text at one distance by the first word, by the second, and how often each word is its own.
+
+    Each thread looks for pairs in a part of the text, then counts those of a range of words.
+    """
+    ranges = _ranges(np.diff(starts_by_word(ids, n_words)), threads)
+    range_of = np.repeat(np.arange(len(ranges), dtype=np.int32), [last - first for first, last in ranges])
+    spans = [(ids.size * i // threads, ids.size * (i + 1) // threads) for i in range(threads)]
+
+    def places_in(span: tuple[int, int]) -> tuple[Ids, Integers]:
+        places: tuple[Ids, Integers] = places_of_pairs(ids, *span, distance, range_of, len(ranges))
+        return places
+
+    found = list(parallel_map(places_in, spans, threads))
+
+    def pairs_of_range(r: int) -> tuple[Integers, Ids, Ids, Ids]:
+        some = [places[starts[r] : starts[r + 1]] for places, starts in found]
+        places = np.concatenate(some) if len(some) > 1 else some[0]
+        pairs: tuple[Integers, Ids, Ids, Ids] = pairs_at(ids, places, *ranges[r], distance)
+        return pairs
+
+    *parts, itself = zip(*parallel_map(pairs_of_range, range(len(ranges)), threads), strict=True)
+    forward = _joined(*parts, threads)
+    backward = zip(*parallel_map(lambda words: turned(*forward, *words), ranges, threads), strict=True)
+    return forward, _joined(*backward, threads), np.concatenate(itself)
 
 
 def _ranges(word_counts: Integers, n: int) -> list[tuple[int, int]]:
@@ -60,30 +89,39 @@ def _ranges(word_counts: Integers, n: int) -> list[tuple[int, int]]:
     return list(pairwise(_cuts(word_counts, max(1, -(-int(word_counts.sum()) // n)))))
 
 
-def _both_ways(parts: list[Side]) -> tuple[Side, Side, Ids]:
-    """The pairs of a text at one distance by the first word, by the second, and how often each word is its own.
-
-    parts: of ranges of first words, in order.
-    """
-    base = np.cumsum([0] + [len(others) for _, others, _ in parts])
-    starts = np.concatenate([*(part[0][:-1] + at for part, at in zip(parts, base[:-1], strict=True)), base[-1:]])
-    others, times = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
-    itself = take_out_itself(starts, others, times)
-    forward = starts, others[: starts[-1]], times[: starts[-1]]
-    return forward, turned(*forward), itself
+def _joined(starts: Sequence[Integers], others: Sequence[Ids], times: Sequence[Ids], threads: int) -> Side:
+    """The neighbours of all words, from those of ranges of words in order."""
+    base = np.cumsum([0] + [len(each) for each in others])
+    all_starts = np.concatenate([*(each[:-1] + at for each, at in zip(starts, base[:-1], strict=True)), base[-1:]])
+    return all_starts, _concatenated(others, threads), _concatenated(times, threads)
 
 
-def side_by_side(counted: list[tuple[Side, Side, Ids]]) -> Pairs:
+def _concatenated(arrays: Sequence[Ids], threads: int) -> Ids:
+    """The same arrays in one, each copied by a thread."""
+    ends = np.cumsum([len(each) for each in arrays]).tolist()
+    out = np.empty(ends[-1], np.int32)
+
+    def copy(i: int) -> None:
+        out[ends[i] - len(arrays[i]) : ends[i]] = arrays[i]
+
+    list(parallel_map(copy, range(len(arrays)), threads))
+    return out
+
+
+def side_by_side(counted: list[tuple[Side, Side, Ids]], *, threads: int = 1) -> Pairs:
     """The sides of all distances of one text, in one array each."""
     sides = [side for forward, backward, _ in counted for side in (forward, backward)]
     base = np.cumsum([0] + [len(others) for _, others, _ in sides])
     starts = np.array([starts + at for (starts, _, _), at in zip(sides, base[:-1], strict=True)])
-    others, times = (np.concatenate([side[i] for side in sides]) for i in (1, 2))
+    others, times = (_concatenated([side[i] for side in sides], threads) for i in (1, 2))
     return Pairs(starts, others, times, np.repeat(np.array([itself for _, _, itself in counted]), 2, axis=0))
 
 
 class Exchange:
-    """Classes on their way: `class_of` and the counts that belong to it."""
+    """Classes on their way: `class_of` and the counts that belong to it.
+
+    threads: that will move words; for several of them classes are cut into blocks (`kernels.judging`).
+    """
 
     def __init__(
         self, pairs: Pairs, class_of: Ids, k: int, *, threads: int = 1, cores: SharedCores | None = None
@@ -91,21 +129,30 @@ class Exchange:
         """cores: that other work takes some of meanwhile."""
         self.class_of, self.best, self.pairs = class_of, class_of.copy(), pairs
         self.threads, self.cores = threads, cores
+        neighbours = np.diff(pairs.starts, axis=1)
         # What it costs to judge each word: its neighbours, and a little for itself.
-        self.costs: Integers = np.diff(pairs.starts, axis=1).sum(axis=0) + len(pairs.starts)
+        self.costs: Integers = neighbours.sum(axis=0) + len(pairs.starts)
         prior = min(PRIOR, CLASS_PRIOR / k)
         sides, width = len(pairs.starts), k + len(SPECIAL)
-        cells, sums = np.zeros((sides, width, width), np.int32), np.zeros((sides, width), np.int32)
-        gain, priors = np.zeros((sides, width, width), np.float32), np.array([prior, prior * k])
+        cells, sums = np.zeros((sides // 2, width, width), np.int32), np.zeros((sides, width), np.int32)
+        priors = np.array([prior, prior * k])
 
-        def fill(s: int) -> None:
+        def fill(d: int) -> None:
+            s = 2 * d
             kernels.fill_cells(
-                class_of, pairs.starts[s], pairs.others, pairs.times, pairs.itself[s], cells[s], sums[s]
+                class_of, pairs.starts[s], pairs.others, pairs.times, pairs.itself[s], cells[d], sums[s : s + 2]
             )
-            kernels.fill_gain(cells[s], gain[s], prior)
 
-        list(parallel_map(fill, range(sides), cores.kept if cores is not None else threads))
-        self.counts = ClassCounts(cells, gain, sums, kernels.f_tables(priors), priors)
+        list(parallel_map(fill, range(sides // 2), cores.kept if cores is not None else threads))
+        changed, n_changed = np.empty(_NOTED_CHANGES if threads > 1 else 0, np.int64), np.array([kernels.EVERYTHING])
+        tables = kernels.f_tables(priors, min(kernels.TABLE, int(sums.max()) + 1))
+        self.counts = ClassCounts(cells, sums, tables, priors, np.empty(sums.shape), changed, n_changed)
+        kernels.fill_sums(self.counts)
+        self.room: Integers = np.append(0, np.cumsum(np.minimum(neighbours, width).T)[:-1]).reshape(-1, sides)
+        bits = int(np.clip((-(-width // threads) - 1).bit_length(), *_BLOCK_BITS))
+        self.n_blocks = (width - 1 >> bits) + 1
+        blocks = self.n_blocks * sides * width, 1 << bits
+        self.blocks = Blocks(np.zeros(blocks, np.int32), np.zeros(blocks, np.float32), bits)
 
     @property
     def objective(self) -> float:
@@ -114,15 +161,27 @@ class Exchange:
         return float(kernels.objective(counts.cells, counts.sums, counts.tables, counts.priors))
 
     def sweep(self, words: Ids, advance: Callable[[int], object] = lambda n: None) -> float:
-        """Let each of some words move to where it fits best; returns by how much the objective rose."""
+        """Let each of some words, in order, move to where it fits best; returns by how much the objective rose."""
         rise, cuts = 0.0, np.array(_cuts(self.costs[words], BATCH))
+        state = self.best, self.class_of, self.pairs, self.counts, self.blocks, self._room_for(words, cuts)
         for first in range(0, cuts.size - 1, _BATCHES_AT_ONCE):
             some = cuts[first : first + _BATCHES_AT_ONCE + 1]
             threads = min(self.threads, self.cores.rest) if self.cores is not None else self.threads
-            state = self.best, self.class_of, self.pairs, self.counts
-            rise += float(run_together(kernels.sweep, threads, words, some, *state)[0])
+            rise += float(run_together(judging.sweep, threads, words, some, *state)[0])
             advance(int(some[-1] - some[0]))
         return rise
+
+    def _room_for(self, words: Ids, cuts: Integers) -> Judged:
+        """Room for what is judged of the largest of some batches."""
+        sides, n_blocks = len(self.counts.sums), self.n_blocks
+        firsts, lasts = words[cuts[:-1]], words[cuts[1:] - 1]
+        most_neighbours = int((self.room[lasts, -1] - self.room[firsts, 0]).max(initial=0)) + self.counts.sums.shape[1]
+        most_words = int(np.diff(cuts).max(initial=0))
+        return Judged(
+            self.room, *np.empty((2, most_neighbours), np.int32), np.empty((most_words, sides), np.int32),
+            np.empty((n_blocks, most_words), np.int32), np.empty((n_blocks, most_words), np.float32),
+            np.empty(most_words, np.float32),
+        )  # fmt: skip
 
 
 def _cuts(sizes: Integers, most: int) -> list[int]:
@@ -171,8 +230,8 @@ def find_classes(  # noqa: PLR0913 - by keyword
     threads = checked_threads(threads)
     n_ordinary = n_words - len(SPECIAL)
     k = min(automatic_k(ids.size) if k is None else k, n_ordinary)
-    before = np.bincount(ids, minlength=n_words)
-    counts = before + np.bincount(later, minlength=n_words)
+    before = np.diff(starts_by_word(ids, n_words))
+    counts = before + np.diff(starts_by_word(later, n_words))
     if k < 2:
         return Classes.numbered(np.zeros(n_ordinary, np.int64), counts[len(SPECIAL) :])
     class_of = np.minimum(np.arange(n_words), k + len(SPECIAL) - 1).astype(np.int32)

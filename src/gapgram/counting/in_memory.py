@@ -84,7 +84,7 @@ class TextInMemory:
 
     def sample(self, *, seed: int, limit: int) -> Ids:
         """As `TextSource`."""
-        return sample_sentences([self.ids], seed=seed, limit=limit)
+        return sample_sentences([self.ids], seed=seed, limit=limit, threads=self._threads)
 
     def pieces(self, lattice: Lattice, classes: Sequence[Classes]) -> Pieces:
         """As `TextSource`, given away once, so that memory falls while tables are made of them."""

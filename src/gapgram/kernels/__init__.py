@@ -35,6 +35,7 @@
     meeting         threads that wait for each other
     pairs           neighbours of words, counted
     exchange        words into classes of like neighbours
+    judging         which class each word of a batch would like best
     pruning         tables with fewer grams
     backoff         probabilities of models read from ARPA files
     backoff_text    the same for texts

@@ -6,17 +6,25 @@ from both ends. What is known of a side:
 
     starts[s, w] to starts[s, w+1]      in `others` and `times`: the neighbours of word w and how often they are
     itself[s, w]                        how often w is its own neighbour; such pairs are not among the others
-    cells[s, g, c]                      pairs of a word of class c whose neighbour on side s is of class g
-    sums[s, c]                          the same for all g: pairs of a word of class c
+    cells[s // 2, g, c]                 for an even side, pairs of a word of class c whose neighbour is of class g; for
+                                        the odd side beside it, of a word of class g whose neighbour is of class c
+    sums[s, c]                          pairs of a word of class c, whatever its neighbour
 
-The objective: with f_p(x) = ln Gamma(x + p) - ln Gamma(p), the sum over the cells of one side of each pair of f_a(cell)
-minus the sum over all sides and classes of f_ka(sum). With x ln x in place of f it would be the log likelihood of class
-bigrams, but for what no exchange changes; large numbers make little difference. `a`, the prior, is what a cell is
-believed to hold before any pair was seen: a class must be worth its k unknown cells, and two words that share one rare
-neighbour are no reason to make one. `priors` holds a and k a, `tables` f of both for small numbers, and ln(x + a).
-These are equations (26) and (27) of docs/ideas/mathematics.md.
+The objective: with f_p(x) = ln Gamma(x + p) - ln Gamma(p), the sum over all cells of f_a(cell) minus the sum over all
+sides and classes of f_ka(sum). With x ln x in place of f it would be the log likelihood of class bigrams, but for what
+no exchange changes; large numbers make little difference. `a`, the prior, is what a cell is believed to hold before any
+pair was seen: a class must be worth its k unknown cells, and two words that share one rare neighbour are no reason to
+make one. `priors` holds a and k a, `tables` f of both for small numbers, and ln(x + a). These are equations (26) and
+(27) of docs/ideas/mathematics.md.
 
-`gain[s, g, c]` is f(x + 1) - f(x) = ln(x + a) of the cell, so that a neighbour met once costs one addition a class.
+Which class a word would like best is judged by all threads (`kernels.judging`), then one thread moves the words of a
+batch. They judge by copies of the cells, a block of classes after the other:
+
+    cells[r, i]     pairs of a word of class b << bits | i whose neighbour on side s is of class g; r is b, s and g: see
+                    `row_of`
+    gain[r, i]      f(x + 1) - f(x) = ln(x + a) of the cell x, so that a neighbour met once costs one addition
+
+Who moves words changes these, too; or, if there are other threads to do that, only notes which cells `changed`.
 """
 
 from __future__ import annotations
@@ -26,12 +34,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel
-from gapgram.kernels.meeting import meet, next_piece, share_out_again
+from gapgram.kernels.jit import inlined, kernel
 
-SPECIAL = 3  # classes of <unk>, <s>, </s>, which never move
-TABLE = 1 << 14
-SOFT = 0.4  # f_p(x + n) - f_p(x) is about n ln(x + p + SOFT (n - 1)): 1/e would be right for small x, 1/2 for large
+TABLE = 1 << 17  # numbers, at most, whose f is looked up
+CLASS_BITS = 20  # of a class in the place of a cell
+EVERYTHING = -1  # in the place of the number of changes: more than could be noted
 LEAST = 1e-6  # that a move must bring
 CELL, SUM, LOG = 0, 1, 2  # rows of the tables
 
@@ -46,71 +53,81 @@ class Pairs(NamedTuple):
 
 
 class ClassCounts(NamedTuple):
-    """What is known of the classes so far, as the module's head has it: int32, float32, int32, float64, float64."""
+    """What is known of the classes so far, as the module's head has it: int32, int32, float64, float64.
+
+    f_of_sums: float64, f of the sums
+    changed, n_changed: int64, cells that changed, as d << 40 | g << 20 | c, and how many; no room if they are not noted
+    """
 
     cells: np.ndarray
-    gain: np.ndarray
     sums: np.ndarray
     tables: np.ndarray
     priors: np.ndarray
+    f_of_sums: np.ndarray
+    changed: np.ndarray
+    n_changed: np.ndarray
+
+
+class Blocks(NamedTuple):
+    """Copies of the cells, and what one pair more is worth, as the module's head has them: int32, float32."""
+
+    cells: np.ndarray
+    gain: np.ndarray
+    bits: int
 
 
 @kernel
-def f_tables(priors):
-    """f of small whole numbers for the prior of a cell and of a sum, ln Gamma of the prior last; ln(x + a) of cells."""
-    out = np.zeros((3, TABLE + 1))
+def f_tables(priors, size):
+    """f of whole numbers below `size` for the prior of a cell and of a sum, ln Gamma of the prior last; ln(x + a) of
+    cells."""
+    out = np.zeros((3, size + 1))
     for p in range(2):
         least = math.lgamma(priors[p])
-        for x in range(TABLE):
+        for x in range(size):
             out[p, x] = math.lgamma(x + priors[p]) - least
-        out[p, TABLE] = least
-    for x in range(TABLE):
+        out[p, size] = least
+    for x in range(size):
         out[LOG, x] = math.log(x + priors[CELL])
     return out
 
 
-@kernel
+@inlined
 def _f(x, p, tables, priors):
-    if x < TABLE:
+    size = tables.shape[1] - 1
+    if x < size:
         return tables[p, x]
-    return math.lgamma(x + priors[p]) - tables[p, TABLE]
+    return math.lgamma(x + priors[p]) - tables[p, size]
 
 
 @kernel
 def fill_cells(class_of, starts, others, times, itself, cells, sums):
-    """Count the cells and sums of one side, all 0 before."""
+    """Count the cells of an even side, and the sums of it and of the odd side beside it, all 0 before."""
     for w in range(class_of.size):
         c = class_of[w]
         cells[c, c] += itself[w]
-        sums[c] += itself[w]
         for i in range(starts[w], starts[w + 1]):
             cells[class_of[others[i]], c] += times[i]
-            sums[c] += times[i]
-
-
-@kernel
-def fill_gain(cells, gain, prior):
-    """The gain of one more, for every cell of one side."""
     for g in range(cells.shape[0]):
         for c in range(cells.shape[1]):
-            gain[g, c] = math.log(cells[g, c] + prior)
+            sums[0, c] += cells[g, c]
+            sums[1, g] += cells[g, c]
 
 
 @kernel
 def objective(cells, sums, tables, priors):
     """What exchanges increase: equation (26) of docs/ideas/mathematics.md."""
     total = 0.0
-    for s in range(0, cells.shape[0], 2):
+    for d in range(cells.shape[0]):
         for g in range(cells.shape[1]):
             for c in range(cells.shape[2]):
-                total += _f(cells[s, g, c], CELL, tables, priors)
+                total += _f(cells[d, g, c], CELL, tables, priors)
         for c in range(cells.shape[2]):
-            total -= _f(sums[s, c], SUM, tables, priors) + _f(sums[s + 1, c], SUM, tables, priors)
+            total -= _f(sums[2 * d, c], SUM, tables, priors) + _f(sums[2 * d + 1, c], SUM, tables, priors)
     return total
 
 
-@kernel
-def _gather(w, side, class_of, starts, others, times, met, found):
+@inlined
+def gather(w, side, class_of, starts, others, times, met, found):
     """Count the neighbours of a word by class into `met`, which is 0 but for the classes returned in `found`."""
     n = 0
     for i in range(starts[side, w], starts[side, w + 1]):
@@ -123,139 +140,84 @@ def _gather(w, side, class_of, starts, others, times, met, found):
 
 
 @kernel
-def _add_logs(scores, row, plus, factor):
-    """scores[c] += factor ln(row[c] + plus), with an error of about 1e-5 in the logarithm.
-
-    A float's bits hold the whole part of its base-2 logarithm; a polynomial gives the rest. No branches, so that the
-    compiler works on several classes at once.
-    """
-    base_2 = np.float32(factor * math.log(2.0))
-    more = np.float32(plus)
-    for c in range(scores.size):
-        bits = np.float32(np.float32(row[c]) + more).view(np.int32)
-        whole = np.float32((bits >> np.int32(23)) - np.int32(127))
-        m = np.int32((bits & np.int32(0x007FFFFF)) | np.int32(0x3F800000)).view(np.float32)
-        rest = np.float32(-2.78792621) + m * (
-            np.float32(5.04785541) + m * (
-                np.float32(-3.48987855) + m * (
-                    np.float32(1.58947429) + m * (
-                        np.float32(-0.40251339) + m * np.float32(0.04300496)))))  # fmt: skip
-        scores[c] += base_2 * (whole + rest)
+def fill_sums(classes):
+    """What follows from the sums."""
+    for s in range(classes.sums.shape[0]):
+        for c in range(classes.sums.shape[1]):
+            classes.f_of_sums[s, c] = _f(classes.sums[s, c], SUM, classes.tables, classes.priors)
 
 
-@kernel
-def _add_rows(scores, rows, which, n):
-    """Add rows to the scores, four at a time, in order."""
-    i = 0
-    while i + 4 <= n:
-        r0, r1, r2, r3 = rows[which[i]], rows[which[i + 1]], rows[which[i + 2]], rows[which[i + 3]]
-        for c in range(scores.size):
-            scores[c] = scores[c] + r0[c] + r1[c] + r2[c] + r3[c]
-        i += 4
-    while i < n:
-        row = rows[which[i]]
-        for c in range(scores.size):
-            scores[c] += row[c]
-        i += 1
+@inlined
+def row_of(block, side, g, sums):
+    """The row of a block's classes beside class g."""
+    return (block * sums.shape[0] + side) * sums.shape[1] + g
 
 
-@kernel
-def _soft(x, n, prior):
-    """About f(x + n) - f(x)."""
-    return n * math.log(max(0, x) + prior + SOFT * (n - 1))
+@inlined
+def copy_cell(d, g, c, classes, blocks):
+    """Copy a cell to where it lies for an even side, and for the odd side beside it."""
+    bits, mask = blocks.bits, (1 << blocks.bits) - 1
+    even, odd = row_of(c >> bits, 2 * d, g, classes.sums), row_of(g >> bits, 2 * d + 1, c, classes.sums)
+    x = classes.cells[d, g, c]
+    gain = np.float32(classes.tables[LOG, x] if x < classes.tables.shape[1] - 1 else math.log(x + classes.priors[CELL]))
+    blocks.cells[even, c & mask] = x
+    blocks.gain[even, c & mask] = gain
+    blocks.cells[odd, g & mask] = x
+    blocks.gain[odd, g & mask] = gain
 
 
-@kernel
-def propose(words, best, class_of, pairs, classes):
-    """For some words the class that each would like best where all others stay; written to `best`.
-
-    Approximate, for speed: `exchange` looks again.
-    """
-    starts, others, times, itself = pairs.starts, pairs.others, pairs.times, pairs.itself
-    cells, gain, sums, priors = classes.cells, classes.gain, classes.sums, classes.priors
-    sides, k = cells.shape[0], cells.shape[2]
-    met, found, scores = np.zeros(k, np.int32), np.empty(k, np.int32), np.empty(k, np.float32)
-    for w in words:
-        own = class_of[w]
-        stay = 0.0
-        for c in range(k):
-            scores[c] = 0
-        for s in range(sides):
-            twice = itself[s, w]
-            total = twice
-            ones = 0
-            n_found = _gather(w, s, class_of, starts, others, times, met, found)
-            for i in range(n_found):
-                g = found[i]
-                n = met[g]
-                met[g] = 0
-                total += n
-                row = cells[s, g]
-                if n == 1:
-                    found[ones] = g
-                    ones += 1
-                else:
-                    _add_logs(scores, row, priors[CELL] + SOFT * (n - 1), n)
-                stay += _soft(row[own] - n - (twice if g == own else 0), n, priors[CELL])
-            _add_rows(scores, gain[s], found, ones)
-            if total > 0:
-                _add_logs(scores, sums[s], priors[SUM] + SOFT * (total - 1), -total)
-                stay -= _soft(sums[s, own] - total, total, priors[SUM])
-            if twice > 0 and s % 2 == 0:
-                for c in range(k):
-                    scores[c] += np.float32(_soft(cells[s, c, c], twice, priors[CELL]))
-                stay += _soft(cells[s, own, own] - twice, twice, priors[CELL])
-        scores[own] = stay
-        top = own
-        for c in range(SPECIAL, k):
-            if scores[c] > scores[top]:
-                top = c
-        best[w] = top
-
-
-@kernel
-def _change(s, g, c, n, cells, gain, tables, priors):
-    """Add n pairs to a cell and to the same cell seen from the other side; returns by how much f rises."""
-    old = cells[s, g, c]
+@inlined
+def _change(d, g, c, n, classes, blocks):
+    """Add n pairs to a cell, and copy it or note it; returns by how much f rises."""
+    cells, tables, priors = classes.cells, classes.tables, classes.priors
+    old = cells[d, g, c]
     new = old + n
-    cells[s, g, c] = new
-    cells[s ^ 1, c, g] = new
-    one = np.float32(tables[LOG, new] if new < TABLE else math.log(new + priors[CELL]))
-    gain[s, g, c] = one
-    gain[s ^ 1, c, g] = one
+    cells[d, g, c] = new
+    noted = classes.n_changed[0]
+    if classes.changed.size == 0:
+        copy_cell(d, g, c, classes, blocks)
+    elif 0 <= noted < classes.changed.size:
+        classes.changed[noted] = (d << CLASS_BITS | g) << CLASS_BITS | c
+        classes.n_changed[0] = noted + 1
+    else:
+        classes.n_changed[0] = EVERYTHING
     return _f(new, CELL, tables, priors) - _f(old, CELL, tables, priors)
 
 
 @kernel
-def move(w, to, sign, itself, neighbours, counts, n_found, classes):
+def move(w, to, sign, itself, neighbours, counts, n_found, classes, blocks):
     """Put a word into a class (sign 1) or take it out (-1); returns by how much the objective rises.
 
     neighbours[s, :n_found[s]] and counts[s] are its neighbours by class.
     """
-    cells, gain, sums = classes.cells, classes.gain, classes.sums
-    tables, priors = classes.tables, classes.priors
+    sums, tables, priors = classes.sums, classes.tables, classes.priors
     rise = 0.0
-    for s in range(cells.shape[0]):
+    for s in range(sums.shape[0]):
         total = itself[s, w]
         for i in range(n_found[s]):
-            rise += _change(s, neighbours[s, i], to, sign * counts[s, i], cells, gain, tables, priors)
+            n = sign * counts[s, i]
+            if s % 2 == 0:
+                rise += _change(s // 2, neighbours[s, i], to, n, classes, blocks)
+            else:
+                rise += _change(s // 2, to, neighbours[s, i], n, classes, blocks)
             total += counts[s, i]
         if s % 2 == 0 and itself[s, w] > 0:
-            rise += _change(s, to, to, sign * itself[s, w], cells, gain, tables, priors)
-        old = sums[s, to]
-        rise -= _f(old + sign * total, SUM, tables, priors) - _f(old, SUM, tables, priors)
-        sums[s, to] = old + sign * total
+            rise += _change(s // 2, to, to, sign * itself[s, w], classes, blocks)
+        sums[s, to] += sign * total
+        f = _f(sums[s, to], SUM, tables, priors)
+        rise -= f - classes.f_of_sums[s, to]
+        classes.f_of_sums[s, to] = f
     return rise
 
 
 @kernel
-def exchange(words, best, class_of, pairs, classes):
+def exchange(words, best, class_of, pairs, classes, blocks):
     """Move words, one after the other, where the class proposed really raises the objective.
 
     Returns by how much the objective rose.
     """
     starts, others, times, itself = pairs.starts, pairs.others, pairs.times, pairs.itself
-    sides, k = classes.cells.shape[0], classes.cells.shape[2]
+    sides, k = classes.sums.shape
     met = np.zeros(k, np.int32)
     neighbours, counts = np.empty((sides, k), np.int32), np.empty((sides, k), np.int32)
     n_found = np.empty(sides, np.int64)
@@ -265,37 +227,16 @@ def exchange(words, best, class_of, pairs, classes):
         if own == new:
             continue
         for s in range(sides):
-            n_found[s] = _gather(w, s, class_of, starts, others, times, met, neighbours[s])
+            n_found[s] = gather(w, s, class_of, starts, others, times, met, neighbours[s])
             for i in range(n_found[s]):
                 counts[s, i] = met[neighbours[s, i]]
                 met[neighbours[s, i]] = 0
-        change = move(w, own, -1, itself, neighbours, counts, n_found, classes)
-        change += move(w, new, 1, itself, neighbours, counts, n_found, classes)
+        change = move(w, own, -1, itself, neighbours, counts, n_found, classes, blocks)
+        change += move(w, new, 1, itself, neighbours, counts, n_found, classes, blocks)
         if change > LEAST:
             class_of[w] = new
             rise += change
         else:
-            move(w, new, -1, itself, neighbours, counts, n_found, classes)
-            move(w, own, 1, itself, neighbours, counts, n_found, classes)
-    return rise
-
-
-@kernel
-def sweep(me, threads, meeting, words, cuts, best, class_of, pairs, classes):
-    """What thread `me` does where words move, batch by batch: words[cuts[b]] to words[cuts[b+1]] are judged by all
-    threads against the same counts, then moved by the first. Returns by how much the objective rose by its moves."""
-    rise = 0.0
-    for b in range(cuts.size - 1):
-        n = cuts[b + 1] - cuts[b]
-        piece = max(1, n // (8 * threads))
-        begin = next_piece(meeting, piece) if threads > 1 else 0
-        while begin < n:
-            end = min(n, begin + piece)
-            propose(words[cuts[b] + begin : cuts[b] + end], best, class_of, pairs, classes)
-            begin = next_piece(meeting, piece) if threads > 1 else end
-        meet(meeting, threads)
-        if me == 0:
-            share_out_again(meeting)
-            rise += exchange(words[cuts[b] : cuts[b + 1]], best, class_of, pairs, classes)
-        meet(meeting, threads)
+            move(w, new, -1, itself, neighbours, counts, n_found, classes, blocks)
+            move(w, own, 1, itself, neighbours, counts, n_found, classes, blocks)
     return rise

@@ -43,6 +43,16 @@ def sentence_hashes(ids, begins, seed):
 
 
 @kernel
+def copy_sentences(ids, begins, order, out):
+    """Copy sentences, in an order, one after the other."""
+    at = 0
+    for s in order:
+        for t in range(begins[s], begins[s + 1]):
+            out[at] = ids[t]
+            at += 1
+
+
+@kernel
 def statistics_of(ids, available, tables):
     """[position, pattern, 5] statistics of all positions of a few sequences."""
     n_patterns = tables.places.shape[0]

@@ -2,11 +2,16 @@
 
 What is fitted says `kernels.fitting`; equations (16) to (25) of docs/ideas/mathematics.md.
 
-A batch takes three steps, each of which all threads have done before any does the next. First every position is worked
-out by itself: how -ln P changes with the logits, the odds of falling back and the discounts of its patterns. Then these
-slopes are added up, column by column of the features: the rows of the gate table that a feature of one kind can be
-belong to it alone, and so does what is fitted for a pattern. So each number is added up by one thread, in the order of
-the positions. Last, each parameter takes its step. The halves of a batch are added up by themselves.
+The halves of a batch are added up by themselves, each in the order of its positions, however many threads there are.
+Threads wait for lines of the cache that others have written; so what one works out stays with it as far as it can.
+
+One thread or two: each has a half, a copy of all parameters, and takes all steps: they hand each other sums, no more.
+
+More: every position is worked out by itself, how -ln P changes with the logits, the odds of falling back and the
+discounts of its patterns. When all threads have done that, these slopes are added up column by column of the features:
+the rows of the gate table that a feature of one kind can be belong to it alone, and so does what is fitted for a
+pattern. So each number is added up by one thread, and what was added up in a column takes its step at once. Where there
+are more threads than there are columns for, a column is added up for some of the patterns at a time.
 """
 
 from __future__ import annotations
@@ -17,10 +22,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapgram.kernels.fitting import COUNT, N1, N2, N3, TOTAL
-from gapgram.kernels.gate import BUCKETS
+from gapgram.kernels.gate import BUCKETS, WORD_BUCKETS
 from gapgram.kernels.jit import apart, kernel
 from gapgram.kernels.meeting import meet
 
+_MANY_THREADS = 8  # more of them add up columns in two parts
 MAX_DISCOUNTS = np.array([1.0, 2.0, 3.0])  # D1, D2, D3+ stay between 0 and these
 
 
@@ -69,6 +75,14 @@ class Sums(NamedTuple):
     table: Any
     shift: Any
     odds: Any
+
+
+class Schedule(NamedTuple):
+    """Batches of positions, bounds[b] to bounds[b+1], the learning rate of each, and the number of the first step."""
+
+    bounds: Any
+    rates: Any
+    first_step: Any
 
 
 class Adam(NamedTuple):
@@ -199,19 +213,29 @@ def report_on(positions, fixed, start, fitted, slopes):
 
 
 @kernel
-def add_column(f, positions, fitted, begin, end, first, slopes, sums):
-    """Add up the slopes of positions begin … end-1 by what belongs to column f of the features."""
-    statistics, features = positions.statistics, positions.features
-    n_patterns = sums.table.shape[1]
+def _add_rows(f, patterns, positions, begin, end, first, slopes, sums):
+    """Add up the slopes of the logits of some patterns by the rows of the gate table that are column f's."""
+    features, n_patterns = positions.features, sums.table.shape[1]
+    if patterns[1] - patterns[0] == n_patterns:
+        for t in range(begin, end):
+            if features[t, f] >= 0:
+                row = sums.table[features[t, f]]
+                by_logit = slopes.logits[t - first]
+                for p in range(n_patterns):
+                    row[p] += by_logit[p]
+        return
     for t in range(begin, end):
         if features[t, f] >= 0:
-            row = sums.table[features[t, f]]
-            by_logit = slopes.logits[t - first]
-            for p in range(n_patterns):
+            row = sums.table[features[t, f], patterns[0] : patterns[1]]
+            by_logit = slopes.logits[t - first, patterns[0] : patterns[1]]
+            for p in range(row.size):
                 row[p] += by_logit[p]
-    if f >= n_patterns:
-        return
-    # The column of a pattern has its shifts and discounts, too.
+
+
+@kernel
+def _add_pattern(f, positions, fitted, begin, end, first, slopes, sums):
+    """Add up the slopes of the shifts and discounts of pattern f."""
+    statistics, features = positions.statistics, positions.features
     by_discount = np.zeros(3)
     for t in range(begin, end):
         if features[t, f] < 0:
@@ -234,8 +258,11 @@ def add_gradient(positions, fixed, fitted, slopes, sums):
     """Sum of -ln P over all positions; adds its gradient to `sums`."""
     n = positions.statistics.shape[0]
     loss = slopes_of(positions, fixed, fitted, 0, n, 0, slopes)
+    n_patterns = fixed.down.size
     for f in range(positions.features.shape[1]):
-        add_column(f, positions, fitted, 0, n, 0, slopes, sums)
+        _add_rows(f, (0, n_patterns), positions, 0, n, 0, slopes, sums)
+        if f < n_patterns:
+            _add_pattern(f, positions, fitted, 0, n, 0, slopes, sums)
     return loss
 
 
@@ -252,15 +279,25 @@ def follow(fitted, begin, end):
 
 
 @kernel
-def adam_step(fitted, adam, first, second, n, rate, step, begin, end):
-    """One step of Adam (Kingma and Ba, 2015) for parameters begin … end-1, in place; zeroes the sums.
+def _rows_of(f, n_patterns, order):
+    """The rows of the gate table that are column f's (`kernels.gate`)."""
+    if f < n_patterns:
+        return f * BUCKETS, f * BUCKETS + BUCKETS
+    words = n_patterns * BUCKETS
+    if f == n_patterns:
+        return words, words + order
+    first = words + order + (f - n_patterns - 1) * WORD_BUCKETS
+    return first, first + WORD_BUCKETS
+
+
+@kernel
+def _take_steps(begin, end, fitted, adam, first, second, n, fast, slow):
+    """One step of Adam (Kingma and Ba, 2015) for parameters begin … end-1, in place.
 
     The gradient is the mean over n positions, of whose sum the two halves are given, and a pull to the start: equation
-    (21) of docs/ideas/mathematics.md.
+    (21) of docs/ideas/mathematics.md. fast, slow: what makes up for the first steps, of the means and of the squares.
     """
     values, start, means, squares = fitted.flat, adam.start, adam.means, adam.squares
-    fast = rate / (1.0 - 0.9**step)
-    slow = 1.0 / (1.0 - 0.99**step)
     for i in range(begin, end):
         gradient = (first[i] + second[i]) / n + adam.hold * (values[i] - start[i])
         mean = 0.9 * means[i] + 0.1 * gradient
@@ -268,38 +305,96 @@ def adam_step(fitted, adam, first, second, n, rate, step, begin, end):
         values[i] -= fast * mean / (np.sqrt(slow * square) + 1e-8)
         means[i] = mean
         squares[i] = square
-        first[i] = 0.0
-        second[i] = 0.0
     follow(fitted, begin, end)
 
 
 @kernel
-def fit_batches(
-    me, threads, meeting, bounds, rates, first_step, positions, fixed, fitted, slopes, first_half, second_half, adam
-):
-    """What thread `me` does for some batches of positions, bounds[b] to bounds[b+1], each with its learning rate.
+def _step_and_forget(begin, end, fitted, adam, first, second, n, fast, slow):
+    """A step for some parameters; zeroes their sums."""
+    _take_steps(begin, end, fitted, adam, first, second, n, fast, slow)
+    for i in range(begin, end):
+        first[i] = 0.0
+        second[i] = 0.0
 
-    first_half, second_half: of a batch, added up.
-    """
-    n_columns, size = positions.features.shape[1], fitted.flat.size
+
+@kernel
+def _step_of_column(f, patterns, fitted, adam, first, second, n, fast, slow, order):
+    """A step for what column f was added up for: some patterns in its rows, and, with the first, its own numbers."""
+    n_patterns = fitted.table.shape[1]
+    begin, end = _rows_of(f, n_patterns, order)
+    if patterns[1] - patterns[0] == n_patterns:
+        _step_and_forget(begin * n_patterns, end * n_patterns, fitted, adam, first, second, n, fast, slow)
+    else:
+        for row in range(begin, end):
+            base = row * n_patterns
+            _step_and_forget(base + patterns[0], base + patterns[1], fitted, adam, first, second, n, fast, slow)
+    if f < n_patterns and patterns[0] == 0:
+        shift = fitted.table.size + f * BUCKETS
+        _step_and_forget(shift, shift + BUCKETS, fitted, adam, first, second, n, fast, slow)
+        odds = fitted.table.size + fitted.shift.size + 3 * f
+        _step_and_forget(odds, odds + 3, fitted, adam, first, second, n, fast, slow)
+
+
+@kernel
+def _fit_by_halves(me, threads, meeting, schedule, positions, fixed, fitted, adam, slopes, first_half, second_half):
+    """What thread `me` of one or two does: its half of every batch, and all steps of its own copy."""
+    n_columns, n_patterns, bounds = positions.features.shape[1], fixed.down.size, schedule.bounds
     for b in range(bounds.size - 1):
-        begin, n = bounds[b], bounds[b + 1] - bounds[b]
+        begin, n, step = bounds[b], bounds[b + 1] - bounds[b], schedule.first_step + b
+        for half in range(me, 2, threads):
+            first, last = (begin, begin + n // 2) if half == 0 else (begin + n // 2, begin + n)
+            sums = first_half if half == 0 else second_half
+            for i in range(sums.flat.size):
+                sums.flat[i] = 0.0
+            slopes_of(positions, fixed, fitted, first, last, begin, slopes)
+            for f in range(n_columns):
+                _add_rows(f, (0, n_patterns), positions, first, last, begin, slopes, sums)
+                if f < n_patterns:
+                    _add_pattern(f, positions, fitted, first, last, begin, slopes, sums)
+        meet(meeting, threads)
+        fast, slow = schedule.rates[b] / (1.0 - 0.9**step), 1.0 / (1.0 - 0.99**step)
+        _take_steps(0, fitted.flat.size, fitted, adam, first_half.flat, second_half.flat, n, fast, slow)
+        meet(meeting, threads)
+
+
+@kernel
+def _fit_by_columns(me, threads, meeting, schedule, positions, fixed, fitted, adam, slopes, first_half, second_half):
+    """What thread `me` of several does: its share of the positions, then of the columns, of every batch."""
+    n_columns, n_patterns, bounds = positions.features.shape[1], fixed.down.size, schedule.bounds
+    order, parts = n_columns - n_patterns, 1 if threads <= _MANY_THREADS else 2
+    for b in range(bounds.size - 1):
+        begin, n, step = bounds[b], bounds[b + 1] - bounds[b], schedule.first_step + b
         half, end = begin + n // 2, begin + n
-        # SamplePositions, each by itself.
+        fast, slow = schedule.rates[b] / (1.0 - 0.9**step), 1.0 / (1.0 - 0.99**step)
         slopes_of(
             positions, fixed, fitted, begin + n * me // threads, begin + n * (me + 1) // threads, begin, slopes
         )
         meet(meeting, threads)
-        # Their sums: a column of a half at a time.
-        for column in range(me, 2 * n_columns, threads):
-            if column < n_columns:
-                add_column(column, positions, fitted, begin, half, begin, slopes, first_half)
-            else:
-                add_column(column - n_columns, positions, fitted, half, end, begin, slopes, second_half)
+        for share in range(me, n_columns * parts, threads):
+            f, part = share % n_columns, share // n_columns
+            patterns = n_patterns * part // parts, n_patterns * (part + 1) // parts
+            _add_rows(f, patterns, positions, begin, half, begin, slopes, first_half)
+            _add_rows(f, patterns, positions, half, end, begin, slopes, second_half)
+            if part == 0 and f < n_patterns:
+                _add_pattern(f, positions, fitted, begin, half, begin, slopes, first_half)
+                _add_pattern(f, positions, fitted, half, end, begin, slopes, second_half)
+            _step_of_column(f, patterns, fitted, adam, first_half.flat, second_half.flat, n, fast, slow, order)
         meet(meeting, threads)
-        # Parameters, each by itself.
-        adam_step(
-            fitted, adam, first_half.flat, second_half.flat, n, rates[b], first_step + b,
-            size * me // threads, size * (me + 1) // threads,
-        )  # fmt: skip
-        meet(meeting, threads)
+
+
+@kernel
+def fit_batches(
+    me, threads, meeting, schedule, positions, fixed, fitted, adam, twin, twin_adam, slopes, first_half, second_half
+):
+    """What thread `me` does for some batches of positions.
+
+    twin, twin_adam: what the second of two threads fits in the place of `fitted` and `adam`, with the same result.
+    first_half, second_half: of a batch, added up; 0 at first.
+    """
+    rest = slopes, first_half, second_half
+    if threads > 2:
+        _fit_by_columns(me, threads, meeting, schedule, positions, fixed, fitted, adam, *rest)
+    elif me == 0:
+        _fit_by_halves(me, threads, meeting, schedule, positions, fixed, fitted, adam, *rest)
+    else:
+        _fit_by_halves(me, threads, meeting, schedule, positions, fixed, twin, twin_adam, *rest)

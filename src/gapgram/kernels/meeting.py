@@ -8,6 +8,7 @@ other threads of the machine run in between. Where kernels run as plain Python t
 
 from __future__ import annotations
 
+import platform
 import sys
 
 import numpy as np
@@ -17,7 +18,7 @@ from gapgram.kernels.jit import before_compiling, kernel
 
 _APART = 16  # numbers between two that different threads write: they are not to share a line of the cache
 _ARRIVED, _TURN, _STOPPED, _NEXT = 0, _APART, 2 * _APART, 3 * _APART
-_LOOKS = 4000  # before a thread that waits lets others run
+_LOOKS = 500  # before a thread that waits lets others run
 
 
 def new_meeting() -> npt.NDArray[np.int64]:
@@ -46,6 +47,10 @@ def let_others_run():
     """Let another thread of the machine have the processor."""
 
 
+def rest_a_moment():
+    """Let the processor rest for some cycles: what runs on the same core besides gets on faster."""
+
+
 @before_compiling
 def _teach() -> None:
     from llvmlite import ir
@@ -62,6 +67,10 @@ def _teach() -> None:
 
     @type_callable(let_others_run)
     def type_of_let(context):
+        return lambda: types.void
+
+    @type_callable(rest_a_moment)
+    def type_of_rest(context):
         return lambda: types.void
 
     def place(context, builder, signature, arguments):
@@ -86,6 +95,15 @@ def _teach() -> None:
         builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [])
         return context.get_dummy_value()
 
+    @lower_builtin(rest_a_moment)
+    def code_of_rest(context, builder, signature, arguments):
+        from numba.core import cgutils
+
+        if platform.machine() in ("x86_64", "AMD64"):
+            kind = ir.FunctionType(ir.VoidType(), [])
+            builder.call(cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.sse2.pause"), [])
+        return context.get_dummy_value()
+
 
 @kernel
 def meet(meeting, threads):
@@ -100,6 +118,7 @@ def meet(meeting, threads):
     looks = 0
     while read_now(meeting, _TURN) == turn and read_now(meeting, _STOPPED) == 0:
         looks += 1
+        rest_a_moment()
         if looks > _LOOKS:
             let_others_run()
 

@@ -5,105 +5,112 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.sorting import add_up, starts_by_word
+from gapgram.kernels.sorting import add_up
 from gapgram.kernels.special_words import END_ID
 
 
 @kernel
-def pairs_at(ids, first_word, last_word, distance):
-    """Every pair of a word, of first … last-1, and the one `distance` later in its sentence, by both in order.
+def places_of_pairs(ids, begin, end, distance, range_of, n_ranges):
+    """The positions, of begin … end-1, of words that have another `distance` later in their sentence.
 
-    Returns (starts, others, times): the words that follow word first + w are others[starts[w]:starts[w+1]].
+    Returns (places, starts): those of the words of range r (`range_of` each word) are places[starts[r]:starts[r+1]].
     """
-    n = 0
-    n_seconds = 0
-    allowed = np.zeros(ids.size, np.uint8)
-    by_first = np.zeros(last_word - first_word + 1, np.int64)
-    for t in range(ids.size - distance):
-        if ids[t] < first_word or ids[t] >= last_word:
-            continue
+    end = min(end, ids.size - distance)
+    starts = np.zeros(n_ranges + 1, np.int64)
+    range_at = np.full(max(0, end - begin), -1, np.int16)
+    for t in range(begin, end):
         inside = True
         for d in range(distance):
             if ids[t + d] == END_ID:
                 inside = False
         if inside:
-            allowed[t] = 1
-            by_first[ids[t] - first_word + 1] += 1
-            n_seconds = max(n_seconds, np.int64(ids[t + distance]) + 1)
-            n += 1
+            r = range_of[ids[t]] if n_ranges > 1 else 0
+            range_at[t - begin] = r
+            starts[r + 1] += 1
+    add_up(starts)
+    fill = starts[:-1].copy()
+    places = np.empty(starts[n_ranges], np.int32)
+    for t in range(begin, end):
+        r = range_at[t - begin]
+        if r >= 0:
+            places[fill[r]] = t
+            fill[r] += 1
+    return places, starts
+
+
+@kernel
+def pairs_at(ids, places, first_word, last_word, distance):
+    """Every pair of a word, of first … last-1, at one of some places and the one `distance` later, by both in order.
+
+    Returns (starts, others, times, itself): the other words that follow word first + w are others[starts[w]] up to
+    others[starts[w+1]], and itself[w] is how often it follows itself.
+    """
+    n_words = last_word - first_word
+    by_first = np.zeros(n_words + 1, np.int64)
+    n_seconds = 0
+    for i in range(places.size):
+        t = places[i]
+        by_first[ids[t] - first_word + 1] += 1
+        n_seconds = max(n_seconds, np.int64(ids[t + distance]) + 1)
     add_up(by_first)
     # By the second word, then, in that order, by the first.
     by_second = np.zeros(n_seconds + 1, np.int64)
-    for t in range(ids.size):
-        if allowed[t]:
-            by_second[ids[t + distance] + 1] += 1
+    for i in range(places.size):
+        by_second[ids[places[i] + distance] + 1] += 1
     add_up(by_second)
-    firsts = np.empty(n, np.int32)
-    seconds = np.empty(n, np.int32)
-    for t in range(ids.size):
-        if allowed[t]:
-            at = by_second[ids[t + distance]]
-            by_second[ids[t + distance]] += 1
-            firsts[at] = ids[t] - first_word
-            seconds[at] = ids[t + distance]
-    sorted_seconds = np.empty(n, np.int32)
+    firsts = np.empty(places.size, np.int32)
+    seconds = np.empty(places.size, np.int32)
+    for i in range(places.size):
+        t = places[i]
+        at = by_second[ids[t + distance]]
+        by_second[ids[t + distance]] += 1
+        firsts[at] = ids[t] - first_word
+        seconds[at] = ids[t + distance]
+    sorted_seconds = np.empty(places.size, np.int32)
     fill = by_first[:-1].copy()
-    for i in range(n):
+    for i in range(places.size):
         sorted_seconds[fill[firsts[i]]] = seconds[i]
         fill[firsts[i]] += 1
     # Equal pairs, once each.
-    starts = np.zeros(last_word - first_word + 1, np.int64)
-    others = np.empty(n, np.int32)
-    times = np.empty(n, np.int32)
+    starts = np.zeros(n_words + 1, np.int64)
+    itself = np.zeros(n_words, np.int32)
+    others = np.empty(places.size, np.int32)
+    times = np.empty(places.size, np.int32)
     used = 0
-    for w in range(last_word - first_word):
+    for w in range(n_words):
         starts[w] = used
         previous = -1
         for i in range(by_first[w], by_first[w + 1]):
-            if sorted_seconds[i] == previous:
+            second = sorted_seconds[i]
+            if second == first_word + w:
+                itself[w] += 1
+            elif second == previous:
                 times[used - 1] += 1
             else:
-                previous = sorted_seconds[i]
-                others[used] = previous
+                previous = second
+                others[used] = second
                 times[used] = 1
                 used += 1
-    starts[last_word - first_word] = used
-    return starts, others[:used].copy(), times[:used].copy()
+    starts[n_words] = used
+    return starts, others[:used].copy(), times[:used].copy(), itself
 
 
 @kernel
-def turned(starts, others, times):
-    """The same pairs by the second word, then the first."""
-    n_words = starts.size - 1
-    new_starts = starts_by_word(others, n_words)
+def turned(starts, others, times, first_word, last_word):
+    """The same pairs by the second word, of first … last-1, then the first."""
+    new_starts = np.zeros(last_word - first_word + 1, np.int64)
+    for other in others:
+        if first_word <= other < last_word:
+            new_starts[other - first_word + 1] += 1
+    add_up(new_starts)
     fill = new_starts[:-1].copy()
-    new_others = np.empty(others.size, np.int32)
-    new_times = np.empty(others.size, np.int32)
-    for w in range(n_words):
+    new_others = np.empty(new_starts[-1], np.int32)
+    new_times = np.empty(new_starts[-1], np.int32)
+    for w in range(starts.size - 1):
         for i in range(starts[w], starts[w + 1]):
-            at = fill[others[i]]
-            fill[others[i]] += 1
-            new_others[at] = w
-            new_times[at] = times[i]
+            if first_word <= others[i] < last_word:
+                at = fill[others[i] - first_word]
+                fill[others[i] - first_word] += 1
+                new_others[at] = w
+                new_times[at] = times[i]
     return new_starts, new_others, new_times
-
-
-@kernel
-def take_out_itself(starts, others, times):
-    """Take pairs of a word and itself out, in place; returns how often each word had one."""
-    n_words = starts.size - 1
-    itself = np.zeros(n_words, np.int32)
-    used = 0
-    begin = starts[0]
-    for w in range(n_words):
-        end = starts[w + 1]
-        for i in range(begin, end):
-            if others[i] == w:
-                itself[w] = times[i]
-            else:
-                others[used] = others[i]
-                times[used] = times[i]
-                used += 1
-        begin = end
-        starts[w + 1] = used
-    return itself

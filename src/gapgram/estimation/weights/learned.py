@@ -24,7 +24,16 @@ from gapgram.estimation.weights.sample import FittingSample
 from gapgram.kernels import fitting
 from gapgram.kernels import gradient as kernels
 from gapgram.kernels.gate import BUCKETS, WORD_BUCKETS
-from gapgram.kernels.gradient import MAX_DISCOUNTS, Adam, FittedNumbers, FixedNumbers, SamplePositions, Slopes, Sums
+from gapgram.kernels.gradient import (
+    MAX_DISCOUNTS,
+    Adam,
+    FittedNumbers,
+    FixedNumbers,
+    SamplePositions,
+    Schedule,
+    Slopes,
+    Sums,
+)
 from gapgram.system.parallel import parallel_map, run_together
 from gapgram.system.progress import NO_BAR, progress_bar
 
@@ -191,33 +200,25 @@ class Problem:
 
         Threads divide each batch, and add up as one would (`kernels.gradient`).
         """
-        values, batches = self.start(), batches_of(len(self.sample))
-        adam = Adam(self.start().flat, self.hold_to_start, self.zeros().flat, self.zeros().flat)
-        rates = self.learning_rates(len(batches))
-        most = max((end - begin for begin, end in batches), default=0)
-        state = _slopes(most, len(self.down)), self.zeros().as_sums, self.zeros().as_sums, adam
+        batches = batches_of(len(self.sample))
+        rates, most = self.learning_rates(len(batches)), max((end - begin for begin, end in batches), default=0)
+        fitted = [(self.start(), self._new_adam()) for _ in range(2 if threads == 2 else 1)]
+        room = _slopes(most, len(self.down)), self.zeros().as_sums, self.zeros().as_sums
         at_once = self.batches_at_once if self.sample.folder is None else 4  # a sample in files is read by few
         bar = progress_bar("fitting weights", total=len(batches), unit="batch", progress=True) if progress else NO_BAR
         with bar as advance:
             for first, last in _spans(batches, at_once):
-                self.take_steps(values, batches[first:last], rates[first:last], first + 1, state, threads)
+                begin, end = batches[first][0], batches[last - 1][1]
+                bounds = np.array([begin, *(each for _, each in batches[first:last])]) - begin
+                schedule = Schedule(bounds, rates[first:last], first + 1)
+                copies = [each for values, adam in (fitted[0], fitted[-1]) for each in (values.for_kernels, adam)]
+                positions = self.positions(begin, end)
+                run_together(kernels.fit_batches, threads, schedule, positions, self._fixed, *copies, *room)
                 advance(last - first)
-        return values
+        return fitted[0][0]
 
-    def take_steps(
-        self,
-        values: Parameters,
-        batches: list[tuple[int, int]],
-        rates: Floats,
-        first_step: int,
-        state: tuple[Any, ...],
-        threads: int,
-    ) -> None:
-        """Work through batches that follow each other, each with its learning rate; the values change in place."""
-        begin, end = batches[0][0], batches[-1][1]
-        bounds = np.array([begin, *(last for _, last in batches)]) - begin
-        of_all = bounds, rates, first_step, self.positions(begin, end), self._fixed, values.for_kernels, *state
-        run_together(kernels.fit_batches, threads, *of_all)
+    def _new_adam(self) -> Adam:
+        return Adam(self.start().flat, self.hold_to_start, self.zeros().flat, self.zeros().flat)
 
     def solution(self, values: Parameters, *, threads: int = 1) -> tuple[Weights, Discounts]:
         """The weights and discounts that fitted parameters stand for, with a report on them."""

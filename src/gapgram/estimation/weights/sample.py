@@ -158,7 +158,7 @@ def left_out(
     word_counts: how often each word is met in the counted text, where the tables do not say it.
     """
     limit = limit or sample_positions(len(counts.lattice.stored))
-    ids = sample_sentences([ids], seed=seed, limit=limit)
+    ids = sample_sentences([ids], seed=seed, limit=limit, threads=threads)
     hidden = np.zeros(len(counts.vocabulary), np.bool_)
     if held_apart:
         of_text = counts.tables.word_counts if word_counts is None else word_counts

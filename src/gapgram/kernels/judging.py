@@ -1,0 +1,271 @@
+"""Which class each word of a batch would like best where all others stay: judged by all threads together.
+
+First the neighbours of every word are counted by class: (word, side) by (word, side), shared out among the threads.
+Then each thread judges some of the words for some of the classes: a block of them, whose cells fit into the cache of a
+processor. So a frequent word is judged by several threads, too. Numbers are added up in the order of one thread.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from gapgram.kernels.exchange import CELL, CLASS_BITS, EVERYTHING, LOG, SUM, copy_cell, exchange, gather, row_of
+from gapgram.kernels.jit import inlined, kernel
+from gapgram.kernels.meeting import meet, next_piece, share_out_again
+
+SPECIAL = 3  # classes of <unk>, <s>, </s>, which never move
+SOFT = 0.4  # f_p(x + n) - f_p(x) is about n ln(x + p + SOFT (n - 1)): 1/e would be right for small x, 1/2 for large
+
+
+class Judged(NamedTuple):
+    """Neighbours of the words of a batch by class, and what was judged of it.
+
+    room: int64, of all words; classes[room[w, s] - room[first word of the batch, 0]] on, and `times`, int32, are
+        for the neighbours of word w on side s
+    found: int32 [word of the batch, side], how many classes those are
+    tops, scores: int32, float32 [block, word of the batch], the best class but for the word's own, and its score
+    stays: float32 [word of the batch], the score of its own class
+    """
+
+    room: np.ndarray
+    classes: np.ndarray
+    times: np.ndarray
+    found: np.ndarray
+    tops: np.ndarray
+    scores: np.ndarray
+    stays: np.ndarray
+
+
+@inlined
+def _log_2(x):
+    """The base-2 logarithm of a float32, with an error of about 1e-5.
+
+    Its bits hold the whole part; a polynomial gives the rest. No branches, so that the compiler works on several
+    classes at once.
+    """
+    bits = np.float32(x).view(np.int32)
+    whole = np.float32((bits >> np.int32(23)) - np.int32(127))
+    m = np.int32((bits & np.int32(0x007FFFFF)) | np.int32(0x3F800000)).view(np.float32)
+    return whole + (
+        np.float32(-2.78792621) + m * (
+            np.float32(5.04785541) + m * (
+                np.float32(-3.48987855) + m * (
+                    np.float32(1.58947429) + m * (
+                        np.float32(-0.40251339) + m * np.float32(0.04300496))))))  # fmt: skip
+
+
+@kernel
+def _add_logs(scores, row, plus, factor):
+    """scores[c] += factor ln(row[c] + plus)."""
+    base_2 = np.float32(factor * math.log(2.0))
+    more = np.float32(plus)
+    for c in range(scores.size):
+        scores[c] += base_2 * _log_2(np.float32(np.float32(row[c]) + more))
+
+
+@inlined
+def _add_logs_of(scores, rows, which, times, n, prior):
+    """Add times[i] ln(row + prior and something) for rows which[i], four at a time, in order."""
+    i = 0
+    while i + 4 <= n:
+        r0, r1, r2, r3 = rows[which[i]], rows[which[i + 1]], rows[which[i + 2]], rows[which[i + 3]]
+        m0, m1 = np.float32(prior + SOFT * (times[i] - 1)), np.float32(prior + SOFT * (times[i + 1] - 1))
+        m2, m3 = np.float32(prior + SOFT * (times[i + 2] - 1)), np.float32(prior + SOFT * (times[i + 3] - 1))
+        b0, b1 = np.float32(times[i] * math.log(2.0)), np.float32(times[i + 1] * math.log(2.0))
+        b2, b3 = np.float32(times[i + 2] * math.log(2.0)), np.float32(times[i + 3] * math.log(2.0))
+        for c in range(scores.size):
+            score = scores[c] + b0 * _log_2(np.float32(np.float32(r0[c]) + m0))
+            score += b1 * _log_2(np.float32(np.float32(r1[c]) + m1))
+            score += b2 * _log_2(np.float32(np.float32(r2[c]) + m2))
+            scores[c] = score + b3 * _log_2(np.float32(np.float32(r3[c]) + m3))
+        i += 4
+    while i < n:
+        _add_logs(scores, rows[which[i]], prior + SOFT * (times[i] - 1), times[i])
+        i += 1
+
+
+@inlined
+def _add_rows(scores, rows, which, n):
+    """Add rows to the scores, four at a time, in order."""
+    i = 0
+    while i + 4 <= n:
+        r0, r1, r2, r3 = rows[which[i]], rows[which[i + 1]], rows[which[i + 2]], rows[which[i + 3]]
+        for c in range(scores.size):
+            scores[c] = scores[c] + r0[c] + r1[c] + r2[c] + r3[c]
+        i += 4
+    while i < n:
+        row = rows[which[i]]
+        for c in range(scores.size):
+            scores[c] += row[c]
+        i += 1
+
+
+@inlined
+def _soft(x, n, prior):
+    """About f(x + n) - f(x)."""
+    return n * math.log(max(0, x) + prior + SOFT * (n - 1))
+
+
+@kernel
+def copy_changes(me, threads, classes, blocks):
+    """Copy the share of thread `me` of the cells that changed; where one did more than once, all copy the same."""
+    cells, n_changed = classes.cells, classes.n_changed[0]
+    k, mask = cells.shape[1], (np.int64(1) << CLASS_BITS) - 1
+    if n_changed == EVERYTHING:
+        for d in range(cells.shape[0]):
+            for g in range(k * me // threads, k * (me + 1) // threads):
+                for c in range(k):
+                    copy_cell(d, g, c, classes, blocks)
+        return
+    for i in range(n_changed * me // threads, n_changed * (me + 1) // threads):
+        place = classes.changed[i]
+        copy_cell(place >> 2 * CLASS_BITS, place >> CLASS_BITS & mask, place & mask, classes, blocks)
+
+
+@kernel
+def _gather_some(words, begin, end, class_of, pairs, met, judged):
+    """Count neighbours by class: of (word, side) begin … end-1 of a batch, word by word."""
+    sides = judged.found.shape[1]
+    first = judged.room[words[0], 0]
+    for i in range(begin, end):
+        w, s = words[i // sides], i % sides
+        at = judged.room[w, s] - first
+        found = judged.classes[at:]
+        n = gather(w, s, class_of, pairs.starts, pairs.others, pairs.times, met, found)
+        for j in range(n):
+            judged.times[at + j] = met[found[j]]
+            met[found[j]] = 0
+        judged.found[i // sides, s] = n
+
+
+@kernel
+def _top(scores):
+    """The first of the highest scores.
+
+    As whole numbers in the same order, of which the compiler compares several at once.
+    """
+    bits = scores.view(np.int32)
+    highest = np.int32(-0x80000000)
+    for c in range(bits.size):
+        highest = max(highest, bits[c] ^ ((bits[c] >> np.int32(31)) & np.int32(0x7FFFFFFF)))
+    for c in range(bits.size):
+        if bits[c] ^ ((bits[c] >> np.int32(31)) & np.int32(0x7FFFFFFF)) == highest:
+            return c
+    return 0
+
+
+@inlined
+def _score(at, w, own, base, block, pairs, classes, blocks, judged, ones, several, times, scores):
+    """Fill the scores of a block's classes for word w, number `at` of its batch.
+
+    Returns the score of staying in its own class, if that is of the block. Approximate, for speed: `exchange` looks
+    again. base: where the neighbours of the batch begin in `judged.room`.
+    """
+    sums, priors, tables, first = classes.sums, classes.priors, classes.tables, block << blocks.bits
+    here = own - first
+    is_here = 0 <= here < scores.size
+    stay = 0.0
+    for c in range(scores.size):
+        scores[c] = 0
+    for s in range(sums.shape[0]):
+        rows, twice, begin = row_of(block, s, 0, sums), pairs.itself[s, w], judged.room[w, s] - base
+        cells = blocks.cells[rows:]
+        end = begin + judged.found[at, s]
+        # Classes of neighbours met more than once, and those met once.
+        n_several, n_ones = 0, 0
+        total = twice
+        for i in range(begin, end):
+            n = judged.times[i]
+            total += n
+            if n == 1:
+                ones[n_ones] = judged.classes[i]
+                n_ones += 1
+            else:
+                several[n_several] = judged.classes[i]
+                times[n_several] = n
+                n_several += 1
+        _add_logs_of(scores, cells, several, times, n_several, priors[CELL])
+        _add_rows(scores, blocks.gain[rows:], ones, n_ones)
+        if is_here:
+            for i in range(begin, end):
+                g, n = judged.classes[i], judged.times[i]
+                x = max(0, cells[g, here] - n - (twice if g == own else 0))
+                stay += tables[LOG, x] if n == 1 and x < tables.shape[1] - 1 else _soft(x, n, priors[CELL])
+        if total > 0:
+            _add_logs(scores, sums[s, first:], priors[SUM] + SOFT * (total - 1), -total)
+            stay -= _soft(sums[s, own] - total, total, priors[SUM])
+        if twice > 0 and s % 2 == 0:
+            for c in range(scores.size):
+                scores[c] += np.float32(_soft(cells[first + c, c], twice, priors[CELL]))
+            if is_here:
+                stay += _soft(cells[own, here] - twice, twice, priors[CELL])
+    return stay
+
+
+@kernel
+def _judge(words, begin, end, block, class_of, pairs, classes, blocks, judged):
+    """Judge words begin … end-1 of a batch for the classes of one block."""
+    k, width = classes.sums.shape[1], blocks.cells.shape[1]
+    first, base = block << blocks.bits, judged.room[words[0], 0]
+    ones, several, times = np.empty(k, np.int32), np.empty(k, np.int32), np.empty(k, np.int32)
+    scores, special = np.empty(min(width, k - first), np.float32), max(SPECIAL - first, 0)
+    for at in range(begin, end):
+        w = words[at]
+        own = class_of[w]
+        stay = _score(at, w, own, base, block, pairs, classes, blocks, judged, ones, several, times, scores)
+        if first <= own < first + scores.size:
+            judged.stays[at] = stay
+            scores[own - first] = -np.inf
+        top = special + _top(scores[special:])
+        judged.tops[block, at] = first + top
+        judged.scores[block, at] = scores[top]
+
+
+@kernel
+def _choose(words, class_of, judged, best):
+    """Write to `best` the class that each word of a batch would like best: its own unless another is better."""
+    for at in range(words.size):
+        own = class_of[words[at]]
+        top, score = own, judged.stays[at]
+        for block in range(judged.tops.shape[0]):
+            if judged.scores[block, at] > score:
+                top, score = judged.tops[block, at], judged.scores[block, at]
+        best[words[at]] = top
+
+
+@kernel
+def sweep(me, threads, meeting, words, cuts, best, class_of, pairs, classes, blocks, judged):
+    """What thread `me` does where words move, batch by batch: words[cuts[b]] to words[cuts[b+1]] are judged by all
+    threads against the same counts, then moved by the first. Returns by how much the objective rose by its moves."""
+    sides, n_blocks = classes.sums.shape[0], judged.tops.shape[0]
+    met = np.zeros(classes.sums.shape[1], np.int32)
+    rise = 0.0
+    for b in range(cuts.size - 1):
+        batch = words[cuts[b] : cuts[b + 1]]
+        # Neighbours by class, shared out.
+        n = batch.size * sides
+        piece = max(1, n // (8 * threads))
+        begin = next_piece(meeting, piece) if threads > 1 else 0
+        while begin < n:
+            _gather_some(batch, begin, min(n, begin + piece), class_of, pairs, met, judged)
+            begin = next_piece(meeting, piece) if threads > 1 else begin + piece
+        copy_changes(me, threads, classes, blocks)
+        meet(meeting, threads)
+        # All words for all blocks: to each thread as many as to another, one after the other.
+        n = batch.size
+        begin, end = n_blocks * n * me // threads, n_blocks * n * (me + 1) // threads
+        for block in range(begin // n, -(-end // n)):
+            some = max(begin, block * n) - block * n, min(end, block * n + n) - block * n
+            _judge(batch, some[0], some[1], block, class_of, pairs, classes, blocks, judged)
+        meet(meeting, threads)
+        # One moves words; the others wait.
+        if me == 0:
+            share_out_again(meeting)
+            classes.n_changed[0] = 0
+            _choose(batch, class_of, judged, best)
+            rise += exchange(batch, best, class_of, pairs, classes, blocks)
+        meet(meeting, threads)
+    return rise
