@@ -35,10 +35,12 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.kernels.jit import inlined, kernel
+from gapgram.kernels.prefetch import prefetch
 
 TABLE = 1 << 17  # numbers, at most, whose f is looked up
 CLASS_BITS = 20  # of a class in the place of a cell
 EVERYTHING = -1  # in the place of the number of changes: more than could be noted
+AHEAD = 4  # words whose neighbours are asked for before they are read
 LEAST = 1e-6  # that a move must bring
 CELL, SUM, LOG = 0, 1, 2  # rows of the tables
 
@@ -222,8 +224,12 @@ def exchange(words, best, class_of, pairs, classes, blocks):
     neighbours, counts = np.empty((sides, k), np.int32), np.empty((sides, k), np.int32)
     n_found = np.empty(sides, np.int64)
     rise = 0.0
-    for w in words:
+    for at in range(words.size):
+        w = words[at]
         own, new = class_of[w], best[w]
+        for s in range(sides if at + AHEAD < words.size else 0):
+            prefetch(others, starts[s, words[at + AHEAD]])
+            prefetch(times, starts[s, words[at + AHEAD]])
         if own == new:
             continue
         for s in range(sides):

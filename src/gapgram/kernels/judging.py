@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.kernels.exchange import CELL, CLASS_BITS, EVERYTHING, LOG, SUM, copy_cell, exchange, gather, row_of
+from gapgram.kernels.exchange import AHEAD, CELL, CLASS_BITS, EVERYTHING, LOG, SUM, copy_cell, exchange, gather, row_of
 from gapgram.kernels.jit import inlined, kernel
 from gapgram.kernels.meeting import meet, next_piece, share_out_again
+from gapgram.kernels.prefetch import prefetch
 
 SPECIAL = 3  # classes of <unk>, <s>, </s>, which never move
 SOFT = 0.4  # f_p(x + n) - f_p(x) is about n ln(x + p + SOFT (n - 1)): 1/e would be right for small x, 1/2 for large
@@ -132,6 +133,10 @@ def _gather_some(words, begin, end, class_of, pairs, met, judged):
     first = judged.room[words[0], 0]
     for i in range(begin, end):
         w, s = words[i // sides], i % sides
+        if i // sides + AHEAD < words.size:
+            ahead = pairs.starts[s, words[i // sides + AHEAD]]
+            prefetch(pairs.others, ahead)
+            prefetch(pairs.times, ahead)
         at = judged.room[w, s] - first
         found = judged.classes[at:]
         n = gather(w, s, class_of, pairs.starts, pairs.others, pairs.times, met, found)
