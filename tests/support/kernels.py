@@ -14,6 +14,7 @@ COUNTING = {
     "word_order.sort_ties", "words.add_words", "words.fill_slots", "words.learn_lines",
 }  # fmt: skip
 LEARNING = {
+    "fitting.copy_sentences",
     "fitting.features_of", "fitting.leave_out", "fitting.log_prior_of", "fitting.sentence_hashes",
     "fitting.statistics_of", "fitting.unique_from", "gradient.fit_batches", "gradient.follow", "gradient.report_on",
     "lookup.availability", "build_tables.count_marked",

@@ -24,7 +24,7 @@ from gapgram.errors import UsageError
 from gapgram.kernels import exchange as kernels
 from gapgram.kernels import judging
 from gapgram.kernels.exchange import Blocks, ClassCounts, Pairs
-from gapgram.kernels.judging import Judged
+from gapgram.kernels.judging import JudgedWords
 from gapgram.kernels.pairs import pairs_at, places_of_pairs, turned
 from gapgram.kernels.sorting import starts_by_word
 from gapgram.kernels.special_words import SPECIAL
@@ -78,10 +78,10 @@ def _both_ways(ids: Ids, n_words: int, distance: int, threads: int) -> tuple[Sid
         pairs: tuple[Integers, Ids, Ids, Ids] = pairs_at(ids, places, *ranges[r], distance)
         return pairs
 
-    *parts, itself = zip(*parallel_map(pairs_of_range, range(len(ranges)), threads), strict=True)
-    forward = _joined(*parts, threads)
-    backward = zip(*parallel_map(lambda words: turned(*forward, *words), ranges, threads), strict=True)
-    return forward, _joined(*backward, threads), np.concatenate(itself)
+    parts = list(parallel_map(pairs_of_range, range(len(ranges)), threads))
+    forward = _joined([part[:3] for part in parts], threads)
+    backward: list[Side] = list(parallel_map(lambda words: turned(*forward, *words), ranges, threads))
+    return forward, _joined(backward, threads), np.concatenate([itself for *_, itself in parts])
 
 
 def _ranges(word_counts: Integers, n: int) -> list[tuple[int, int]]:
@@ -89,11 +89,17 @@ def _ranges(word_counts: Integers, n: int) -> list[tuple[int, int]]:
     return list(pairwise(_cuts(word_counts, max(1, -(-int(word_counts.sum()) // n)))))
 
 
-def _joined(starts: Sequence[Integers], others: Sequence[Ids], times: Sequence[Ids], threads: int) -> Side:
+def _joined(parts: list[Side], threads: int) -> Side:
     """The neighbours of all words, from those of ranges of words in order."""
-    base = np.cumsum([0] + [len(each) for each in others])
-    all_starts = np.concatenate([*(each[:-1] + at for each, at in zip(starts, base[:-1], strict=True)), base[-1:]])
-    return all_starts, _concatenated(others, threads), _concatenated(times, threads)
+    base = np.cumsum([0] + [len(others) for _, others, _ in parts])
+    starts = np.concatenate([*(part[0][:-1] + at for part, at in zip(parts, base[:-1], strict=True)), base[-1:]])
+    return starts, *_side_by_side(parts, threads)
+
+
+def _side_by_side(parts: list[Side], threads: int) -> tuple[Ids, Ids]:
+    """The neighbours of several parts in one array, and how often each is one."""
+    others, times = [others for _, others, _ in parts], [times for *_, times in parts]
+    return _concatenated(others, threads), _concatenated(times, threads)
 
 
 def _concatenated(arrays: Sequence[Ids], threads: int) -> Ids:
@@ -113,7 +119,7 @@ def side_by_side(counted: list[tuple[Side, Side, Ids]], *, threads: int = 1) -> 
     sides = [side for forward, backward, _ in counted for side in (forward, backward)]
     base = np.cumsum([0] + [len(others) for _, others, _ in sides])
     starts = np.array([starts + at for (starts, _, _), at in zip(sides, base[:-1], strict=True)])
-    others, times = (_concatenated([side[i] for side in sides], threads) for i in (1, 2))
+    others, times = _side_by_side(sides, threads)
     return Pairs(starts, others, times, np.repeat(np.array([itself for _, _, itself in counted]), 2, axis=0))
 
 
@@ -171,16 +177,16 @@ class Exchange:
             advance(int(some[-1] - some[0]))
         return rise
 
-    def _room_for(self, words: Ids, cuts: Integers) -> Judged:
+    def _room_for(self, words: Ids, cuts: Integers) -> JudgedWords:
         """Room for what is judged of the largest of some batches."""
         sides, n_blocks = len(self.counts.sums), self.n_blocks
         firsts, lasts = words[cuts[:-1]], words[cuts[1:] - 1]
         most_neighbours = int((self.room[lasts, -1] - self.room[firsts, 0]).max(initial=0)) + self.counts.sums.shape[1]
         most_words = int(np.diff(cuts).max(initial=0))
-        return Judged(
-            self.room, *np.empty((2, most_neighbours), np.int32), np.empty((most_words, sides), np.int32),
-            np.empty((n_blocks, most_words), np.int32), np.empty((n_blocks, most_words), np.float32),
-            np.empty(most_words, np.float32),
+        return JudgedWords(
+            self.room, np.empty(most_neighbours, np.int32), np.empty(most_neighbours, np.int32),
+            np.empty((most_words, sides), np.int32), np.empty((n_blocks, most_words), np.int32),
+            np.empty((n_blocks, most_words), np.float32), np.empty(most_words, np.float32),
         )  # fmt: skip
 
 

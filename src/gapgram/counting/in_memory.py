@@ -21,7 +21,7 @@ from gapgram.errors import TextError
 from gapgram.kernels import sorting
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
-from gapgram.system.parallel import SharedCores, all_in_threads, checked_threads
+from gapgram.system.parallel import SharedCores, all_in_threads, checked_threads, taken
 from gapgram.text.corpus import Corpus
 from gapgram.text.sentences import sample_sentences
 
@@ -92,7 +92,8 @@ class TextInMemory:
             raise TextError(f"{self.ids.size:,} words at once: this engine counts up to {MAX_POSITIONS:,}")
         pieces, self._ahead = self._ahead or self._count_words(lattice), None
         for clustering, (of_classes, patterns) in enumerate(zip(classes, lattice.of_classes, strict=True), 1):
-            counted = self._count(of_classes.of_word[self.ids], len(of_classes.names), patterns, "counting classes")
+            ids = taken(of_classes.of_word, self.ids, self._threads)
+            counted = self._count(ids, len(of_classes.names), patterns, "counting classes")
             pieces |= {Pattern(pattern.mask, clustering): bands for pattern, bands in counted.items()}
         return lambda pattern: iter(pieces.pop(pattern))
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from itertools import chain
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from gapgram.counts.streaming import StoredPiece
 
 NO_CLASSES, NO_COUNTS = np.empty(0, np.int32), np.empty(0, np.int64)
+NO_PIECE = Piece(*np.empty((3, 0), np.int64))
 
 
 def assemble(
@@ -43,24 +43,38 @@ def assemble(
     grams = np.zeros(-(-sum(sizes) * FAST_WIDTH // 64), np.uint64)
     contexts, parts = np.empty(n_contexts(places), np.int64), parts_of(patterns)
 
-    def fill(p: int) -> list[tuple[Integers, Integers]]:
-        at, done, large = places[p], 0, []
-        first, step = int(at[kernels.FIRST_CONTEXT]), int(at[kernels.STRIDE])
-        for piece, row_numbers in zip(pieces.pop(patterns[p]), numbers[p], strict=True):
-            bit = int(at[kernels.GRAM_BIT]) + done * FAST_WIDTH
-            code_bits, key_bits = int(at[kernels.CODE_BITS]), int(at[kernels.KEY_BITS])
-            large_grams, counts = build_tables.pack_grams(piece.grams, grams, bit, code_bits, key_bits)
-            large.append((large_grams + at[kernels.FIRST_GRAM] + done, counts))
-            build_tables.place_contexts(piece.contexts, done, row_numbers, contexts[first:], step)
-            done += piece.grams.size
-            first += piece.contexts.size * step
-        contexts[first] = done << ROW_BITS
-        return large
+    def fill(p: int, i: int, done: int, context: int) -> tuple[Integers, Integers]:
+        """Put one piece of pattern p into its place; so many grams and contexts of the pattern come before it."""
+        at, piece = places[p], pieces[patterns[p]][i]
+        bit = int(at[kernels.GRAM_BIT]) + done * FAST_WIDTH
+        code_bits, key_bits = int(at[kernels.CODE_BITS]), int(at[kernels.KEY_BITS])
+        large_grams, counts = build_tables.pack_grams(piece.grams, grams, bit, code_bits, key_bits)
+        step = int(at[kernels.STRIDE])
+        first = int(at[kernels.FIRST_CONTEXT]) + context * step
+        build_tables.place_contexts(piece.contexts, done, numbers[p][i], contexts[first:], step)
+        pieces[patterns[p]][i] = NO_PIECE
+        return large_grams + at[kernels.FIRST_GRAM] + done, counts
 
-    large = chain.from_iterable(parallel_map(fill, range(len(patterns)), threads))
+    wanted = list(_in_turn(patterns, pieces))
+    for p in range(len(patterns)):
+        at = places[p]
+        contexts[at[kernels.FIRST_CONTEXT] + at[kernels.N_CONTEXTS] * at[kernels.STRIDE]] = sizes[p] << ROW_BITS
+    large = parallel_map(lambda one: fill(*one), wanted, threads)
     large_at, large_counts = (np.concatenate(arrays) for arrays in zip(*large, strict=True))
     all_rows = np.concatenate(rows)
     return frozen(Tables(grams, large_at, large_counts, contexts, places, parts, all_rows, class_of, word_counts))
+
+
+def _in_turn(
+    patterns: tuple[Pattern, ...], pieces: dict[Pattern, list[StoredPiece]]
+) -> Iterator[tuple[int, int, int, int]]:
+    """Every piece: the number of its pattern, its own, and the grams and contexts that come before it."""
+    for p, pattern in enumerate(patterns):
+        grams, contexts = 0, 0
+        for i, piece in enumerate(pieces[pattern]):
+            yield p, i, grams, contexts
+            grams += piece.grams.size
+            contexts += piece.contexts.size
 
 
 def flat_classes(clusterings: Sequence[Classes]) -> tuple[Ids, tuple[str, ...]]:

@@ -21,7 +21,7 @@ SPECIAL = 3  # classes of <unk>, <s>, </s>, which never move
 SOFT = 0.4  # f_p(x + n) - f_p(x) is about n ln(x + p + SOFT (n - 1)): 1/e would be right for small x, 1/2 for large
 
 
-class Judged(NamedTuple):
+class JudgedWords(NamedTuple):
     """Neighbours of the words of a batch by class, and what was judged of it.
 
     room: int64, of all words; classes[room[w, s] - room[first word of the batch, 0]] on, and `times`, int32, are

@@ -23,7 +23,7 @@ from gapgram.arrays import Begins, Bytes, Ids, Integers
 from gapgram.errors import PathWarning, TextError, UsageError
 from gapgram.kernels import words as kernels
 from gapgram.kernels.special_words import END_ID, START_ID
-from gapgram.system.parallel import parallel_map
+from gapgram.system.parallel import parallel_map, taken
 from gapgram.text.files import BLOCK_BYTES, Block
 from gapgram.text.refused import invalid_utf8, special_word
 from gapgram.text.rules import QUERY_RULES as QUERY_RULES
@@ -304,7 +304,8 @@ class Reader:
         ids = np.concatenate(pieces)
         pieces.clear()
         empty_lines = self.tally.lines - facts.sentences
-        return Corpus(new_ids[ids], vocabulary, word_counts, facts, self.tally.longest_sentence, empty_lines, sample)
+        ids = taken(new_ids, ids, self._threads)
+        return Corpus(ids, vocabulary, word_counts, facts, self.tally.longest_sentence, empty_lines, sample)
 
 
 def encode(blocks: Iterable[Block], vocabulary: Vocabulary, rules: TextRules = QUERY_RULES) -> Iterator[Encoded]:

@@ -208,14 +208,25 @@ class Problem:
         bar = progress_bar("fitting weights", total=len(batches), unit="batch", progress=True) if progress else NO_BAR
         with bar as advance:
             for first, last in _spans(batches, at_once):
-                begin, end = batches[first][0], batches[last - 1][1]
-                bounds = np.array([begin, *(each for _, each in batches[first:last])]) - begin
-                schedule = Schedule(bounds, rates[first:last], first + 1)
-                copies = [each for values, adam in (fitted[0], fitted[-1]) for each in (values.for_kernels, adam)]
-                positions = self.positions(begin, end)
-                run_together(kernels.fit_batches, threads, schedule, positions, self._fixed, *copies, *room)
+                self.take_steps(fitted, batches[first:last], rates[first:last], first + 1, room, threads)
                 advance(last - first)
         return fitted[0][0]
+
+    def take_steps(
+        self,
+        fitted: list[tuple[Parameters, Adam]],
+        batches: list[tuple[int, int]],
+        rates: Floats,
+        first_step: int,
+        room: tuple[Slopes, Sums, Sums],
+        threads: int,
+    ) -> None:
+        """Work through batches that follow each other, each with its learning rate; all copies of the values change."""
+        begin, end = batches[0][0], batches[-1][1]
+        bounds = np.array([begin, *(last for _, last in batches)]) - begin
+        copies = [each for values, adam in (fitted[0], fitted[-1]) for each in (values.for_kernels, adam)]
+        of_all = Schedule(bounds, rates, first_step), self.positions(begin, end), self._fixed, *copies, *room
+        run_together(kernels.fit_batches, threads, *of_all)
 
     def _new_adam(self) -> Adam:
         return Adam(self.start().flat, self.hold_to_start, self.zeros().flat, self.zeros().flat)
