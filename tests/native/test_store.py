@@ -127,7 +127,7 @@ def test_a_full_disk_is_a_warning(place: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_a_cache_folder_that_cannot_be_is_passed_over(nonsense: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "environ", {**os.environ, "NUMBA_CACHE_DIR": nonsense})
     with pytest.warns(CacheWarning, match=r"^NUMBA_CACHE_DIR=.* is not used: "):
-        places = store._places()
+        places = store._caches()
     assert places[0] == _PACKAGE / "kernels" / "__pycache__"
 
 
@@ -239,7 +239,7 @@ def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(Path, "home", none)
-    assert store._places() == [_PACKAGE / "kernels" / "__pycache__"]
+    assert store._caches() == [_PACKAGE / "kernels" / "__pycache__"]
 
 
 def test_a_warmed_installation_needs_no_place_to_write(installed: Path) -> None:
@@ -277,13 +277,13 @@ _SHIPS = pytest.mark.skipif(platform.machine() not in shipped.PROCESSORS, reason
 def test_shipped_code_is_for_processors_that_have_what_it_needs(tmp_path: Path) -> None:
     name = shipped.folder_name(platform.machine(), "digest")
     has = dict.fromkeys(shipped.PROCESSORS[platform.machine()][1], True)
-    assert shipped.shipped_folder("digest", lambda: has, place=tmp_path) is None
+    assert shipped.shipped_folder("digest", lambda: has, within=tmp_path) is None
     (tmp_path / name).mkdir()
-    assert shipped.shipped_folder("digest", lambda: has, place=tmp_path) == tmp_path / name
-    assert shipped.shipped_folder("another", lambda: has, place=tmp_path) is None
+    assert shipped.shipped_folder("digest", lambda: has, within=tmp_path) == tmp_path / name
+    assert shipped.shipped_folder("another", lambda: has, within=tmp_path) is None
     for missing in has:
         features = {**has, missing: False}.copy
-        assert shipped.shipped_folder("digest", features, place=tmp_path) is None
+        assert shipped.shipped_folder("digest", features, within=tmp_path) is None
 
 
 @_SHIPS

@@ -1,9 +1,10 @@
 """Threads that run one kernel together: they count without losing any, and wait for each other.
 
-A *meeting* is an array of whole numbers that all of them share (`new_meeting`). Each thread calls the kernel with its
-own number; what they may do side by side they divide by these numbers, or take piece by piece from a counter, and where
-all must have come before any goes on, they `meet`. Who waits looks again and again for a few microseconds, then lets
-other threads of the machine run in between. Where kernels run as plain Python there is one thread alone.
+A *meeting* is an array of MEETING_NUMBERS whole numbers, 0 at first, that all of them share. Each thread calls the
+kernel with its own number; what they may do side by side they divide by these numbers, or take piece by piece from a
+counter, and where all must have come before any goes on, they `meet`. Who waits looks again and again for a few
+microseconds, then lets other threads of the machine run in between. Where kernels run as plain Python there is one
+thread alone.
 """
 
 from __future__ import annotations
@@ -11,24 +12,12 @@ from __future__ import annotations
 import platform
 import sys
 
-import numpy as np
-import numpy.typing as npt
-
 from gapgram.kernels.jit import before_compiling, kernel
 
 _APART = 16  # numbers between two that different threads write: they are not to share a line of the cache
-_ARRIVED, _TURN, _STOPPED, _NEXT = 0, _APART, 2 * _APART, 3 * _APART
+_ARRIVED, _TURN, STOPPED, _NEXT = 0, _APART, 2 * _APART, 3 * _APART  # 1 at STOPPED lets nobody wait any longer
+MEETING_NUMBERS = 4 * _APART
 _LOOKS = 500  # before a thread that waits lets others run
-
-
-def new_meeting() -> npt.NDArray[np.int64]:
-    """The numbers that threads share."""
-    return np.zeros(4 * _APART, np.int64)
-
-
-def stop(meeting: npt.NDArray[np.int64]) -> None:
-    """Let nobody wait any longer: one of the threads failed."""
-    meeting[_STOPPED] = 1
 
 
 def add_one_by_one(array, index, n):
@@ -73,18 +62,18 @@ def _teach() -> None:
     def type_of_rest(context):
         return lambda: types.void
 
-    def place(context, builder, signature, arguments):
+    def address(context, builder, signature, arguments):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         return builder.gep(data, [arguments[1]])
 
     @lower_builtin(add_one_by_one, types.Array, types.Integer, types.Integer)
     def code_of_add(context, builder, signature, arguments):
         n = context.cast(builder, arguments[2], signature.args[2], types.int64)
-        return builder.atomic_rmw("add", place(context, builder, signature, arguments), n, "seq_cst")
+        return builder.atomic_rmw("add", address(context, builder, signature, arguments), n, "seq_cst")
 
     @lower_builtin(read_now, types.Array, types.Integer)
     def code_of_read(context, builder, signature, arguments):
-        return builder.load_atomic(place(context, builder, signature, arguments), "seq_cst", 8)
+        return builder.load_atomic(address(context, builder, signature, arguments), "seq_cst", 8)
 
     @lower_builtin(let_others_run)
     def code_of_let(context, builder, signature, arguments):
@@ -116,7 +105,7 @@ def meet(meeting, threads):
         add_one_by_one(meeting, _TURN, 1)
         return
     looks = 0
-    while read_now(meeting, _TURN) == turn and read_now(meeting, _STOPPED) == 0:
+    while read_now(meeting, _TURN) == turn and read_now(meeting, STOPPED) == 0:
         looks += 1
         rest_a_moment()
         if looks > _LOOKS:

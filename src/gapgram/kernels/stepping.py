@@ -4,9 +4,9 @@ A state is a row of whole numbers, its *key*: everything that the probabilities 
 
     available           how many words a prediction after the state sees
     words               where there is a gate, a word of the same bucket for each of the n-1 last words, nearest first
-    slots               the places found: slot (q, d) holds the gram of pattern q that ends at the d-th last word, or -1
+    slots               the grams found: slot (q, d) holds the gram of pattern q that ends at the d-th last word, or -1
 
-Which slots there are, and who reads them, is the *plan* (`gapgram.queries.states`). A place that no context reads any
+Which slots there are, and who reads them, is the *plan* (`gapgram.queries.states`). A gram that no context reads any
 more, or that only leads to contexts never seen, becomes -1: states that differ in nothing else are equal, and looked
 up to the same bits.
 """
@@ -80,14 +80,14 @@ def _next_keys(keys, words, entries, at, plan, order, tables, out):
         longest = np.int64(0)
         for s in range(slots.shape[0]):
             pattern, nearer = slots[s, 0], slots[s, 2]
-            place = entries[pattern, at + i] if nearer < 0 else np.int64(keys[i, base + nearer])
+            gram = entries[pattern, at + i] if nearer < 0 else np.int64(keys[i, base + nearer])
             seen = False
-            if place >= 0:
+            if gram >= 0:
                 for r in range(reader_base[s], reader_base[s + 1]):
-                    seen = seen or is_seen(tables, readers[r], place)
+                    seen = seen or is_seen(tables, readers[r], gram)
             if seen:
                 longest = max(longest, tables.places[pattern, REACH] + slots[s, 1])
-            out[i, base + s] = place if seen else -1
+            out[i, base + s] = gram if seen else -1
         out[i, 0] = longest if plan.forgetful else min(np.int64(keys[i, 0]) + 1, order - 1)
 
 

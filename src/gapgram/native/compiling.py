@@ -75,14 +75,14 @@ def _write_function(code: Code, kernel: Any, kinds: Sequence[Kind], n_bound: int
         builder, code.elsewhere = code.builder, function.append_basic_block("elsewhere")
         bound, objects, n = function.args
         code.need(builder.icmp_signed("==", n, WORD(len(kinds) - n_bound)))
-        places = [builder.bitcast(builder.gep(bound, [WORD(_BYTES_AT)]), WORDS)]
+        words_of = [builder.bitcast(builder.gep(bound, [WORD(_BYTES_AT)]), WORDS)]
         for kind in kinds[:n_bound]:
-            places.append(builder.gep(places[-1], [WORD(n_words(kind))]))
+            words_of.append(builder.gep(words_of[-1], [WORD(n_words(kind))]))
         for i, kind in enumerate(kinds[n_bound:]):
             words = cgutils.alloca_once(builder, WORD, WORD(n_words(kind)))
             take(code, builder.load(builder.gep(objects, [WORD(i)])), kind, words)
-            places[n_bound + i : n_bound + i + 1] = [words]
-        described = zip(kinds, kernel.argtypes, places, strict=False)
+            words_of[n_bound + i : n_bound + i + 1] = [words]
+        described = zip(kinds, kernel.argtypes, words_of, strict=False)
         arguments = [read(code.context, builder, kind, numba_type, words) for kind, numba_type, words in described]
         callee = code.context.declare_function(code.module, kernel)
         if code.is_brief:

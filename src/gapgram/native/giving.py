@@ -18,7 +18,7 @@ from numba.np import numpy_support
 from gapgram.native.taking import INT, OBJECT, VOID, Code
 from gapgram.native.words import WORD
 
-_NEW_ARRAY, _COPY_ARRAY, _SET_BASE = 93, 85, 282  # places in the table; no version of NumPy has moved them
+_NEW_ARRAY, _COPY_ARRAY, _SET_BASE = 93, 85, 282  # numbers in the table; no version of NumPy has moved them
 _WRITEABLE, _ALIGNED, _WHOLE = 0x400, 0x100, 0x1  # flags
 
 
@@ -44,9 +44,9 @@ def give(code: Code, numba_type: Any, value: Any) -> Any:
 
 
 def _give_object(code: Code, name: str) -> Any:
-    found = code.object(name)
-    code.call("Py_IncRef", VOID, found)
-    return found
+    given = code.object(name)
+    code.call("Py_IncRef", VOID, given)
+    return given
 
 
 def _give_tuple(code: Code, numba_type: Any, value: Any) -> Any:
@@ -103,12 +103,12 @@ def _new_array(code: Code, numba_type: Any, array: Any) -> Any:
     return _call_numpy(code, _NEW_ARRAY, OBJECT, code.object("ndarray"), *about)
 
 
-def _call_numpy(code: Code, place: int, result: Any, *arguments: Any) -> Any:
+def _call_numpy(code: Code, number: int, result: Any, *arguments: Any) -> Any:
     """Call a function of NumPy's table."""
     table = code.builder.bitcast(code.object("numpy"), OBJECT.as_pointer())
     kind = ir.FunctionType(result, [argument.type for argument in arguments])
-    found = code.builder.load(code.builder.gep(table, [WORD(place)]))
-    return code.builder.call(code.builder.bitcast(found, kind.as_pointer()), arguments)
+    function = code.builder.load(code.builder.gep(table, [WORD(number)]))
+    return code.builder.call(code.builder.bitcast(function, kind.as_pointer()), arguments)
 
 
 def _releaser(code: Code) -> Any:

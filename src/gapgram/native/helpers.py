@@ -33,8 +33,8 @@ def _define_reshape(module: Any) -> None:
     _, _, _, n, shape, strides, item_bytes, _ = function.args
     stride = cgutils.alloca_once_value(builder, item_bytes)
     with cgutils.for_range(builder, n) as loop:
-        place = builder.sub(builder.sub(n, WORD(1)), loop.index)
-        builder.store(builder.load(stride), builder.gep(strides, [place]))
-        size = builder.load(builder.gep(shape, [place]))
+        axis = builder.sub(builder.sub(n, WORD(1)), loop.index)
+        builder.store(builder.load(stride), builder.gep(strides, [axis]))
+        size = builder.load(builder.gep(shape, [axis]))
         builder.store(builder.mul(builder.load(stride), size), stride)
     builder.ret(INT(1))

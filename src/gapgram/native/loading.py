@@ -104,8 +104,8 @@ def _engine() -> Any:
 def _class(name: str) -> type:
     """A class by its module and name."""
     module, _, within = name.partition(":")
-    found: type = getattr(import_module(module), within)
-    return found
+    named: type = getattr(import_module(module), within)
+    return named
 
 
 @cache

@@ -110,8 +110,8 @@ def _give_back(builder: Any, memory: Any) -> None:
         _call(builder, "free", VOID, memory)
         return
     arena = builder.ptrtoint(builder.module.globals[_ARENA], WORD)
-    place = builder.sub(builder.ptrtoint(memory, WORD), arena)
-    with builder.if_then(builder.icmp_unsigned(">=", place, WORD(_ARENA_BYTES)), likely=False):
+    offset = builder.sub(builder.ptrtoint(memory, WORD), arena)
+    with builder.if_then(builder.icmp_unsigned(">=", offset, WORD(_ARENA_BYTES)), likely=False):
         _call(builder, "free", VOID, memory)
 
 

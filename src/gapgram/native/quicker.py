@@ -45,28 +45,28 @@ def shortcuts() -> Iterator[None]:
 
 
 def _kind(of: type) -> int:
-    found = next((kind for classes, kind in _KINDS if issubclass(of, classes)), _NOTHING)
-    _kind_of[of] = found
-    return found
+    kind = next((kind for classes, kind in _KINDS if issubclass(of, classes)), _NOTHING)
+    _kind_of[of] = kind
+    return kind
 
 
 def _variables_in(self: Any, value: Any) -> list[Any]:
     """The variables in what an instruction holds: the kind of a value is looked up by its class."""
-    found: list[Any] = []
-    _add_variables(value, found)
-    return found
+    variables: list[Any] = []
+    _add_variables(value, variables)
+    return variables
 
 
-def _add_variables(value: Any, found: list[Any]) -> None:
+def _add_variables(value: Any, variables: list[Any]) -> None:
     of = type(value)
     kind = _kind_of[of] if of in _kind_of else _kind(of)
     if kind == _VARIABLE:
-        found.append(value)
+        variables.append(value)
     elif kind == _INSTRUCTION:
-        found += value.list_vars()
+        variables += value.list_vars()
     elif kind != _NOTHING:
         for each in value if kind == _LIST else value.values():
-            _add_variables(each, found)
+            _add_variables(each, variables)
 
 
 def _assigned(state: Any) -> Any:

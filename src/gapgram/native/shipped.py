@@ -28,14 +28,14 @@ def folder_name(machine: str, digest: str) -> str:
 
 
 def shipped_folder(
-    digest: str, features: Callable[[], Mapping[str, bool]], *, place: Path = FOLDER
+    digest: str, features: Callable[[], Mapping[str, bool]], *, within: Path = FOLDER
 ) -> Path | None:
     """The folder with code that this processor can run; None where there is none.
 
     features: asked for what this processor has, where there is code for its kind.
     """
     machine = platform.machine()
-    if machine not in PROCESSORS or not place.is_dir():
+    if machine not in PROCESSORS or not within.is_dir():
         return None
-    folder, has = place / folder_name(machine, digest), features()
+    folder, has = within / folder_name(machine, digest), features()
     return folder if folder.is_dir() and all(has.get(name) for name in PROCESSORS[machine][1]) else None

@@ -40,9 +40,9 @@ def read(name: str) -> bytes | None:
     shipped = _shipped()
     for folder in (*_folders(), *([shipped] if shipped else [])):
         with contextlib.suppress(OSError), open(folder / name, "rb") as file:
-            found = file.read() if folder == shipped or _is_trusted(os.fstat(file.fileno())) else b""
-            if found[:_CHECKSUM_BYTES] == _checksum(name, found[_CHECKSUM_BYTES:]):
-                return found[_CHECKSUM_BYTES:]
+            content = file.read() if folder == shipped or _is_trusted(os.fstat(file.fileno())) else b""
+            if content[:_CHECKSUM_BYTES] == _checksum(name, content[_CHECKSUM_BYTES:]):
+                return content[_CHECKSUM_BYTES:]
     return None
 
 
@@ -91,16 +91,16 @@ def _is_trusted(about: os.stat_result) -> bool:
 @cache
 def _folders() -> tuple[Path, ...]:
     """The folders that code may be in, the best one first."""
-    return tuple(place / _key() for place in _places())
+    return tuple(cache / _key() for cache in _caches())
 
 
-def _places() -> list[Path]:
+def _caches() -> list[Path]:
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     if chosen:
-        place = Path(chosen).absolute() / "gapgram"
+        own = Path(chosen).absolute() / "gapgram"
         try:
-            place.mkdir(parents=True, exist_ok=True, mode=0o700)
-            return [place]
+            own.mkdir(parents=True, exist_ok=True, mode=0o700)
+            return [own]
         except OSError as error:
             warnings.warn(f"NUMBA_CACHE_DIR={chosen} is not used: {error.strerror}", CacheWarning, stacklevel=2)
     try:
@@ -120,13 +120,13 @@ def _user_cache() -> Path:
 
 def _made(folder: Path) -> Path:
     """A folder that this process can write and others cannot; OSError where it cannot be had."""
-    place, mode = folder.parent, 0o755 if folder.parent == _BESIDE else 0o700
-    place.mkdir(parents=True, exist_ok=True, mode=mode)
+    parent, mode = folder.parent, 0o755 if folder.parent == _BESIDE else 0o700
+    parent.mkdir(parents=True, exist_ok=True, mode=mode)
     with contextlib.suppress(FileExistsError):
         folder.mkdir()
         folder.chmod(mode)
-        _forget_unused(place)
-    for each in {folder, place} - {_BESIDE}:
+        _forget_unused(parent)
+    for each in {folder, parent} - {_BESIDE}:
         if not _is_trusted(each.stat()):
             raise PermissionError(0, "it belongs to somebody else, or others can write there", str(each))
     probe = folder / f"{os.getpid()}.{time.monotonic_ns()}"
@@ -135,9 +135,9 @@ def _made(folder: Path) -> Path:
     return folder
 
 
-def _forget_unused(place: Path) -> None:
+def _forget_unused(parent: Path) -> None:
     """Remove the code of other versions that has not grown for long."""
-    for folder in place.glob("kernels-*"):
+    for folder in parent.glob("kernels-*"):
         if _is_old(folder):
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -189,9 +189,9 @@ def _settings() -> list[str]:
 
 def _version_of_numba() -> bytes:
     """The file in which Numba says which version it is: importing Numba takes longer than most commands."""
-    found = find_spec("numba")
-    if found is None or found.origin is None:
+    numba = find_spec("numba")
+    if numba is None or numba.origin is None:
         return b""
     with contextlib.suppress(OSError):
-        return Path(found.origin).with_name("_version.py").read_bytes()
-    return found.origin.encode()
+        return Path(numba.origin).with_name("_version.py").read_bytes()
+    return numba.origin.encode()

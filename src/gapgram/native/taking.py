@@ -60,8 +60,8 @@ class Code:
 
     def object(self, name: str) -> Any:
         """One of the objects that the code is given when it is loaded: one of OBJECTS or of `classes`."""
-        place = [INT(0), INT((*OBJECTS, *self.classes).index(name))]
-        return self.builder.load(self.builder.gep(self._objects, place, inbounds=True))
+        indices = [INT(0), INT((*OBJECTS, *self.classes).index(name))]
+        return self.builder.load(self.builder.gep(self._objects, indices, inbounds=True))
 
     def need(self, condition: Any) -> None:
         """Go on where the condition holds."""
@@ -159,11 +159,11 @@ def _is_array(code: Code, own_type: Any) -> Any:
     """Whether a type is that of arrays or derived from it."""
     builder, arrays = code.builder, code.object("ndarray")
     exactly = builder.icmp_unsigned("==", own_type, arrays)
-    found = cgutils.alloca_once_value(builder, exactly)
+    is_array = cgutils.alloca_once_value(builder, exactly)
     with builder.if_then(builder.not_(exactly), likely=False):
         derived = code.call("PyType_IsSubtype", INT, own_type, arrays)
-        builder.store(builder.icmp_signed("!=", derived, INT(0)), found)
-    return builder.load(found)
+        builder.store(builder.icmp_signed("!=", derived, INT(0)), is_array)
+    return builder.load(is_array)
 
 
 def _copy_words(builder: Any, source: Any, n: Any, target: Any, first: Any) -> None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from gapgram.arguments import checked_whole
 from gapgram.errors import UsageError
 from gapgram.kernels.jit import AS_PYTHON
-from gapgram.kernels.meeting import new_meeting, stop
+from gapgram.kernels.meeting import MEETING_NUMBERS, STOPPED
 from gapgram.system.progress import NO_BAR, progress_bar
 
 Item = TypeVar("Item")
@@ -99,17 +99,17 @@ def all_in_threads(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def taken(values: npt.NDArray[Any], places: npt.NDArray[Any], threads: int) -> npt.NDArray[Any]:
-    """values[places], each thread a part of it.
+def taken(values: npt.NDArray[Any], indices: npt.NDArray[Any], threads: int) -> npt.NDArray[Any]:
+    """values[indices], each thread a part of it.
 
     >>> taken(np.array([5, 6, 7]), np.array([2, 0]), threads=2).tolist()
     [7, 5]
     """
-    out = np.empty(places.size, values.dtype)
+    out = np.empty(indices.size, values.dtype)
 
     def take(i: int) -> None:
-        part = slice(places.size * i // threads, places.size * (i + 1) // threads)
-        out[part] = values[places[part]]
+        part = slice(indices.size * i // threads, indices.size * (i + 1) // threads)
+        out[part] = values[indices[part]]
 
     for _ in parallel_map(take, range(threads), threads):
         pass
@@ -124,7 +124,7 @@ def run_together(kernel: Callable[..., Result], threads: int, *arguments: Any) -
     >>> run_together(lambda me, threads, meeting, word: (me, threads, word), 1, "here")
     [(0, 1, 'here')]
     """
-    meeting = new_meeting()
+    meeting = np.zeros(MEETING_NUMBERS, np.int64)
     if threads == 1 or AS_PYTHON:
         return [kernel(0, 1, meeting, *arguments)]
     with ThreadPoolExecutor(threads) as pool:
@@ -132,7 +132,7 @@ def run_together(kernel: Callable[..., Result], threads: int, *arguments: Any) -
         try:
             wait(futures, return_when=FIRST_EXCEPTION)
         finally:
-            stop(meeting)  # nobody is to wait for one that failed
+            meeting[STOPPED] = 1  # nobody is to wait for one that failed
     return [future.result() for future in futures]
 
 
