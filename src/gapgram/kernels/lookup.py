@@ -144,7 +144,7 @@ def locate(words, available, found, at, tables):
             low[n_searched] = low[j]
             spread[n_searched] = n_grams
             guess[n_searched] = first_guess(keys[np.uint64(i)], low[j], n_grams, form.key_bits)
-            prefetch(bits, gram_word(form, guess[n_searched]))
+            prefetch(bits, gram_word(form, guess[n_searched] if n_grams > 0 else np.int64(0)))  # 0 is near already
             n_searched += n_grams > 0
         # The searches themselves, and counts that their codes do not tell.
         largest = find_keys(bits, halves, form, keys, searches, n_searched, entries, counts)

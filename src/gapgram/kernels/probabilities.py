@@ -12,6 +12,7 @@ from gapgram.kernels.gate import gate_weights
 from gapgram.kernels.jit import kernel, shared
 from gapgram.kernels.lookup import locate_all
 from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT, Positions
+from gapgram.kernels.prefetch import prefetch
 from gapgram.kernels.tables import clustering_of
 
 
@@ -38,7 +39,7 @@ def _chain_values(positions, found, model):
     """
     row_values, emissions, places = model.row_values, model.given_class, model.tables.places
     n, column, uniform = positions.available.size, positions.column, model.uniform
-    n_words = model.tables.word_counts.size
+    n_words, flat_values = model.tables.word_counts.size, row_values.reshape(-1)
     # Of each word the probability given its class in each clustering; 1 given itself.
     given = np.ones((1 + emissions.size // max(n_words, 1), n))
     for clustering in range(1, given.shape[0]):
@@ -51,7 +52,9 @@ def _chain_values(positions, found, model):
         rows, counts = found.rows[p, column : column + n], found.counts[p, column : column + n]
         own_given = given[clustering_of(places, p)]
         below, own = values[model.edge_to[model.edge_base[p]] if p > 0 else np.int64(0)], values[p]
+        next_rows = found.rows[min(p + 1, values.shape[0] - 1), column : column + n]
         for i in range(n):
+            prefetch(flat_values, row_values.shape[1] * next_rows[i])  # which the next pattern reads
             row, count = np.uint64(max(rows[i], 0)), counts[i]
             kept = discounted(model.discounts, p, count) * row_values[row, SCALE]
             fallen = below[i] if p > 0 else uniform
