@@ -1,12 +1,13 @@
 """What skips and classes bring, and what they cost: the perplexity of a test text under several models.
 
     python benchmarks/gain.py TRAIN TEST [TRAIN TEST …] [-n 5] [--models mkn 'glm classes' 'glm best' …]
-                              [--tokenizer chars|FILE] [--plot PICTURE.svg]
+                              [--tokenizer chars|FILE] [--lines N …] [--plot PICTURE.svg]
 
 Trains models on each training text: modified Kneser-Ney, a glm of words alone (`--effort fast`), the default glm, with
 word classes, and the best, with classes of several clusterings; `auto` models choose their patterns. Prints
 perplexities without unknown words, what they gain over the first model, those of all words, and CPU seconds of training
-and of scoring the test text, one thread; draws gain against both, of the last text.
+and of scoring the test text, one thread; draws gain against both, of the last text. With --lines, for the first N lines
+of each training text.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import math
 import time
 import warnings
 from dataclasses import dataclass
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +41,14 @@ MODELS: dict[str, dict[str, Any]] = {
 USUAL = ("mkn", "glm words", "glm classes", "glm best")
 
 
-def trained(text: str, order: int, options: dict[str, Any]) -> tuple[Model, float]:
-    """A model and the CPU seconds that it took."""
+def trained(text: str, lines: int | None, order: int, options: dict[str, Any]) -> tuple[Model, float]:
+    """A model of a text, or of its first lines, and the CPU seconds that it took."""
     began = time.process_time()
-    model = gapgram.train(text, order=order, threads=1, **options)
+    if lines is None:
+        model = gapgram.train(text, order=order, threads=1, **options)
+    else:
+        with Path(text).open(encoding="utf-8") as file:
+            model = gapgram.train(sentences=islice(file, lines), order=order, threads=1, **options)
     return model, time.process_time() - began
 
 
@@ -117,16 +123,18 @@ def main() -> None:
     arguments.add_argument("--models", nargs="+", default=USUAL, choices=list(MODELS))
     arguments.add_argument("--tokenizer")
     arguments.add_argument("--plot", metavar="PICTURE")
+    arguments.add_argument("--lines", type=int, nargs="+")
     given = arguments.parse_args()
     if len(given.texts) % 2:
         arguments.error("expected pairs of a training text and a test text")
     warnings.simplefilter("ignore", gapgram.errors.DiscountWarning)
-    for train, test in zip(given.texts[::2], given.texts[1::2], strict=True):
+    texts = zip(given.texts[::2], given.texts[1::2], strict=True)
+    for (train, test), lines in product(texts, given.lines or [None]):
         rows: list[list[object]] = []
         points: list[Point] = []
         first = None
         for name in given.models:
-            model, seconds = trained(train, given.order, {**MODELS[name], "tokenizer": given.tokenizer})
+            model, seconds = trained(train, lines, given.order, {**MODELS[name], "tokenizer": given.tokenizer})
             found, scoring = scored(model, test)
             first = first or found
             known, every = found.perplexity_known, found.perplexity

@@ -28,9 +28,11 @@ from gapgram.system.memory import MemoryLimit
 from gapgram.system.parallel import SharedCores
 from gapgram.system.work_folder import WorkFolder
 from gapgram.text.corpus import sentence_begins
+from gapgram.training.cross_fitting import Clusterings, find_crosswise
 
 HELD_APART_SHARE = 0.15  # of the text, at most; of a large one, as much as a sample holds
-LEAST_POSITIONS = 100_000  # in a smaller text classes do more harm than good
+LEAST_POSITIONS = 20_000  # in a smaller text classes do more harm than good
+CROSSWISE_POSITIONS = 300_000  # a smaller text, but for one without classes, is fitted crosswise
 MAX_POSITIONS = 1 << 24  # that classes are found in; of a larger text a sample
 _POSITION_BYTES = 40  # of memory, about, that finding classes takes
 _STAGE = "classes"
@@ -100,31 +102,38 @@ def parse_sources(asked: AskedClasses) -> tuple[ClassSource, ...]:
 
 @dataclass(frozen=True)
 class ChosenClasses:
-    """The clusterings of a run, if it has any, and the sentences that they were found without, if they were found."""
+    """The clusterings of a run, if it has any, and the sentences that they were found without, if they were found.
 
-    classes: tuple[Classes, ...] = ()
+    crosswise: of a small text those that were found without each part of it; then `held_apart` is all of it.
+    """
+
+    classes: Clusterings = ()
     held_apart: Ids | None = None
+    crosswise: tuple[Clusterings, ...] = ()
 
     def store(self, folder: WorkFolder) -> None:
         """Keep classes for a run that goes on."""
         if not self.classes:
             return
         held_apart = self.held_apart if self.held_apart is not None else np.empty(0, np.int32)
-        of_words = np.stack([own.of_word for own in self.classes])
+        every = [own for clusterings in (self.classes, *self.crosswise) for own in clusterings]
+        of_words = np.stack([own.of_word for own in every])
         for name, array in (("class_of.npy", of_words), ("held_apart.npy", held_apart)):
             with folder.written(name) as file:
                 np.save(file, array)
-        folder.note(_STAGE, [own.names for own in self.classes])
+        folder.note(_STAGE, [len(self.classes), [own.names for own in every]])
 
     @classmethod
     def of_folder(cls, folder: WorkFolder) -> ChosenClasses | None:
         """Those that an earlier run kept."""
-        names = folder.done(_STAGE)
-        if names is None:
+        noted = folder.done(_STAGE)
+        if noted is None:
             return None
+        n, names = noted
         of_words, held_apart = np.load(folder.path / "class_of.npy"), np.load(folder.path / "held_apart.npy")
-        classes = tuple(Classes(of_word, tuple(own)) for of_word, own in zip(of_words, names, strict=True))
-        return cls(classes, held_apart if held_apart.size else None)
+        every = tuple(Classes(of_word, tuple(own)) for of_word, own in zip(of_words, names, strict=True))
+        crosswise = tuple(every[begin : begin + n] for begin in range(n, len(every), n))
+        return cls(every[:n], held_apart if held_apart.size else None, crosswise)
 
 
 def choose_classes(  # noqa: PLR0913 - all that a run knows, by keyword
@@ -155,18 +164,56 @@ def choose_classes(  # noqa: PLR0913 - all that a run knows, by keyword
     kept = ChosenClasses.of_folder(folder) if folder is not None else None
     if kept is not None:
         return kept
-    found_without, found_in = np.empty(0, np.int32), np.empty(0, np.int32)
-    clusterings, cores = list[Classes](), None
-    ahead: AbstractContextManager[None] = nullcontext()
     finds = any(source.path is None for source in sources)
     if finds and memory is not None:
         needed = min(text.positions, MAX_POSITIONS) * _POSITION_BYTES
         memory.check(needed, "finding classes", "bring a file of classes")
-    if finds and counts_ahead and threads > 1 and isinstance(text, TextInMemory):
+    if hold_apart and counts_ahead and _is_small(sources, text):
+        chosen = _crosswise(sources, text, seed=seed, threads=threads)
+    else:
+        chosen = _held_apart(
+            sources, text, lattice, seed=seed, hold_apart=hold_apart, threads=threads, progress=progress,
+            counts_ahead=finds and counts_ahead,
+        )  # fmt: skip
+    if folder is not None:
+        chosen.store(folder)
+    return chosen
+
+
+def _is_small(sources: Sequence[ClassSource], text: TextSource) -> bool:
+    """Whether a text is one whose classes are found crosswise."""
+    found = all(source.path is None for source in sources)
+    return found and LEAST_POSITIONS <= text.positions < CROSSWISE_POSITIONS
+
+
+def _crosswise(sources: Sequence[ClassSource], text: TextSource, *, seed: int, threads: int) -> ChosenClasses:
+    """The clusterings of a small text, and those found without each part of it."""
+    ids = text.sample(seed=seed, limit=text.positions)
+    most_classes = [source.k or automatic_k(ids.size, source.share) for source in sources]
+    classes, crosswise = find_crosswise(ids, text, most_classes, threads=threads)
+    return ChosenClasses(classes, ids, crosswise)
+
+
+def _held_apart(
+    sources: Sequence[ClassSource],
+    text: TextSource,
+    lattice: Lattice,
+    *,
+    seed: int,
+    hold_apart: bool,
+    threads: int,
+    progress: bool,
+    counts_ahead: bool,
+) -> ChosenClasses:
+    """The clusterings of a text, found without the sentences that weights are fitted on."""
+    found_without, found_in = np.empty(0, np.int32), np.empty(0, np.int32)
+    clusterings, cores = list[Classes](), None
+    ahead: AbstractContextManager[None] = nullcontext()
+    if counts_ahead and threads > 1 and isinstance(text, TextInMemory):
         cores = SharedCores(threads, kept=threads - threads // 2 if text.takes_cores else threads)
         ahead = cores.beside(partial(text.count_ahead, lattice, cores))
     with ahead:
-        if finds:
+        if any(source.path is None for source in sources):
             most_apart = min(sample_positions(len(lattice.stored)), int(HELD_APART_SHARE * text.positions))
             most_apart = most_apart if hold_apart else 0
             sample = text.sample(seed=seed, limit=most_apart + MAX_POSITIONS)
@@ -184,10 +231,7 @@ def choose_classes(  # noqa: PLR0913 - all that a run knows, by keyword
                 count=text.count_pairs if isinstance(text, TextInMemory) else None,
             )  # fmt: skip
             clusterings.append(classes.named_by(text.vocabulary))
-    chosen = ChosenClasses(tuple(clusterings), found_without if found_without.size else None)
-    if folder is not None:
-        chosen.store(folder)
-    return chosen
+    return ChosenClasses(tuple(clusterings), found_without if found_without.size else None)
 
 
 def check_effort(effort: str, *, chosen: bool) -> None:

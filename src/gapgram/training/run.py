@@ -38,7 +38,6 @@ from gapgram.errors import TextError, UsageError
 from gapgram.estimation.discounts import estimate_discounts
 from gapgram.estimation.learn_spelling import learn_spelling
 from gapgram.estimation.parts import ModelParts
-from gapgram.estimation.weights import held_out, left_out
 from gapgram.estimation.weights.estimators import ESTIMATORS, Fitted
 from gapgram.lattice import Lattice
 from gapgram.models import file as model_file
@@ -57,6 +56,7 @@ from gapgram.text.vocabulary import Vocabulary
 from gapgram.training.choose_classes import ChosenClasses, ClassSource, choose_classes
 from gapgram.training.choose_lattice import TextToChooseOn, choose_lattice
 from gapgram.training.documents import DocumentMarks, LocalText, fit_documents
+from gapgram.training.fitting_sample import fitting_sample
 from gapgram.training.limits import TrainingLimits
 from gapgram.training.spark_options import SparkOptions
 
@@ -354,12 +354,7 @@ def estimate(
         threads, path = task.threads, None
         if limits is not None and folder is not None:
             threads, path = limits.sample_threads(counts.lattice), limits.sample_folder(counts.lattice, folder.path)
-        if counted.unseen is not None:
-            sample = held_out(counts, counted.unseen, folder=path, threads=threads)
-        else:
-            held_apart, limit = chosen.held_apart is not None, sample_positions(len(counts.lattice.stored))
-            ids = text.sample(seed=task.seed, limit=limit) if chosen.held_apart is None else chosen.held_apart
-            sample = left_out(counts, ids, seed=task.seed, folder=path, threads=threads, held_apart=held_apart)
+        sample = fitting_sample(text, counts, chosen, counted.unseen, seed=task.seed, folder=path, threads=threads)
         fit = learned_on_card if task.device == "cuda" else estimator.fit
         weights, discounts = fit(counts, discounts, sample, threads=task.threads, progress=task.progress)
     else:

@@ -5,7 +5,7 @@ Equations (23) and (25) of docs/ideas/mathematics.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,6 +22,7 @@ from gapgram.estimation.weights.statistics import statistics_of
 from gapgram.kernels import fitting
 from gapgram.kernels.lookup import availability
 from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
+from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 from gapgram.system.parallel import parallel_map
 from gapgram.text.corpus import sentence_begins
@@ -161,11 +162,41 @@ def left_out(
     ids = sample_sentences([ids], seed=seed, limit=limit, threads=threads)
     hidden = np.zeros(len(counts.vocabulary), np.bool_)
     if held_apart:
-        of_text = counts.tables.word_counts if word_counts is None else word_counts
-        hidden = np.bincount(ids, minlength=hidden.size) == of_text
-        hidden[: END_ID + 1] = False
+        hidden = _only_in(ids, counts.tables.word_counts if word_counts is None else word_counts)
     lookup = _LeftOutLookup(counts, hidden, threads)
-    return _sample(f"training text, left out, seed {seed}", lookup, ids, limit, folder)
+    return _sample(_left_out_of(seed), lookup, ids, limit, folder)
+
+
+def left_out_in_parts(
+    parts: Iterable[tuple[Counts, Ids]],
+    lattice: Lattice,
+    n_positions: int,
+    *,
+    seed: int,
+    folder: Path | None = None,
+    threads: int = 1,
+) -> FittingSample:
+    """A sample of all of a text of so many positions, part by part, each left out of counts of its own.
+
+    parts: each with counts of the whole text, of classes that were found without it; all of one lattice.
+    """
+    sample = _empty(_left_out_of(seed), lattice, n_positions, folder)
+    for counts, ids in parts:
+        ids = sample_sentences([ids], seed=seed, limit=ids.size)
+        lookup = _LeftOutLookup(counts, _only_in(ids, counts.tables.word_counts), threads)
+        _fill(sample, lookup, ids, ids.size)
+    return sample
+
+
+def _left_out_of(seed: int) -> str:
+    return f"training text, left out, seed {seed}"
+
+
+def _only_in(ids: Ids, word_counts: Integers) -> Mask:
+    """Which words occur nowhere but in these sentences of a text."""
+    hidden: Mask = np.bincount(ids, minlength=word_counts.size) == word_counts
+    hidden[: END_ID + 1] = False
+    return hidden
 
 
 def held_out(
@@ -178,20 +209,30 @@ def held_out(
 
 def _sample(source: str, lookup: _Lookup, ids: Ids, limit: int, folder: Path | None) -> FittingSample:
     """The first sentences of a text, up to the limit, looked up."""
-    n_patterns, order = len(lookup.counts.lattice.stored), lookup.counts.lattice.order
-    sample = FittingSample(
+    sample = _empty(source, lookup.counts.lattice, ids.size, folder)
+    _fill(sample, lookup, ids, limit)
+    return sample
+
+
+def _empty(source: str, lattice: Lattice, n_positions: int, folder: Path | None) -> FittingSample:
+    """A sample with room for so many positions."""
+    n_patterns = len(lattice.stored)
+    return FittingSample(
         source,
-        _new_rows(folder, "statistics", ids.size, (n_patterns, 5), np.int32),
-        _new_rows(folder, "features", ids.size, (n_patterns + order,), np.int32),
-        _new_rows(folder, "given", ids.size, (1 + len(lookup.counts.lattice.of_classes),), np.float64),
+        _new_rows(folder, "statistics", n_positions, (n_patterns, 5), np.int32),
+        _new_rows(folder, "features", n_positions, (n_patterns + lattice.order,), np.int32),
+        _new_rows(folder, "given", n_positions, (1 + len(lattice.of_classes),), np.float64),
         folder,
     )
+
+
+def _fill(sample: FittingSample, lookup: _Lookup, ids: Ids, limit: int) -> None:
+    """Add the first sentences of a text, up to the limit, looked up."""
     chunks = _chunks(ids, sentence_begins(ids), limit)
     for statistics, features, given in parallel_map(lookup.positions, chunks, lookup.threads, always_beside=True):
         sample.statistics.append(statistics)
         sample.features.append(features)
         sample.given.append(given)
-    return sample
 
 
 class _Lookup:

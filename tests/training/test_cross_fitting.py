@@ -1,0 +1,94 @@
+"""Classes of small texts: found without each part of the text, and weights fitted on all of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.corpora import toy_text
+from tests.support.limited import interrupt_at
+from tests.support.made_models import trained
+
+import gapgram
+from gapgram import Lattice
+from gapgram.classes.exchange import find_classes
+from gapgram.counting.in_memory import TextInMemory
+from gapgram.estimation.weights.sample import left_out, left_out_in_parts
+from gapgram.text.corpus import blocks_of_sentences, read_corpus, sentence_begins
+from gapgram.training.choose_classes import CROSSWISE_POSITIONS, LEAST_POSITIONS, ClassSource, choose_classes
+from gapgram.training.cross_fitting import PARTS, counts_without, find_crosswise, parts_of
+
+LATTICE = Lattice.full(3).with_classes("chain")
+LINES = toy_text(3000, seed=5, vocabulary=300)
+
+
+def text_of(lines: list[str]) -> TextInMemory:
+    return TextInMemory(read_corpus(blocks_of_sentences(lines)), threads=1)
+
+
+def test_parts_are_whole_sentences_and_make_up_the_text() -> None:
+    ids = text_of(LINES[:23]).ids
+    parts = parts_of(ids)
+    assert len(parts) == PARTS
+    for own, rest in parts:
+        assert own.size + rest.size == ids.size
+        assert own[0] == rest[0] == 1 and own[-1] == rest[-1] == 2
+    assert sum(sentence_begins(own).size - 1 for own, _ in parts) == 23
+    assert [own.size for own, _ in parts_of(ids[:0])] == [0] * PARTS
+
+
+def test_classes_are_found_without_the_part_that_is_looked_up_in_them() -> None:
+    text = text_of(LINES[:200])
+    whole, crosswise = find_crosswise(text.ids, text, [4, 9], threads=1)
+    n_words = text.word_counts.size
+    assert [own.of_word.tolist() for own in whole] == [
+        find_classes(text.ids, n_words, k, threads=1).of_word.tolist() for k in (4, 9)
+    ]
+    for classes, (own, rest) in zip(crosswise, parts_of(text.ids), strict=True):
+        assert classes[1].of_word.tolist() == find_classes(rest, n_words, 9, later=own, threads=1).of_word.tolist()
+
+
+def test_the_sample_is_that_of_all_parts(tmp_path: Path) -> None:
+    text = text_of(LINES[:200])
+    _, crosswise = find_crosswise(text.ids, text, [6], threads=1)
+    parts = list(counts_without(text.ids, text, crosswise, LATTICE, threads=1))
+    expected = [left_out(counts, own, seed=1, held_apart=True) for counts, own in parts]
+    for folder in (None, tmp_path):
+        found = left_out_in_parts(parts, LATTICE, text.ids.size, seed=1, folder=folder)
+        for name in ("statistics", "features", "given"):
+            joined = np.concatenate([getattr(one, name)[:] for one in expected])
+            assert np.array_equal(getattr(found, name)[:], joined)
+    assert found.source == expected[0].source
+
+
+@pytest.mark.parametrize(
+    ("n_lines", "source", "crosswise"),
+    [(3000, ClassSource(k=5), True), (300, ClassSource(k=5), False), (3000, ClassSource(path=Path("classes")), False)],
+)
+def test_which_texts_are_fitted_crosswise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_lines: int, source: ClassSource, crosswise: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "classes").write_text("w1\ta\n")
+    text = text_of(LINES[:n_lines])
+    options: dict[str, Any] = {"seed": 1, "memory": None, "folder": None, "threads": 1, "progress": False}
+    chosen = choose_classes([source], text, LATTICE, hold_apart=True, **options)
+    assert bool(chosen.crosswise) == crosswise == (source.path is None and text.positions >= LEAST_POSITIONS)
+    assert text.positions < CROSSWISE_POSITIONS
+    assert not choose_classes([source], text, LATTICE, hold_apart=False, **options).crosswise
+
+
+def test_the_same_bytes_in_memory_through_files_and_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, output = tmp_path / "text", tmp_path / "model"
+    path.write_text("\n".join(LINES[::-1]))
+    trained(LINES, order=3, output=output)
+    expected = output.read_bytes()
+    assert len(gapgram.load(output).counts.class_names) > 10  # type: ignore[union-attr]
+    options: dict[str, Any] = {"order": 3, "output": output, "memory": 1_500_000, "threads": 2}
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        interrupt_at(patch, "classes", "after")
+        gapgram.train(path, **options)
+    gapgram.train(path, resume=True, **options)
+    assert output.read_bytes() == expected
