@@ -5,20 +5,25 @@ from __future__ import annotations
 import csv
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from tests.support.corpora import corpus_of, toy_text
-from tests.support.made_models import ESTIMATORS
+from tests.support.made_models import ESTIMATORS, trained
+from tests.support.made_tokenisers import RAW, sentencepiece_file, tokenizer_json
 from tests.support.running import Cli, assert_refused
 
 import gapgram
 from gapgram import Model
 from gapgram.applications.surprisal.frequency import word_frequencies
 from gapgram.applications.surprisal.measures import BITS, Measures
+from gapgram.applications.surprisal.pieces import cut
 from gapgram.applications.surprisal.punctuation import joined, split_marks
-from gapgram.applications.surprisal.stimuli import StimulusColumns
+from gapgram.applications.surprisal.stimuli import Region, Stimulus, StimulusColumns
+from gapgram.errors import TextError
 from gapgram.queries.pattern_scores import pattern_scores
 
 TEXT = toy_text(1200, seed=5, vocabulary=800)  # of the fixture `made`
@@ -244,3 +249,28 @@ def test_mistakes_in_python(made: dict[str, Model], tmp_path: Path) -> None:
     gapgram.write_arpa(model, tmp_path / "arpa")
     with pytest.raises(gapgram.UsageError, match="patterns are those of a model that gapgram has trained"):
         gapgram.surprisal(gapgram.load(tmp_path / "arpa"), sentences=["w1"], measures=Measures(patterns=True))
+
+
+@pytest.mark.parametrize("kind", ["chars", "sentencepiece", "tokenizers", "byte_level"])
+def test_of_raw_text_a_word_costs_what_its_tokens_do(kind: str, tmp_path: Path) -> None:
+    files: dict[str, Callable[[], Path | str]] = {
+        "chars": lambda: "chars",
+        "sentencepiece": lambda: sentencepiece_file(tmp_path / "pieces"),
+        "tokenizers": lambda: tokenizer_json(tmp_path / "json"),
+        "byte_level": lambda: tokenizer_json(tmp_path / "json", byte_level=True),
+    }
+    model = trained(RAW, order=3, model="mkn", tokenizer=files[kind]())
+    line = "The dog didn't see Viktor ."
+    table = gapgram.surprisal(model, sentences=[line], measures=Measures(end=True))
+    assert [row[3] for row in table.rows] == [*line.split(), "</s>"]
+    costs = [row[4] for row in table.rows]
+    assert min(costs) > 0 and sum(costs) == pytest.approx(-BITS * model.score(line), abs=1e-6)
+    tokens = model.tokens("The")
+    assert costs[0] == pytest.approx(-BITS * model.scores(tokens)[: len(tokens)].sum(), abs=1e-6)
+    assert "tokens" in table.about
+
+
+def test_a_tokeniser_that_joins_words_is_refused() -> None:
+    whole = SimpleNamespace(encode=lambda text: [text] if text else [])
+    with pytest.raises(TextError, match=r"item 1, sentence 1: .* joins 'a' with what comes after it"):
+        list(cut([Stimulus("1", "1", [Region("a", ("a",)), Region("b", ("b",))])], whole))  # type: ignore[arg-type]

@@ -106,7 +106,6 @@ def test_mistakes_of_training(cli: Cli, folder: Path, tmp_path: Path, arguments:
             ["mix", "words.model", "chars.model", "-o", "out.mix", "--weights", "0.5,0.5"],
             "chars.model has chars; train them with the same",
         ),
-        (["surprisal", "chars.model", "text"], "surprisal goes word by word, and the model counts tokens (chars)"),
         (["correct", "chars.model", "text"], "correction goes word by word"),
         (["predict", "chars.model", "--evaluate", "text"], "predict --evaluate goes word by word"),
     ],

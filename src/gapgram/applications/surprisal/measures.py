@@ -16,7 +16,6 @@ from gapgram.kernels.special_words import START, UNKNOWN_ID
 from gapgram.models.model import Model
 from gapgram.queries.language_model import LanguageModel
 from gapgram.queries.pattern_scores import pattern_scores
-from gapgram.queries.raw_text import check_counts_words
 from gapgram.text.corpus import blocks_of_sentences
 
 BITS = math.log2(10)  # in a unit of log10
@@ -58,10 +57,11 @@ class Measurer:
     """Measures sentences with one model; safe to share between threads."""
 
     def __init__(self, model: LanguageModel, measures: Measures) -> None:
-        check_counts_words(model, "surprisal")
         if measures.patterns and not isinstance(model, Model):
             raise UsageError("surprisal: patterns are those of a model that gapgram has trained; this one has none")
         self.model, self.measures = model, measures
+        unknown = model.tokeniser.unknown if model.tokeniser is not None else None
+        self._unknown = UNKNOWN_ID if unknown is None else model.vocabulary.id(unknown)
         self._entropy = lru_cache(_REMEMBERED)(self._entropy_after)
 
     @property
@@ -82,7 +82,8 @@ class Measurer:
         out = []
         for words, a, b in zip(sentences, bounds, bounds[1:], strict=False):
             ids, scores = scored.ids[a:b], scored.scores[a:b]
-            out.append(Measured(-BITS * scores[skipped:], ids[skipped:].tolist(), self._others(words, ids)))
+            known = np.where(ids == self._unknown, UNKNOWN_ID, ids)[skipped:]
+            out.append(Measured(-BITS * scores[skipped:], known.tolist(), self._others(words, ids)))
         return out
 
     def _others(self, words: Sequence[str], ids: np.ndarray) -> Floats:

@@ -13,6 +13,7 @@ import numpy as np
 from gapgram.applications.surprisal.formats import Writer
 from gapgram.applications.surprisal.frequency import word_frequencies
 from gapgram.applications.surprisal.measures import BITS, Measured, Measurer, Measures
+from gapgram.applications.surprisal.pieces import cut
 from gapgram.applications.surprisal.punctuation import AS_IS, check_way
 from gapgram.applications.surprisal.stimuli import Region, Stimulus, StimulusColumns, StimulusReader
 from gapgram.errors import UsageError, to_install
@@ -101,6 +102,8 @@ class Surprisal:
             if self._frequencies is not None
             else "empty: this model does not tell",
         }
+        if model.tokeniser is not None:
+            said["tokens"] = f"a word is the tokens that {model.tokeniser} cuts it into: surprisal is their sum"
         if self._session is not None:
             said["session"] = self._session.signature
             said["learning"] = "each word once it was predicted" if self._learn else "none but of the history"
@@ -114,6 +117,8 @@ class Surprisal:
 
     def pieces(self, stimuli: Iterable[Stimulus], *, threads: int | None = None) -> Iterator[list[tuple[Any, ...]]]:
         """The rows of stimuli, some sentences at a time, in order."""
+        if self._model.tokeniser is not None:
+            stimuli = cut(stimuli, self._model.tokeniser)
         if self._session is not None:
             return self._read(self._session, stimuli)
         return parallel_map(self._rows_of, _batches(iter(stimuli)), checked_threads(threads))
