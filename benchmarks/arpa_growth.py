@@ -5,7 +5,7 @@
 
 Grams are grown once, for the first number, and pruned to the smaller ones. Each ARPA file is written, read by KenLM's
 Python module, where that is installed, and scored by both. Perplexities are those of known words. MB are 1,000,000
-bytes.
+bytes. benchmarks/arpa_plot.py draws the tables.
 """
 
 from __future__ import annotations
@@ -56,15 +56,20 @@ def rows(mkn: Model, glm: Model, test: str, grams: list[str], keep: list[float],
         yield measured(f"grown, {number}", written, path, test, began)
         began = time.process_time()
     size = os.path.getsize(str(glm.path))
-    yield ["glm itself", "", f"{size / 1e6:.0f}", f"{glm.perplexity(test).perplexity_known:.1f}", "", ""]
+    yield ["the glm itself", "", megabytes(size), f"{glm.perplexity(test).perplexity_known:.1f}", "", ""]
 
 
 def measured(name: str, model: BackoffModel, path: Path, test: str, began: float) -> list[str]:
     """One row."""
     seconds, n_grams = time.process_time() - began, sum(model.grams.sizes())
     own, theirs = model.perplexity(test).perplexity_known, by_kenlm(path, test)
-    size = f"{path.stat().st_size / 1e6:.0f}"
-    return [name, f"{n_grams:,}", size, f"{own:.1f}", f"{theirs:.1f}" if theirs else "", f"{seconds:.0f}"]
+    size, kenlm = megabytes(path.stat().st_size), f"{theirs:.1f}" if theirs else ""
+    return [name, f"{n_grams:,}", size, f"{own:.1f}", kenlm, f"{seconds:.0f}"]
+
+
+def megabytes(n_bytes: int) -> str:
+    """A size in MB."""
+    return f"{n_bytes / 1e6:.0f}" if n_bytes >= 10_000_000 else f"{n_bytes / 1e6:.1f}"
 
 
 def by_kenlm(path: Path, test: str) -> float | None:
