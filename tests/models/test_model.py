@@ -216,6 +216,13 @@ def test_training_that_makes_no_sense(arguments: dict[str, Any], message: str) -
         gapgram.train(**arguments)
 
 
+@pytest.mark.parametrize("given", [{}, {"sentences": ["w1"], "texts": "x"}])
+def test_a_perplexity_is_of_files_or_of_sentences(models: dict[str, Model], given: dict[str, Any]) -> None:
+    for asked in (models["glm"], models["glm"].session()):
+        with pytest.raises(GapgramError, match="perplexity: give text files or sentences, one of the two"):
+            asked.perplexity(**given)
+
+
 def test_the_signature_tells_what_a_figure_depends_on(models: dict[str, Model]) -> None:
     signature = str(models["custom"].signature)
     for part in ("order:4", "model:glm", "lattice:custom,1,11,1001,1011", "weights:uniform", "log:10", "corpus:"):

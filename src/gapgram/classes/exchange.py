@@ -66,19 +66,15 @@ def _both_ways(ids: Ids, n_words: int, distance: int, threads: int) -> tuple[Sid
     range_of = np.repeat(np.arange(len(ranges), dtype=np.int32), [last - first for first, last in ranges])
     spans = [(ids.size * i // threads, ids.size * (i + 1) // threads) for i in range(threads)]
 
-    def places_in(span: tuple[int, int]) -> tuple[Ids, Integers]:
-        places: tuple[Ids, Integers] = places_of_pairs(ids, *span, distance, range_of, len(ranges))
-        return places
-
-    found = list(parallel_map(places_in, spans, threads))
-
-    def pairs_of_range(r: int) -> tuple[Integers, Ids, Ids, Ids]:
-        some = [places[starts[r] : starts[r + 1]] for places, starts in found]
-        places = np.concatenate(some) if len(some) > 1 else some[0]
-        pairs: tuple[Integers, Ids, Ids, Ids] = pairs_at(ids, places, *ranges[r], distance)
-        return pairs
-
-    parts = list(parallel_map(pairs_of_range, range(len(ranges)), threads))
+    firsts: list[tuple[Ids, Integers]] = list(
+        parallel_map(lambda span: places_of_pairs(ids, *span, distance, range_of, len(ranges)), spans, threads)
+    )
+    of_ranges = [[first[starts[r] : starts[r + 1]] for first, starts in firsts] for r in range(len(ranges))]
+    parts: list[tuple[Integers, Ids, Ids, Ids]] = list(
+        parallel_map(
+            lambda r: pairs_at(ids, np.concatenate(of_ranges[r]), *ranges[r], distance), range(len(ranges)), threads
+        )
+    )
     forward = _joined([part[:3] for part in parts], threads)
     backward: list[Side] = list(parallel_map(lambda words: turned(*forward, *words), ranges, threads))
     return forward, _joined(backward, threads), np.concatenate([itself for *_, itself in parts])

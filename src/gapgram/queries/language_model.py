@@ -35,7 +35,7 @@ from gapgram.queries.shown import html_facts
 from gapgram.queries.states import State, Stepper
 from gapgram.system.parallel import checked_threads, parallel_map
 from gapgram.text import corpus as text
-from gapgram.text.files import Block, Paths, blocks_of_files
+from gapgram.text.files import Block, Paths
 from gapgram.text.vocabulary import REMEMBERED, REMEMBERED_CHARACTERS, Vocabulary
 
 _new = tuple.__new__  # a third of the time that State(…) takes
@@ -292,12 +292,7 @@ class LanguageModel(SpellsWords):
         progress: bool = False,
     ) -> Perplexity:
         """The perplexity of text files, or of sentences in memory."""
-        if (texts is None) == (sentences is None):
-            raise UsageError("perplexity: give text files or sentences, one of the two")
-        if sentences is not None:
-            blocks = text.blocks_of_sentences(sentences)
-        else:
-            blocks = blocks_of_files(texts or [], title="scoring", progress=progress)
+        blocks = text.blocks_to_score("perplexity", texts, sentences, progress=progress)
         asked = rules or text.QUERY_RULES
         pieces = score_pieces(self, blocks, asked, threads)
         return perplexity_of_pieces(

@@ -221,12 +221,7 @@ class Session:
 
         documents: an empty line, or a new file, begins a document; what was read of others is forgotten before it.
         """
-        if (texts is None) == (sentences is None):
-            raise UsageError("perplexity: give text files or sentences, one of the two")
-        if sentences is not None:
-            blocks = text.blocks_of_sentences(sentences)
-        else:
-            blocks = blocks_of_files(texts or [], title="scoring", progress=progress)
+        blocks = text.blocks_to_score("perplexity", texts, sentences, progress=progress)
         asked, model = rules or text.QUERY_RULES, self.model
         pieces = self.score_blocks(blocks, asked, learn=learn, documents=documents)
         figure = perplexity_of_pieces(

@@ -24,7 +24,7 @@ from gapgram.errors import PathWarning, TextError, UsageError
 from gapgram.kernels import words as kernels
 from gapgram.kernels.special_words import END_ID, START_ID
 from gapgram.system.parallel import parallel_map, taken
-from gapgram.text.files import BLOCK_BYTES, Block
+from gapgram.text.files import BLOCK_BYTES, Block, Paths, blocks_of_files
 from gapgram.text.refused import invalid_utf8, special_word
 from gapgram.text.rules import QUERY_RULES as QUERY_RULES
 from gapgram.text.rules import SPECIAL_RULES as SPECIAL_RULES
@@ -78,15 +78,15 @@ class TextTally:
         self.digest = (self.digest + other.digest) % (1 << 64)
         self.longest_sentence = max(self.longest_sentence, other.longest_sentence)
 
-    def facts(self, rules: TextRules) -> TextFacts:
-        """What the whole text is; refuses one that has too little to count."""
+    def facts(self, rule: str) -> TextFacts:
+        """What the whole text is, read by a rule; refuses one that has too little to count."""
         if not self.lines:
             raise TextError("the text is empty: expected one sentence a line")
         if not self.sentences:
             raise TextError(f"the text has {self.lines:,} lines and all are empty: expected one sentence a line")
         if self.words == 1:
             raise TextError("the text is one word in all: a model needs more to count")
-        return TextFacts(self.sentences, self.words, f"{self.digest:016x}", rules.vocabulary_rule)
+        return TextFacts(self.sentences, self.words, f"{self.digest:016x}", rule)
 
 
 FILES_ARE_FOR = "text files are for perplexity, score_lines and surprisal"
@@ -153,6 +153,17 @@ def blocks_of_sentences(
             line, lines, used = line + len(lines), [], 0
     if lines:
         yield Block("sentences", line, b"\n".join([*lines, b""]), tokenised)
+
+
+def blocks_to_score(
+    name: str, texts: Paths | None, sentences: Iterable[str | Sequence[str]] | None, *, progress: bool
+) -> Iterator[Block]:
+    """The lines of text files, or sentences in memory: what a function of this name is given, one of the two."""
+    if (texts is None) == (sentences is None):
+        raise UsageError(f"{name}: give text files or sentences, one of the two")
+    if sentences is not None:
+        return blocks_of_sentences(sentences)
+    return blocks_of_files(texts or [], title="scoring", progress=progress)
 
 
 def block_of_sentence(sentence: str | Sequence[str]) -> Block:
@@ -231,6 +242,7 @@ class Reader:
 
     def __init__(self, rules: TextRules = TextRules(), *, threads: int = 1) -> None:  # noqa: B008 - frozen
         self.rules, self.tally, self._threads = rules, TextTally(), threads
+        self._keep_empty, self._rule = rules.keeps_empty_lines, rules.vocabulary_rule
 
     @cached_property
     def table(self) -> WordTable:
@@ -273,11 +285,11 @@ class Reader:
     def read_block(self, block: Block) -> Iterator[Ids]:
         """The ids of a block's sentences."""
         text, special = checked_text(block, self.rules), SPECIAL_RULES[self.rules.special]
-        keep_empty, table, begin = self.rules.keeps_empty_lines, self.table, 0
+        table, begin = self.table, 0
         while begin < text.size:
             out = np.empty(2 * (text.size - begin) + 2, np.int32)
             status, stopped, table.n, used, lines, empty, digest = kernels.learn_lines(
-                text, begin, special, keep_empty,
+                text, begin, special, self._keep_empty,
                 table.slots, table.pool, table.offsets, table.counts, table.n, table.key, out,
             )  # fmt: skip
             if status == kernels.SPECIAL_FOUND:
@@ -292,7 +304,7 @@ class Reader:
 
     def finish(self) -> LearnedText:
         """What was read in all; the table of words ends with this."""
-        facts = self.tally.facts(self.rules)
+        facts = self.tally.facts(self._rule)
         vocabulary, counts, new_ids, order = self.table.vocabulary(self.rules.min_count, self.rules.vocab_limit)
         counts[[START_ID, END_ID]] = facts.sentences
         sample = self.table.sample(order, len(vocabulary)) if self.rules.open_vocabulary else None

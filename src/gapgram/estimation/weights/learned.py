@@ -224,9 +224,9 @@ class Problem:
         """Work through batches that follow each other, each with its learning rate; all copies of the values change."""
         begin, end = batches[0][0], batches[-1][1]
         bounds = np.array([begin, *(last for _, last in batches)]) - begin
+        schedule, positions, fixed = Schedule(bounds, rates, first_step), self.positions(begin, end), self._fixed
         copies = [each for values, adam in (fitted[0], fitted[-1]) for each in (values.for_kernels, adam)]
-        of_all = Schedule(bounds, rates, first_step), self.positions(begin, end), self._fixed, *copies, *room
-        run_together(kernels.fit_batches, threads, *of_all)
+        run_together(kernels.fit_batches, threads, schedule, positions, fixed, *copies, *room)
 
     def _new_adam(self) -> Adam:
         return Adam(self.start().flat, self.hold_to_start, self.zeros().flat, self.zeros().flat)
