@@ -13,12 +13,19 @@ from gapgram.counts.counts import Counts
 FOLDER = Path(__file__).parent / "stored"
 ANSWERS = json.loads((FOLDER / "answers.json").read_text())
 ASKED = ["the cat sat on a dog", "zzz cat", ""]
+OPEN = -26.61587231117013  # of the second, with the spelling of its unknown word
 
 
 @pytest.mark.parametrize("name", [name for name in ANSWERS if not name.endswith(".session")])
 def test_a_stored_file_answers_as_it_did(name: str) -> None:
     model = gapgram.load(FOLDER / name, verify=True)
     assert model.score_many(ASKED, threads=1).tolist() == pytest.approx(ANSWERS[name], rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["2-open-fast.model", "2-open-compact.model"])
+def test_a_stored_spelling_answers_as_it_did(name: str) -> None:
+    model = gapgram.load(FOLDER / name, verify=True)
+    assert model.score("zzz cat", open_vocabulary=True) == pytest.approx(OPEN, rel=1e-12)
 
 
 def test_stored_counts_are_read() -> None:
@@ -40,7 +47,8 @@ def test_every_kind_is_stored() -> None:
     stored = {path.stem for path in FOLDER.iterdir() if path.suffix in (".model", ".mix", ".counts", ".session")}
     assert stored == {
         "1-mixture", "2-backoff", "2-chars-fast", "2-classes-compact", "2-classes-fast", "2-counts", "2-documents",
-        "2-glm-fast", "2-glm-pruned", "2-glm-quantised", "2-mixture", "2-mkn-compact", "2-mkn-fast", "2-session",
+        "2-glm-fast", "2-glm-pruned", "2-glm-quantised", "2-mixture", "2-mkn-compact", "2-mkn-fast", "2-open-compact",
+        "2-open-fast", "2-session",
     }  # fmt: skip
 
 

@@ -33,8 +33,11 @@ def main() -> None:
     mkn = gapgram.train(sentences=SENTENCES, order=3, model="mkn")
     glm = gapgram.train(sentences=SENTENCES, order=3, weights="counts")
     learned = gapgram.train(sentences=SENTENCES, order=3, classes=2, about={"language": "en"})
+    opened = gapgram.train(sentences=[*SENTENCES, "new words"], order=3, model="mkn", open_vocabulary=True)
     models = {
         "mkn-fast": mkn,
+        "open-fast": opened,
+        "open-compact": opened.with_layout("compact"),
         "mkn-compact": mkn.with_layout("compact"),
         "glm-fast": glm,
         "glm-pruned": glm.pruned(counts="0,0,1"),
