@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,13 @@ from tests.support.made_models import sorted_words
 
 import gapgram
 from gapgram import Lattice, Model
+from gapgram.counting.in_memory import TextInMemory
 from gapgram.errors import UsageError
 from gapgram.estimation.weights.pattern_gain import mixed_in
-from gapgram.training.choose_lattice import parse_budget, placeholder
+from gapgram.system.work_folder import WorkFolder
+from gapgram.text.corpus import blocks_of_sentences, read_corpus
+from gapgram.training.choose_classes import ChosenClasses
+from gapgram.training.choose_lattice import TextToChooseOn, choose_lattice, parse_budget, placeholder
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 
@@ -96,6 +101,17 @@ def test_held_out_text_decides_where_it_is_given(tmp_path: Path) -> None:
     held_out.write_text("\n".join([*text_that_skips(400, distance=2, seed=2), ""]))
     model = gapgram.train(sentences=SKIPPING, order=3, lattice="auto", held_out_texts=held_out, threads=1)
     assert "101" in map(str, model.counts.lattice.patterns)
+
+
+def test_a_run_that_goes_on_keeps_its_choice(tmp_path: Path) -> None:
+    text: Any = TextInMemory(read_corpus(blocks_of_sentences(SKIPPING)), threads=1)
+    seen = TextToChooseOn(text, ChosenClasses(), order=3, seed=1, unseen=None, memory=None, threads=1)
+    folder = WorkFolder.begin(tmp_path / "work", {})
+    lattice, clusterings = choose_lattice(seen, 4, folder=folder)
+    assert (str(lattice), clusterings.classes) == ("full 1 11 101 111", ())
+    text = None  # which is not read again
+    assert choose_lattice(replace(seen, text=text), 4, folder=folder)[0] == lattice
+    folder.remove()
 
 
 def test_a_budget_is_read() -> None:

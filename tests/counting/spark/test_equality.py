@@ -70,6 +70,13 @@ def test_a_sample_is_that_of_the_local_engine(spark: SparkSession, tmp_path: Pat
             assert np.array_equal(sample, local.sample(seed=1, limit=limit))
 
 
+def test_patterns_are_chosen_as_by_the_local_engine(both: Both, tmp_path: Path) -> None:
+    path = tmp_path / "text"
+    path.write_text("\n".join(golden_text()))
+    local, spark = both([path], order=3, lattice="auto:4")
+    assert spark == local
+
+
 def test_weights_may_be_learned_from_held_out_text(both: Both, files: list[Path]) -> None:
     local, spark = both(files[2], held_out_texts=files[0], order=2, rules=TextRules(min_count=3))
     assert spark == local
