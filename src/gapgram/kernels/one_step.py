@@ -15,7 +15,7 @@ from gapgram.kernels.jit import bound_first, kernel
 from gapgram.kernels.keys import key_of
 from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT
 from gapgram.kernels.probabilities import discounted, given_class
-from gapgram.kernels.read_tables import context_at, first_listed, listed_count
+from gapgram.kernels.read_tables import ask_for_context, context_at, first_listed, listed_count
 from gapgram.kernels.scores import log10_of
 from gapgram.kernels.search import find_key, first_guess
 from gapgram.kernels.stepping import gate_word, is_seen
@@ -74,6 +74,9 @@ def _look_up(word, held, base, available, slot_of, model, one):
         tables.parts,
         model.row_values,
     )
+    for p in range(places.shape[0]):  # all contexts are known: none waits for another
+        if 0 < places[p, REACH] <= available:
+            ask_for_context(tables, p, np.int64(held[base + slot_of[p]]))
     root, key, given = 0, np.int64(0), 1.0
     for p in range(places.shape[0]):
         place = places[p]
@@ -155,6 +158,9 @@ def _write_key(word, held, base, plan, order, tables, entries, out):
         out[1] = gate_word(word)
         for k in range(2, order):
             out[k] = held[k - 1]
+    for s in range(plan.slots.shape[0]):
+        if plan.slots[s, 2] < 0 and entries[plan.slots[s, 0]] >= 0:
+            ask_for_context(tables, plan.readers[plan.reader_base[s]], entries[plan.slots[s, 0]])
     longest = np.int64(0)
     for s in range(plan.slots.shape[0]):
         pattern, nearer = plan.slots[s, 0], plan.slots[s, 2]

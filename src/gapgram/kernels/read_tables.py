@@ -119,6 +119,17 @@ def context_at(tables, p, context):
     return begin, max(min(_begin(following), n_grams), begin), this & ROW_MASK
 
 
+@kernel
+def _ask_for_nothing(tables, p, context):
+    """In the compact layout it is found step by step where a context lies."""
+
+
+@replaced(by=_ask_for_nothing, where=LAYOUT)
+def ask_for_context(tables, p, context):
+    """Begin to bring near what `context_at` will read; the context may be any number."""
+    prefetch(tables.contexts, tables.places[p, FIRST_CONTEXT] + context * tables.places[p, STRIDE])
+
+
 @replaced(by=packed_contexts, where=LAYOUT)
 def read_contexts(tables, p, chosen, n, low, spread, rows):
     """Of the first n chosen contexts of pattern p where their grams begin, how many there are, and their rows."""
