@@ -48,14 +48,15 @@ def draw(panel: Any, title: str, rows: list[Row]) -> None:
         own = sorted((row.megabytes, row.perplexity) for row in rows if row.name.startswith(kind))
         panel.plot(*zip(*own, strict=True), color=colour, marker=mark, label=label)
     (glm,) = (row for row in rows if "glm itself" in row.name)
-    panel.axhline(glm.perplexity, color="#D55E00", linestyle="--", label=f"the glm itself, {glm.megabytes:.0f} MB")
+    panel.axhline(glm.perplexity, color="#D55E00", linestyle="--", label="the glm itself")
     ticks = import_module("matplotlib.ticker")
     panel.set_xscale("log")
+    panel.xaxis.set_major_locator(ticks.LogLocator(subs=(1, 2, 5)))
     panel.xaxis.set_major_formatter(ticks.StrMethodFormatter("{x:g}"))
+    panel.xaxis.set_minor_locator(ticks.NullLocator())
     panel.set(title=title, xlabel="MB of the ARPA file", ylabel="perplexity of known words")
     panel.set_ylim(bottom=0.95 * glm.perplexity)
     panel.grid(color="#DDDDDD", linewidth=0.6)
-    panel.legend(frameon=False)
 
 
 def main() -> None:
@@ -70,6 +71,7 @@ def main() -> None:
         figure = import_module("matplotlib.figure").Figure((4.2 * len(found), 3.4), layout="constrained")
         for place, (title, rows) in enumerate(found.items(), 1):
             draw(figure.add_subplot(1, len(found), place), title, rows)
+        figure.axes[0].legend(frameon=False)
         figure.savefig(given.output, metadata={"Date": None} if given.output.suffix == ".svg" else None)
 
 
