@@ -77,12 +77,12 @@ def read(path: str | Path | FilePart, *, verify: bool | None = None, most_reside
     with reading(path, container.MODEL, sections.MODEL, verify=verify) as file:
         metadata, arrays = file.metadata, file.arrays
         pages = PageBudget(most_resident, file.mapped.map) if most_resident is not None else None
-        parts = _checked_parts(metadata, arrays, pages, verify=verify)
+        parts = _parts_of(metadata, arrays, pages, verify=verify)
         history = _checked_history(metadata["history"], arrays) if "history" in metadata else None
         return replace(parts, history=history, spelling=_checked_spelling(metadata, arrays, verify=verify))
 
 
-def _checked_parts(
+def _parts_of(
     metadata: dict[str, Any], arrays: Arrays, pages: PageBudget | None = None, *, verify: bool | None
 ) -> ModelParts:
     """Counts, discounts and weights, and what queries need of them."""
@@ -111,7 +111,7 @@ def _checked_spelling(metadata: dict[str, Any], arrays: Arrays, *, verify: bool 
     if missing:
         raise ValueError(f"no section {PREFIX}{min(missing)}")
     said = plain(metadata["spelling"], dict)
-    parts = _checked_parts(said, own, verify=verify)
+    parts = _parts_of(said, own, verify=verify)
     return Spelling.checked(parts, plain(said["log10_outside"], float), plain(said["most_characters"], int))
 
 
