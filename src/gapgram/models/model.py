@@ -370,11 +370,13 @@ class Model(LanguageModel):
         ids, out = np.ascontiguousarray(ids, np.int32), np.empty(ids.size)
         available = availability(ids, begins, self.order)
 
-        def work(bounds: tuple[int, int]) -> None:
-            a, b = bounds
-            self._score_positions(ids[a:b], available[a:b], self._arrays, out[a:b])
+        def work(chunks: list[tuple[int, int]]) -> None:
+            for a, b in chunks:
+                self._score_positions(ids[a:b], available[a:b], self._arrays, out[a:b])
 
-        for _ in parallel_map(work, _chunks(begins), checked_threads(threads)):
+        chunks, threads = _chunks(begins), checked_threads(threads)
+        at_once = -(-len(chunks) // (8 * threads))  # so that threads do not wait for Python to hand out the next
+        for _ in parallel_map(work, [chunks[i : i + at_once] for i in range(0, len(chunks), at_once)], threads):
             pass
         return out
 

@@ -24,9 +24,9 @@ from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.kernels.scores import sum_sequences
 from gapgram.kernels.special_words import END, START, START_ID, UNKNOWN_ID
 from gapgram.queries.history import MAX_WORDS
-from gapgram.queries.line_scores import PIECE_BYTES, ScoredLines, is_unknown, score_pieces
+from gapgram.queries.line_scores import PIECE_BYTES, ScoredLines, is_unknown, map_pieces
 from gapgram.queries.open_vocabulary import SpellsWords
-from gapgram.queries.perplexity import Perplexity, ScoredText, perplexity_of_pieces
+from gapgram.queries.perplexity import Perplexity, PieceFigures, ScoredText, figures_of, perplexity_of_figures
 from gapgram.queries.predict import Prediction
 from gapgram.queries.raw_text import WHITE_SPACE
 from gapgram.queries.raw_text import Sentence as Sentence
@@ -294,21 +294,15 @@ class LanguageModel(SpellsWords):
         """The perplexity of text files, or of sentences in memory."""
         blocks = text.blocks_to_score("perplexity", texts, sentences, progress=progress)
         asked = rules or text.QUERY_RULES
-        pieces = score_pieces(self, blocks, asked, threads)
-        return perplexity_of_pieces(
-            (
-                ScoredText(
-                    lines.scores,
-                    lines.begins,
-                    is_unknown(self, lines.ids),
-                    self.raw_text(raw, asked),
-                    self._open_scores(lines) if self.open_vocabulary else None,
-                )
-                for raw, lines in pieces
-            ),
-            self.signature,
-            is_tokenised=self.tokeniser is not None,
-        )
+
+        def figures(piece: Block) -> PieceFigures:
+            lines = self.score_block(piece, asked)
+            opened = self._open_scores(lines) if self.open_vocabulary else None
+            unknown, raw = is_unknown(self, lines.ids), self.raw_text(piece, asked)
+            scored = ScoredText(lines.scores, lines.begins, unknown, raw, opened)
+            return figures_of(scored, is_tokenised=self.tokeniser is not None)
+
+        return perplexity_of_figures(map_pieces(figures, self, blocks, threads), self.signature)
 
     def _context_ids(self, context: Sentence) -> Ids:
         """The ids of the last words of a context, as many as the order lets a prediction see."""

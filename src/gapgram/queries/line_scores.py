@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -17,12 +17,15 @@ from gapgram.queries.perplexity import perplexity_of
 from gapgram.queries.predict import NamesWords
 from gapgram.system.parallel import checked_threads, parallel_map
 from gapgram.text.corpus import QUERY_RULES, TextRules
-from gapgram.text.files import Block, blocks_of_files
+from gapgram.text.files import BLOCK_BYTES, Block, blocks_of_files
 
 if TYPE_CHECKING:
     from gapgram.queries.language_model import LanguageModel
     from gapgram.queries.session import Session
 
+Result = TypeVar("Result")
+
+MOST_OF_PIPE_BYTES = 1 << 20  # that a pipe holds
 PIECE_BYTES = 1 << 17  # of text, for one thread at a time; encoding and scoring share a cache
 
 
@@ -143,13 +146,33 @@ def score_pieces(
 ) -> Iterator[tuple[Block, ScoredLines]]:
     """The lines of a text in pieces of as many bytes as suit the model, each scored by one thread, in order.
 
-    Each piece comes as it was read, and scored. A block is scored when it was read, and does not wait for the next: who
-    writes into a pipe may wait for an answer.
+    Each piece comes as it was read, and scored.
     """
-    for block in blocks:
-        pieces = block.cut(model.piece_bytes)
-        scored = parallel_map(lambda piece: model.score_block(piece, rules), pieces, checked_threads(threads))
-        yield from zip(pieces, scored, strict=True)
+    return map_pieces(lambda piece: (piece, model.score_block(piece, rules)), model, blocks, threads)
+
+
+def map_pieces(
+    work: Callable[[Block], Result], model: LanguageModel, blocks: Iterable[Block], threads: int | None
+) -> Iterator[Result]:
+    """What `work` makes of the pieces of a text, in their order, of as many bytes as suit the model.
+
+    What a pipe had to give does not wait for more: who writes into it may wait for an answer. Blocks of a file do, so
+    that threads go on with the next block where one ends.
+    """
+    source, threads = iter(blocks), checked_threads(threads) if model.piece_bytes < BLOCK_BYTES else 1
+    for block in source:
+        yield from parallel_map(work, _pieces(block, source, model.piece_bytes), threads)
+
+
+def _pieces(block: Block, following: Iterator[Block], piece_bytes: int) -> Iterator[Block]:
+    """The pieces of a block, and of those that follow while they are larger than what a pipe gives at once."""
+    yield from block.cut(piece_bytes)
+    while len(block.data) > MOST_OF_PIPE_BYTES:
+        try:
+            block = next(following)
+        except StopIteration:
+            return
+        yield from block.cut(piece_bytes)
 
 
 def is_unknown(model: LanguageModel, ids: Ids) -> Mask:

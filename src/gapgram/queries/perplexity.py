@@ -136,28 +136,61 @@ class ScoredText(NamedTuple):
     open_scores: Floats | None = None
 
 
+class PieceFigures(NamedTuple):
+    """What lines that were scored add to the perplexity of a text: sums of the scores of each that has words."""
+
+    n_words: int
+    n_unknown: int
+    n_lines: int
+    sums: list[float]
+    known_sums: list[float]
+    open_sums: list[float]
+    text_words: int | None
+    text_bytes: int | None
+
+
+def figures_of(piece: ScoredText, *, is_tokenised: bool) -> PieceFigures:
+    """The figures of lines; is_tokenised: whether words were cut further."""
+    scores, begins, unknown, raw, open_scores = piece
+    has_words = np.diff(begins) > 2
+    n_words = scores.size - 2 * has_words.size
+
+    def sums_of(numbers: Floats) -> list[float]:
+        sums: list[float] = sum_sequences(numbers, begins)[has_words].tolist()
+        return sums
+
+    text_words = None if raw is None else _words(raw, has_words) if is_tokenised else n_words
+    return PieceFigures(
+        n_words, int(unknown.sum()), has_words.size, sums_of(scores), sums_of(np.where(unknown, 0.0, scores)),
+        sums_of(open_scores) if open_scores is not None else [],
+        text_words, _bytes_with_words(raw, has_words) if raw is not None else None,
+    )  # fmt: skip
+
+
 def perplexity_of_pieces(
     pieces: Iterable[ScoredText], signature: object, *, is_tokenised: bool = False
 ) -> Perplexity:
     """The perplexity of a text whose lines were scored in pieces; is_tokenised: whether its words were cut further."""
+    return perplexity_of_figures((figures_of(piece, is_tokenised=is_tokenised) for piece in pieces), signature)
+
+
+def perplexity_of_figures(figures: Iterable[PieceFigures], signature: object) -> Perplexity:
+    """The perplexity of a text from what its pieces add to it."""
     n_words = n_unknown = n_lines = text_words = text_bytes = 0
     is_raw = True
     sums: list[float] = []
     known_sums: list[float] = []
     open_sums: list[float] = []
-    for scores, begins, unknown, raw, open_scores in pieces:
-        has_words = np.diff(begins) > 2
-        n_lines += has_words.size
-        n_words += scores.size - 2 * has_words.size
-        n_unknown += int(unknown.sum())
-        sums += sum_sequences(scores, begins)[has_words].tolist()
-        is_raw &= raw is not None
-        if raw is not None:
-            text_bytes += _bytes_with_words(raw, has_words)
-            text_words += _words(raw, has_words) if is_tokenised else scores.size - 2 * has_words.size
-        known_sums += sum_sequences(np.where(unknown, 0.0, scores), begins)[has_words].tolist()
-        if open_scores is not None:
-            open_sums += sum_sequences(open_scores, begins)[has_words].tolist()
+    for piece in figures:
+        n_words += piece.n_words
+        n_unknown += piece.n_unknown
+        n_lines += piece.n_lines
+        sums += piece.sums
+        known_sums += piece.known_sums
+        open_sums += piece.open_sums
+        is_raw &= piece.text_bytes is not None
+        text_words += piece.text_words or 0
+        text_bytes += piece.text_bytes or 0
     # Each sum is rounded once, so that it does not depend on how the text was cut into pieces.
     return Perplexity(
         n_words, n_unknown, len(sums), math.fsum(sums), math.fsum(known_sums), str(signature), n_lines - len(sums),
