@@ -1,11 +1,13 @@
-"""How long training takes with more and more cores, and with a graphics card.
+"""How long training takes with more and more cores, and with a graphics card; and scoring, with more and more cores.
 
     python benchmarks/cores.py TEXT [--threads 1,2,4,8,16] [--device cuda] [--times 3] [--plot PICTURE.svg]
+    python benchmarks/cores.py TEXT --score MODEL [--threads 1,2,4,8,16] [--times 3]
 
-trains the default model so many times with each number of threads, after one training to warm up; prints the least
-time, by step, how many times as fast that is as with the first number, and whether the files are the same. `ids to
-weights` is all but reading, and writing what the file still lacks when the weights are there.
-`docs/measured/cores.md` and `docs/measured/card.md` say what came of it.
+The first trains the default model so many times with each number of threads, after one training to warm up; prints the
+least time, by step, how many times as fast that is as with the first number, and whether the files are the same. `ids
+to weights` is all but reading, and writing what the file still lacks when the weights are there. The second scores the
+text with a model: as ids, as a file, and as sentences. `docs/measured/cores.md` and `docs/measured/card.md` say what
+came of it.
 """
 
 from __future__ import annotations
@@ -15,15 +17,20 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
 import gapgram
 from gapgram.cuda import fitting
 from gapgram.estimation.weights.learned import Problem
 from gapgram.system.array_file import Unfinished
+from gapgram.text.corpus import encode, sentence_begins
+from gapgram.text.files import blocks_of_files
 from gapgram.training import run
 
 # What is timed: where it is called from, its name there, and what it is.
@@ -63,20 +70,57 @@ def train(text: str, threads: int, device: str, taken: dict[str, float]) -> tupl
         return seconds, sha256(output.read_bytes()).hexdigest()
 
 
-def measure(text: str, threads: int, device: str, times: int, taken: dict[str, float]) -> tuple[float, str]:
-    """The least of several trainings, with what its steps took."""
+def measure(
+    text: str, threads: int, device: str, times: int, taken: dict[str, float]
+) -> tuple[float, str, dict[str, float]]:
+    """The least of several trainings, its digest, and what its steps took."""
     best, steps, digest = float("inf"), dict[str, float](), ""
     for _ in range(times):
         seconds, digest = train(text, threads, device, taken)
         if seconds < best:
             best, steps = seconds, dict(taken)
     steps["wait for the counts of words; the rest"] = best - sum(steps.values())
-    print(f"\n{threads} threads, {device}: {best:.2f} s")
-    for title, of_step in steps.items():
-        print(f"    {title:<40}{of_step:>8.2f}")
-    ids_to_weights = best - steps["read"] - steps["write the rest"]
-    print(f"    {'ids to weights':<40}{ids_to_weights:>8.2f}", flush=True)
-    return best, digest
+    steps["ids to weights"] = best - steps["read"] - steps["write the rest"]
+    print(f"{threads} threads, {device}: {best:.2f} s", flush=True)
+    return best, digest, steps
+
+
+def print_steps(found: dict[int, tuple[float, str, dict[str, float]]]) -> None:
+    """A row a step, a column a number of threads."""
+    titles = dict.fromkeys(title for _, _, steps in found.values() for title in steps)
+    print("\n" + f"{'threads':<40}" + "".join(f"{n:>8}" for n in found))
+    for title in titles:
+        print(f"{title:<40}" + "".join(f"{steps.get(title, 0.0):>8.2f}" for _, _, steps in found.values()))
+
+
+def least_seconds(work: Callable[[], object], times: int) -> float:
+    """By the clock."""
+    best = float("inf")
+    for _ in range(times):
+        begin = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - begin)
+    return best
+
+
+def measure_scoring(path: str, text: str, numbers: list[int], times: int) -> None:
+    """How long a model takes to score a text: its ids, the file, and its sentences."""
+    model = gapgram.Model.load(path)
+    ids = np.concatenate([block.ids for block in encode(blocks_of_files(text), model.vocabulary)])
+    begins, lines = sentence_begins(ids), Path(text).read_text(encoding="utf-8").splitlines()
+    ways: dict[str, Callable[[int], object]] = {
+        "ids": lambda threads: model.score_ids(ids, begins, threads=threads),
+        "file": lambda threads: model.perplexity(text, threads=threads),
+        "sentences": lambda threads: model.score_many(lines, threads=threads),
+    }
+    for name, score in ways.items():
+        score(numbers[-1])
+        seconds = {n: least_seconds(partial(score, n), times) for n in numbers}
+        first = seconds[numbers[0]]
+        print(
+            f"{name:<12}" + "".join(f"{n:>6}: {s:.2f} s, {ids.size / s / 1e6:.2f} M words/s, {first / s:.2f} x"
+            for n, s in seconds.items()), flush=True,
+        )  # fmt: skip
 
 
 def plot(speed_ups: dict[int, float], path: str) -> None:
@@ -117,18 +161,23 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--plot", metavar="PICTURE")
+    parser.add_argument("--score", metavar="MODEL")
     options = parser.parse_args()
+    numbers = [int(n) for n in options.threads.split(",")]
+    if options.score:
+        measure_scoring(options.score, options.text, numbers, options.times)
+        return
     taken: dict[str, float] = defaultdict(float)
     for owner, name, title in STEPS:
         setattr(owner, name, timed(getattr(owner, name), title, taken))
-    numbers = [int(n) for n in options.threads.split(",")]
     if options.times > 1:
         train(options.text, numbers[-1], options.device, taken)
     found = {n: measure(options.text, n, options.device, options.times, taken) for n in numbers}
     first = found[numbers[0]][0]
-    speed_ups = {n: first / seconds for n, (seconds, _) in found.items()}
+    print_steps(found)
+    speed_ups = {n: first / seconds for n, (seconds, _, _) in found.items()}
     print("\nspeed-up: " + ", ".join(f"{n}: {up:.2f}" for n, up in speed_ups.items()))
-    print("the files are the same:", len({digest for _, digest in found.values()}) == 1)
+    print("the files are the same:", len({digest for _, digest, _ in found.values()}) == 1)
     if options.plot:
         plot(speed_ups, options.plot)
 
