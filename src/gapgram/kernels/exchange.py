@@ -179,7 +179,7 @@ def _change(d, g, c, n, classes, blocks):
     if classes.changed.size == 0:
         copy_cell(d, g, c, classes, blocks)
     elif 0 <= noted < classes.changed.size:
-        classes.changed[noted] = (d << CLASS_BITS | g) << CLASS_BITS | c
+        classes.changed[noted] = (np.int64(d) << CLASS_BITS | np.int64(g)) << CLASS_BITS | np.int64(c)
         classes.n_changed[0] = noted + 1
     else:
         classes.n_changed[0] = EVERYTHING
