@@ -39,7 +39,7 @@ STEPS: tuple[tuple[Any, str, str], ...] = (
     (run, "choose_classes", "classes, words counted meanwhile"),
     (run, "counts_in_memory", "count classes, put together"),
     (run, "estimate_discounts", "discounts"),
-    (run, "left_out", "look up the sample"),
+    (run, "fitting_sample", "look up the sample"),
     (Problem, "fit", "fit"),
     (fitting, "fit", "fit on the card"),
     (Unfinished, "complete", "write the rest"),
