@@ -375,7 +375,7 @@ class Model(LanguageModel):
                 self._score_positions(ids[a:b], available[a:b], self._arrays, out[a:b])
 
         chunks, threads = _chunks(begins), checked_threads(threads)
-        at_once = -(-len(chunks) // (8 * threads))  # so that threads do not wait for Python to hand out the next
+        at_once = max(1, -(-len(chunks) // (8 * threads)))  # so that no thread waits for Python to hand out the next
         for _ in parallel_map(work, [chunks[i : i + at_once] for i in range(0, len(chunks), at_once)], threads):
             pass
         return out
