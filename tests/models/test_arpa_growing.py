@@ -284,6 +284,13 @@ def test_a_file_that_the_disk_has_no_room_for_is_refused_before_anything_is_done
     assert list(tmp_path.iterdir()) == []
 
 
+def test_more_than_the_machine_can_grow_is_refused(cli: Cli, made: dict[str, Model], tmp_path: Path) -> None:
+    options = ("-o", tmp_path / "m.arpa.gz", "--grow", "--grams", "999999999999")
+    expected = "999,999,999,999 grams: to grow them takes about "
+    assert_refused(cli("arpa", made["learned"].path, *options), expected)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_is_grown_is_a_model_like_others(file_1x: Path) -> None:
     model = gapgram.load(file_1x)
     assert isinstance(model, BackoffModel)

@@ -14,7 +14,7 @@ from gapgram.arguments import checked_whole
 from gapgram.errors import UsageError
 from gapgram.models.arpa.growing.drawn_text import draw_text
 from gapgram.models.arpa.growing.fitting import GrownGrams
-from gapgram.models.arpa.growing.limits import GramChoice, Limit, limit_of
+from gapgram.models.arpa.growing.limits import GramChoice, Limit, check_memory, limit_of
 from gapgram.models.arpa.growing.longer_grams import grown
 from gapgram.models.backoff import BackoffModel
 from gapgram.models.model import Model
@@ -72,6 +72,7 @@ def grown_fit(
     model: Model, limit: Limit, order: int, threads: int | None = None, *, progress: bool = False
 ) -> GrownGrams:
     """More grams than there is room for, with fitted figures."""
+    check_memory(limit)
     n_threads, n_grams = checked_threads(threads), limit.grams()
     n_words = int(max(_DRAWN * n_grams, min(_MOST_DRAWN * n_grams, _ENOUGH_DRAWN)))
     text = np.concatenate(list(draw_text(model, n_words, threads=n_threads, progress=progress)))

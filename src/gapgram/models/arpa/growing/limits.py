@@ -16,7 +16,7 @@ from gapgram.kernels.tables import N_GRAMS
 from gapgram.models.arpa.growing.fitting import GrownGrams
 from gapgram.models.model import Model
 from gapgram.pattern import Pattern
-from gapgram.system.memory import parse_size, show_size
+from gapgram.system.memory import default_memory, parse_size, show_size
 from gapgram.text.vocabulary import Vocabulary
 
 _WORTH = (-40.0, 20.0)  # log of the nats that a gram, or a byte, may be worth at least where there is room for some
@@ -24,6 +24,7 @@ _HALVINGS = 30
 _NEARLY = 0.998  # of the room: enough
 _FIGURE_BYTES = 11  # about, of a logarithm
 _FREQUENT = 3000  # words
+_GROWING_BYTES = 200  # of memory for each gram that there is room for
 _HEADER_BYTES = 400  # of a file, at most, beside its grams
 
 
@@ -51,6 +52,16 @@ def limit_of(model: Model, grams: str | int | None, size: str | int | None, orde
     if size is not None:
         return _Bytes.of(model.vocabulary, parse_size(size, "size"))
     return _Number.of(model, "1x" if grams is None else grams, order)
+
+
+def check_memory(limit: Limit) -> None:
+    """Refuse what this machine cannot grow."""
+    needed, there = limit.grams() * _GROWING_BYTES, 2 * default_memory()
+    if needed > there:
+        raise UsageError(
+            f"{limit.grams():,} grams: to grow them takes about {show_size(needed)} of memory, and this machine has "
+            f"{show_size(there)}: ask for less (--size, --grams)"
+        )
 
 
 @dataclass(frozen=True)
