@@ -114,16 +114,16 @@ def test_moving_words_leaves_the_counts_and_their_copies_as_counting_gives_them(
     proposed = data.draw(st.lists(st.integers(3, k + 2), min_size=n, max_size=n))
     exchange = exchange_of(corpus, [0, 1, 2, *labels], k)
     counts, blocks = exchange.counts._replace(changed=np.empty(noted, np.int64)), exchange.blocks
-    judging.copy_changes(0, 1, counts, blocks)
+    kernels.copy_changes(0, 1, counts, blocks)
     counts.n_changed[0] = 0
     kernels.exchange(
         np.arange(3, n + 3, dtype=np.int32), np.array([0, 1, 2, *proposed], np.int32), exchange.class_of,
         exchange.pairs, counts, blocks,
     )  # fmt: skip
     for me in range(threads):
-        judging.copy_changes(me, threads, counts, blocks)
+        kernels.copy_changes(me, threads, counts, blocks)
     again = exchange_of(corpus, exchange.class_of, k)
-    judging.copy_changes(0, 1, again.counts, again.blocks)
+    kernels.copy_changes(0, 1, again.counts, again.blocks)
     for name in ("cells", "sums", "f_of_sums"):
         assert np.array_equal(getattr(counts, name), getattr(again.counts, name)), name
     assert np.array_equal(blocks.cells, again.blocks.cells)

@@ -168,6 +168,22 @@ def copy_cell(d, g, c, classes, blocks):
     blocks.gain[odd, g & mask] = gain
 
 
+@kernel
+def copy_changes(me, threads, classes, blocks):
+    """Copy the share of thread `me` of the cells that changed; where one did more than once, all copy the same."""
+    cells, n_changed = classes.cells, classes.n_changed[0]
+    k, mask = cells.shape[1], (np.int64(1) << CLASS_BITS) - 1
+    if n_changed == EVERYTHING:
+        for d in range(cells.shape[0]):
+            for g in range(k * me // threads, k * (me + 1) // threads):
+                for c in range(k):
+                    copy_cell(d, g, c, classes, blocks)
+        return
+    for i in range(n_changed * me // threads, n_changed * (me + 1) // threads):
+        place = classes.changed[i]
+        copy_cell(place >> 2 * CLASS_BITS, place >> CLASS_BITS & mask, place & mask, classes, blocks)
+
+
 @inlined
 def _change(d, g, c, n, classes, blocks):
     """Add n pairs to a cell, and copy it or note it; returns by how much f rises."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.kernels.exchange import AHEAD, CELL, CLASS_BITS, EVERYTHING, LOG, SUM, copy_cell, exchange, gather, row_of
+from gapgram.kernels.exchange import AHEAD, CELL, LOG, SUM, copy_changes, exchange, gather, row_of
 from gapgram.kernels.jit import inlined, kernel
 from gapgram.kernels.meeting import meet, next_piece, share_out_again
 from gapgram.kernels.prefetch import prefetch
@@ -108,22 +108,6 @@ def _add_rows(scores, rows, which, n):
 def _soft(x, n, prior):
     """About f(x + n) - f(x)."""
     return n * math.log(max(0, x) + prior + SOFT * (n - 1))
-
-
-@kernel
-def copy_changes(me, threads, classes, blocks):
-    """Copy the share of thread `me` of the cells that changed; where one did more than once, all copy the same."""
-    cells, n_changed = classes.cells, classes.n_changed[0]
-    k, mask = cells.shape[1], (np.int64(1) << CLASS_BITS) - 1
-    if n_changed == EVERYTHING:
-        for d in range(cells.shape[0]):
-            for g in range(k * me // threads, k * (me + 1) // threads):
-                for c in range(k):
-                    copy_cell(d, g, c, classes, blocks)
-        return
-    for i in range(n_changed * me // threads, n_changed * (me + 1) // threads):
-        place = classes.changed[i]
-        copy_cell(place >> 2 * CLASS_BITS, place >> CLASS_BITS & mask, place & mask, classes, blocks)
 
 
 @kernel
@@ -259,6 +243,8 @@ def sweep(me, threads, meeting, words, cuts, best, class_of, pairs, classes, blo
             begin = next_piece(meeting, piece) if threads > 1 else begin + piece
         copy_changes(me, threads, classes, blocks)
         meet(meeting, threads)
+        if me == 0:
+            share_out_again(meeting)
         # All words for all blocks: to each thread as many as to another, one after the other.
         n = batch.size
         begin, end = n_blocks * n * me // threads, n_blocks * n * (me + 1) // threads
@@ -268,7 +254,6 @@ def sweep(me, threads, meeting, words, cuts, best, class_of, pairs, classes, blo
         meet(meeting, threads)
         # One moves words; the others wait.
         if me == 0:
-            share_out_again(meeting)
             classes.n_changed[0] = 0
             _choose(batch, class_of, judged, best)
             rise += exchange(batch, best, class_of, pairs, classes, blocks)

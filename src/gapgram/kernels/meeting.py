@@ -120,5 +120,5 @@ def next_piece(meeting, n):
 
 @kernel
 def share_out_again(meeting):
-    """Begin to share out from 0: called by one thread while the others wait to meet."""
+    """Begin to share out from 0: called by one thread where no other takes pieces until all have met again."""
     add_one_by_one(meeting, _NEXT, -read_now(meeting, _NEXT))

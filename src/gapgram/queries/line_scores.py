@@ -17,7 +17,7 @@ from gapgram.queries.perplexity import perplexity_of
 from gapgram.queries.predict import NamesWords
 from gapgram.system.parallel import checked_threads, parallel_map
 from gapgram.text.corpus import QUERY_RULES, TextRules
-from gapgram.text.files import BLOCK_BYTES, Block, blocks_of_files
+from gapgram.text.files import BLOCK_BYTES, Block, blocks_of_files, pieces_of
 
 if TYPE_CHECKING:
     from gapgram.queries.language_model import LanguageModel
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-MOST_OF_PIPE_BYTES = 1 << 20  # that a pipe holds
 PIECE_BYTES = 1 << 17  # of text, for one thread at a time; encoding and scoring share a cache
 
 
@@ -161,18 +160,7 @@ def map_pieces(
     """
     source, threads = iter(blocks), checked_threads(threads) if model.piece_bytes < BLOCK_BYTES else 1
     for block in source:
-        yield from parallel_map(work, _pieces(block, source, model.piece_bytes), threads)
-
-
-def _pieces(block: Block, following: Iterator[Block], piece_bytes: int) -> Iterator[Block]:
-    """The pieces of a block, and of those that follow while they are larger than what a pipe gives at once."""
-    yield from block.cut(piece_bytes)
-    while len(block.data) > MOST_OF_PIPE_BYTES:
-        try:
-            block = next(following)
-        except StopIteration:
-            return
-        yield from block.cut(piece_bytes)
+        yield from parallel_map(work, pieces_of(block, source, model.piece_bytes), threads)
 
 
 def is_unknown(model: LanguageModel, ids: Ids) -> Mask:

@@ -78,14 +78,17 @@ class TextTally:
         self.digest = (self.digest + other.digest) % (1 << 64)
         self.longest_sentence = max(self.longest_sentence, other.longest_sentence)
 
-    def facts(self, rule: str) -> TextFacts:
-        """What the whole text is, read by a rule; refuses one that has too little to count."""
+    def facts(self, rules: TextRules) -> TextFacts:
+        """What the whole text is, read by some rules; refuses one that has too little to count."""
         if not self.lines:
             raise TextError("the text is empty: expected one sentence a line")
         if not self.sentences:
             raise TextError(f"the text has {self.lines:,} lines and all are empty: expected one sentence a line")
         if self.words == 1:
             raise TextError("the text is one word in all: a model needs more to count")
+        rule = f"min_count={rules.min_count},limit={rules.vocab_limit or 'none'},special={rules.special}"
+        if rules.empty_lines == "count":
+            rule += ",empty_lines=count"
         return TextFacts(self.sentences, self.words, f"{self.digest:016x}", rule)
 
 
@@ -242,7 +245,7 @@ class Reader:
 
     def __init__(self, rules: TextRules = TextRules(), *, threads: int = 1) -> None:  # noqa: B008 - frozen
         self.rules, self.tally, self._threads = rules, TextTally(), threads
-        self._keep_empty, self._rule = rules.keeps_empty_lines, rules.vocabulary_rule
+        self._keep_empty = rules.empty_lines == "count"
 
     @cached_property
     def table(self) -> WordTable:
@@ -304,7 +307,7 @@ class Reader:
 
     def finish(self) -> LearnedText:
         """What was read in all; the table of words ends with this."""
-        facts = self.tally.facts(self._rule)
+        facts = self.tally.facts(self.rules)
         vocabulary, counts, new_ids, order = self.table.vocabulary(self.rules.min_count, self.rules.vocab_limit)
         counts[[START_ID, END_ID]] = facts.sentences
         sample = self.table.sample(order, len(vocabulary)) if self.rules.open_vocabulary else None
@@ -327,7 +330,7 @@ def encode(blocks: Iterable[Block], vocabulary: Vocabulary, rules: TextRules = Q
     """
     with _closing(blocks):
         for block in blocks:
-            yield encode_block(block, vocabulary, rules, keep_empty=rules.keeps_empty_lines)
+            yield encode_block(block, vocabulary, rules, keep_empty=rules.empty_lines == "count")
 
 
 def encode_block(

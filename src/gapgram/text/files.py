@@ -20,6 +20,7 @@ from gapgram.text.compressed import DECODE_ERRORS, KINDS, WindowError
 Paths = str | Path | Sequence[str | Path]
 
 BLOCK_BYTES = 1 << 22
+MOST_OF_PIPE_BYTES = 1 << 20  # that a pipe holds
 _WORD_BYTES = 5  # in plain text, with its space
 _COMPRESSION = 4  # how much larger a compressed text is inside
 LONGEST_LINE_BYTES = 1 << 24  # more is no sentence, and may be no text
@@ -53,6 +54,17 @@ class Block:
             line += pieces[-1].data.count(b"\n")
             begin = end
         return pieces
+
+
+def pieces_of(block: Block, following: Iterator[Block], piece_bytes: int) -> Iterator[Block]:
+    """The pieces of a block, and of those that follow while they are larger than what a pipe gives at once."""
+    yield from block.cut(piece_bytes)
+    while len(block.data) > MOST_OF_PIPE_BYTES:
+        try:
+            block = next(following)
+        except StopIteration:
+            return
+        yield from block.cut(piece_bytes)
 
 
 def as_paths(texts: Paths) -> list[str | Path]:

@@ -49,17 +49,6 @@ class TextRules:
         if self.vocab_limit is not None and checked_whole("vocabulary limit", self.vocab_limit) < 1:
             raise UsageError(f"vocabulary limit {self.vocab_limit}: expected 1 or more words")
 
-    @property
-    def vocabulary_rule(self) -> str:
-        """What the signature of a model says of its vocabulary."""
-        rule = f"min_count={self.min_count},limit={self.vocab_limit or 'none'},special={self.special}"
-        return f"{rule},empty_lines=count" if self.keeps_empty_lines else rule
-
-    @property
-    def keeps_empty_lines(self) -> bool:
-        """Whether a line without words is a sentence."""
-        return self.empty_lines == "count"
-
 
 MIN_COUNT_OPEN = 2  # by default, where the vocabulary is open: words met once show how often unknown ones come
 QUERY_RULES = TextRules(special="unk")  # of a text that a model is asked about

@@ -94,7 +94,7 @@ class TrainingTask:
             find_sorter()  # found missing now
         if (self.texts is None) == (self.sentences is None):
             raise UsageError("train: give text files or sentences, one of the two")
-        if self.documents and self.rules.keeps_empty_lines:
+        if self.documents and self.rules.empty_lines == "count":
             raise UsageError("documents: empty lines end documents, and cannot count as sentences too")
         inputs = self.inputs()
         check_layout(self.layout)

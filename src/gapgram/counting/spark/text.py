@@ -81,7 +81,7 @@ def learn(lines: DataFrame, rules: TextRules) -> Learned:
         sample = _sample(_sorted(words), len(kept_words)) if rules.open_vocabulary else None
     finally:
         counted.unpersist()
-    facts, counts = tally.facts(rules.vocabulary_rule), kept_words["count"].to_numpy()
+    facts, counts = tally.facts(rules), kept_words["count"].to_numpy()
     special = [facts.words - int(counts.sum()), facts.sentences, facts.sentences]
     vocabulary, all_counts = _vocabulary(kept_words["word"]), np.concatenate([special, counts])
     return Learned(facts, tally.longest_sentence, vocabulary, all_counts, sample)
