@@ -34,7 +34,8 @@ MODELS = (
     "arpa MKN -o ARPA", "train TEXT -o LATTICE -n 3 --weights uniform",
 )  # fmt: skip
 USES = (
-    ("train TEXT -o NEW -n 3 --classes 3", "train TEXT -o NEW -n 3 --memory 30000B", "classes TEXT -o NEW -k 3",
+    ("train TEXT -o NEW -n 3 --classes 3 --threads 2", "train TEXT -o NEW -n 3 --memory 30000B",
+     "classes TEXT -o NEW -k 3",
      "train TEXT TEXT TEXT TEXT TEXT TEXT TEXT TEXT TEXT TEXT -o NEW -n 2 --model mkn --documents"),
     ("predict GLM w1", "predict GLM w1 --prefix w", "explain GLM w1 w2", "verify GLM --complete", "generate GLM -n 1",
      "info GLM", "predict GLM --evaluate TEXT --limit 1", "ask GLM"),
@@ -42,7 +43,7 @@ USES = (
      "predict GLM w1 --history TEXT", "ask GLM session"),
     ("score SMALL TEXT", "predict SMALL w1", "predict SMALL w1 --prefix w", "explain SMALL w1 w2", "verify SMALL",
      "ask SMALL"),
-    ("train TEXT -o NEW -n 3 --classes 3 --layout compact", "convert SMALL -o NEW --layout fast",
+    ("train TEXT -o NEW -n 3 --classes 3 --threads 3 --layout compact", "convert SMALL -o NEW --layout fast",
      "convert GLM -o NEW --layout compact --quantise 4"),
     ("prune GLM -o NEW --counts 0,1", "prune MKN -o NEW --keep 0.7", "mix MKN GLM --tune TEXT -o NEW",
      "score NEW TEXT", "predict NEW w1"),

@@ -336,8 +336,15 @@ def _step_of_column(f, patterns, fitted, adam, first, second, n, fast, slow, ord
 
 
 @kernel
-def _fit_by_halves(me, threads, meeting, schedule, positions, fixed, fitted, adam, slopes, first_half, second_half):
-    """What thread `me` of one or two does: its half of every batch, and all steps of its own copy."""
+def fit_by_halves(
+    me, threads, meeting, schedule, positions, fixed, own, own_adam, twin, twin_adam, slopes, first_half, second_half
+):
+    """What thread `me` of one or two does for some batches: its half of each, and all steps of its own copy.
+
+    own, own_adam: what the first thread fits. twin, twin_adam: what the second does, with the same result.
+    first_half, second_half: of a batch, added up.
+    """
+    fitted, adam = (own, own_adam) if me == 0 else (twin, twin_adam)
     n_columns, n_patterns, bounds = positions.features.shape[1], fixed.down.size, schedule.bounds
     for b in range(bounds.size - 1):
         begin, n, step = bounds[b], bounds[b + 1] - bounds[b], schedule.first_step + b
@@ -358,8 +365,11 @@ def _fit_by_halves(me, threads, meeting, schedule, positions, fixed, fitted, ada
 
 
 @kernel
-def _fit_by_columns(me, threads, meeting, schedule, positions, fixed, fitted, adam, slopes, first_half, second_half):
-    """What thread `me` of several does: its share of the positions, then of the columns, of every batch."""
+def fit_by_columns(me, threads, meeting, schedule, positions, fixed, fitted, adam, slopes, first_half, second_half):
+    """What thread `me` of several does for some batches: its share of the positions of each, then of the columns.
+
+    first_half, second_half: of a batch, added up; 0 at first.
+    """
     n_columns, n_patterns, bounds = positions.features.shape[1], fixed.down.size, schedule.bounds
     order, parts = n_columns - n_patterns, 1 if threads <= _MANY_THREADS else 2
     for b in range(bounds.size - 1):
@@ -380,21 +390,3 @@ def _fit_by_columns(me, threads, meeting, schedule, positions, fixed, fitted, ad
                 _add_pattern(f, positions, fitted, half, end, begin, slopes, second_half)
             _step_of_column(f, patterns, fitted, adam, first_half.flat, second_half.flat, n, fast, slow, order)
         meet(meeting, threads)
-
-
-@kernel
-def fit_batches(
-    me, threads, meeting, schedule, positions, fixed, fitted, adam, twin, twin_adam, slopes, first_half, second_half
-):
-    """What thread `me` does for some batches of positions.
-
-    twin, twin_adam: what the second of two threads fits in the place of `fitted` and `adam`, with the same result.
-    first_half, second_half: of a batch, added up; 0 at first.
-    """
-    rest = slopes, first_half, second_half
-    if threads > 2:
-        _fit_by_columns(me, threads, meeting, schedule, positions, fixed, fitted, adam, *rest)
-    elif me == 0:
-        _fit_by_halves(me, threads, meeting, schedule, positions, fixed, fitted, adam, *rest)
-    else:
-        _fit_by_halves(me, threads, meeting, schedule, positions, fixed, twin, twin_adam, *rest)

@@ -226,7 +226,10 @@ class Problem:
         bounds = np.array([begin, *(last for _, last in batches)]) - begin
         schedule, positions, fixed = Schedule(bounds, rates, first_step), self.positions(begin, end), self._fixed
         copies = [each for values, adam in (fitted[0], fitted[-1]) for each in (values.for_kernels, adam)]
-        run_together(kernels.fit_batches, threads, schedule, positions, fixed, *copies, *room)
+        if threads > 2:
+            run_together(kernels.fit_by_columns, threads, schedule, positions, fixed, *copies[:2], *room)
+        else:
+            run_together(kernels.fit_by_halves, threads, schedule, positions, fixed, *copies, *room)
 
     def _new_adam(self) -> Adam:
         return Adam(self.start().flat, self.hold_to_start, self.zeros().flat, self.zeros().flat)
