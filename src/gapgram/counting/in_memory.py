@@ -58,6 +58,7 @@ class TextInMemory:
 
     band_positions: of the text, about, that a thread counts at a time; there are at least as many bands as threads.
     documents: the first sentence of each, and the number of sentences, where they are told apart.
+    keeps_words: it is counted again, with other classes: the counts of words stay in memory.
     """
 
     def __init__(
@@ -68,12 +69,14 @@ class TextInMemory:
         progress: bool = False,
         band_positions: int = BAND_POSITIONS,
         documents: Begins | None = None,
+        keeps_words: bool = False,
     ) -> None:
         self.documents, self.word_sample = documents, corpus.word_sample
         self.ids, self.vocabulary, self.word_counts = corpus.ids, corpus.vocabulary, corpus.word_counts
         self.facts, self.positions, self.longest_sentence = corpus.facts, corpus.ids.size, corpus.longest_sentence
         self._threads, self._progress, self._band_positions = threads, progress, band_positions
         self._ahead: dict[Pattern, list[Piece]] | None = None
+        self._keeps_words = keeps_words
 
     takes_cores = True  # for counting
     count_pairs: CountPairs | None = None  # what counts neighbours faster than the cores do
@@ -90,7 +93,8 @@ class TextInMemory:
         """As `TextSource`, given away once, so that memory falls while tables are made of them."""
         if self.ids.size >= MAX_POSITIONS:
             raise TextError(f"{self.ids.size:,} words at once: this engine counts up to {MAX_POSITIONS:,}")
-        pieces, self._ahead = self._ahead or self._count_words(lattice), None
+        pieces = self._ahead or self._count_words(lattice)
+        self._ahead = dict(pieces) if self._keeps_words else None
         for clustering, (of_classes, patterns) in enumerate(zip(classes, lattice.of_classes, strict=True), 1):
             ids = taken(of_classes.of_word, self.ids, self._threads)
             counted = self._count(ids, len(of_classes.names), patterns, "counting classes")

@@ -56,5 +56,6 @@ def counts_without(
 ) -> Iterator[tuple[Counts, Ids]]:
     """For each part of a text the counts of the whole with the classes that were found without it, and the part."""
     corpus = Corpus(ids, text.vocabulary, text.word_counts, text.facts, text.longest_sentence, 0)
+    whole = TextInMemory(corpus, threads=threads, keeps_words=True)
     for classes, (own, _) in zip(clusterings, parts_of(ids), strict=True):
-        yield counts_in_memory(TextInMemory(corpus, threads=threads), lattice, classes, threads=threads), own
+        yield counts_in_memory(whole, lattice, classes, threads=threads), own
