@@ -68,9 +68,10 @@ def main() -> None:
     if not found:
         arguments.error(f"{given.page}: no table with the columns {', '.join(COLUMNS)}")
     with import_module("matplotlib").rc_context(STYLE):
-        figure = import_module("matplotlib.figure").Figure((4.2 * len(found), 3.4), layout="constrained")
+        columns, lines = min(2, len(found)), -(-len(found) // 2)
+        figure = import_module("matplotlib.figure").Figure((4.2 * columns, 3.2 * lines), layout="constrained")
         for place, (title, rows) in enumerate(found.items(), 1):
-            draw(figure.add_subplot(1, len(found), place), title, rows)
+            draw(figure.add_subplot(lines, columns, place), title, rows)
         figure.axes[0].legend(frameon=False)
         figure.savefig(given.output, metadata={"Date": None} if given.output.suffix == ".svg" else None)
 
