@@ -49,7 +49,8 @@ USES = (
      "score NEW TEXT", "predict NEW w1"),
     ("score ARPA TEXT", "predict ARPA w1", "ask ARPA", "arpa MKN -o NEW",
      "arpa GLM -o NEW --grow --grams 60"),
-    ("score PROBING TEXT", "ask PROBING", "convert PROBING -o NEW", "ask TRIE", "convert TRIE -o NEW"),
+    ("score PROBING TEXT", "ask PROBING", "convert PROBING -o NEW", "ask TRIE", "convert TRIE -o NEW",
+     "score NEW TEXT"),
 )  # fmt: skip
 
 # Binary files of KenLM, of two words, three pairs and two triples; packed.
