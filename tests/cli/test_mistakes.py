@@ -52,6 +52,7 @@ def test_texts_that_cannot_be_trained_on(cli: Cli, folder: Path, data: bytes, ex
     (["train", "text", "-o", "m", "--vocab-limit", "0"], "vocabulary limit 0: expected 1 or more words"),
     (["train", "text", "-o", "none/m"], "none does not exist; make it first"),
     (["train", "text", "-o", "."], ".: a folder; name a file to write"),
+    (["train", "text", "-o", "-"], "-: a file gets its name once it is whole, so none goes to standard output"),
     (["train", "text", "-o", "text"], "text: is read and would be replaced; name another file to write"),
     (["train", "text", "-o", "./text"], "text: is read and would be replaced; name another file to write"),
     (["train", "text"], "missing option '-o' / '--output'"),

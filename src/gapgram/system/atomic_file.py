@@ -36,6 +36,8 @@ def check_writable(path: str | Path, inputs: Iterable[str | Path] = ()) -> None:
     """Refuse a place where no file can be written, or that holds what is read; worth asking before long work."""
     target = Path(os.path.realpath(checked_path("file to write", path)))
     mode = _mode_of(path)
+    if str(path) == "-":
+        raise ModelFileError("-: a file gets its name once it is whole, so none goes to standard output; name one")
     if not target.parent.is_dir():
         raise ModelFileError(f"{path}: the folder {target.parent} does not exist; make it first")
     if stat.S_ISDIR(mode):
