@@ -35,7 +35,7 @@ COMMANDS = {
     "train": TRAIN,
     "train --memory": [*TRAIN, "--memory", "5000"],
 }
-_CHECKS = re.compile(r"/(arguments|section_rules|plain_values|check_\w+)\.py$")
+_CHECKS = re.compile(r"/(arguments|section_rules|check_\w+)\.py$")
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 import gapgram
 from gapgram.kernels import jit
+from gapgram.native import on_first_compilation
 
 NAMES = [name for name in gapgram.__all__ if not name.startswith("_")]
 FOLDER = Path(gapgram.__file__).parent
@@ -76,9 +77,9 @@ def test_compiling_is_told_to_who_types_at_a_prompt(
     monkeypatch.setattr(sys, prompt, ">>> ", raising=False)
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
     monkeypatch.setattr(jit, "compiled", [])
-    monkeypatch.setattr(jit, "on_first_compilation", [])
+    on_first_compilation.clear()
     assert gapgram.train is not None and gapgram.load is not None
-    assert len(jit.on_first_compilation) == hooks
-    for tell in jit.on_first_compilation:
+    assert len(on_first_compilation) == hooks
+    for tell in on_first_compilation:
         tell()
     assert capsys.readouterr().err.count("compiling kernels for this machine (once, up to a minute)") == hooks

@@ -12,9 +12,9 @@ import pytest
 
 from gapgram.errors import CacheWarning
 from gapgram.kernels import jit
-from gapgram.kernels.jit import bound_first, entry, kernel, on_first_compilation
+from gapgram.kernels.jit import bound_first, entry, kernel
 from gapgram.kernels.prefetch import prefetch
-from gapgram.native import compiling, store
+from gapgram.native import compiling, on_first_compilation, store
 from gapgram.native.kinds import Mismatch
 
 pytestmark = pytest.mark.skipif(jit.AS_PYTHON, reason="kernels run as plain Python")

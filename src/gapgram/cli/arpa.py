@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gapgram.cli.options import (
-    announce_compilation,
     json_option,
     model_argument,
     print_json,
@@ -66,7 +65,6 @@ def command(
     says what is lost. With --approximate the file has the grams of the glm alone; it loses most or all of the gain over
     mkn. MODEL may also be an ARPA file or a binary file of KenLM.
     """
-    announce_compilation(quiet)
     from gapgram import load
     from gapgram.system.atomic_file import check_writable
 

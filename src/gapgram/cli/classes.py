@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from gapgram.cli.options import (
-    announce_compilation,
     json_option,
     print_json,
     quiet_option,
@@ -37,7 +36,6 @@ def command(
     """
     import time
 
-    announce_compilation(quiet)
     from gapgram.classes.classes import write_classes
     from gapgram.classes.exchange import find_classes
     from gapgram.system.atomic_file import check_writable

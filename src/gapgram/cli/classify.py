@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import click
 
-from gapgram.cli.options import announce_compilation, json_option, print_json, quiet_option, talk, threads_option
+from gapgram.cli.options import json_option, print_json, quiet_option, talk, threads_option
 
 
 class _WithDefault(click.Group):
@@ -53,7 +53,6 @@ def train(
     LABELLED has lines of label, tab and text (or __label__NAME and text), or is a folder with a folder or a file of
     text for each label.
     """
-    announce_compilation(quiet)
     from gapgram.applications.classification.training import train_classifier
 
     made = train_classifier(
@@ -76,7 +75,6 @@ def text(
     as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Print the most probable class of each line of TEXT, its probability, and the line."""
-    announce_compilation(quiet)
     from gapgram.applications.classification.classifier import load_classifier
     from gapgram.applications.classification.evaluation import evaluate
     from gapgram.applications.classification.labelled import read_labelled, read_lines

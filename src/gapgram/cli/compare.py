@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from gapgram.cli.options import (
-    announce_compilation,
     json_option,
     print_json,
     quiet_option,
@@ -48,7 +47,6 @@ def command(
     Splits the lines at random into training and test text, trains both models of each order, and prints
     perplexities (words that training did not show are left out) and the change relative to MKN.
     """
-    announce_compilation(quiet)
     from gapgram import TextRules
     from gapgram.experiments.compare import compare, comparison_table, split_lines, usual_models
     from gapgram.text.corpus import checked

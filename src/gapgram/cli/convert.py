@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gapgram.cli.options import (
-    announce_compilation,
     json_option,
     memory_option,
     model_argument,
@@ -56,7 +55,6 @@ def command(
     ARPA files and binary files of KenLM become a model file that opens at once; any of them, and modified Kneser-Ney
     models, become an ARPA file where the name to write ends in .arpa or .arpa.gz.
     """
-    announce_compilation(quiet)
     from gapgram import Mixture, Model, load
     from gapgram.errors import UsageError
     from gapgram.system.atomic_file import check_writable

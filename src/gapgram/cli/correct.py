@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gapgram.cli.options import announce_compilation, json_option, model_argument, quiet_option, talk
+from gapgram.cli.options import json_option, model_argument, quiet_option, talk
 
 if TYPE_CHECKING:
     from gapgram.applications.correction.corrector import Corrector, Suggestion
@@ -41,7 +41,6 @@ def command(
         gapgram correct MODEL TEXT -o CORRECTED --errors PAIRS
         echo "They went too the store ." | gapgram correct MODEL --diff
     """
-    announce_compilation(quiet)
     from gapgram.applications.classification.labelled import read_lines
     from gapgram.applications.correction.corrector import CorrectionOptions, Corrector
     from gapgram.applications.correction.errors import read_pairs

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gapgram.cli.options import announce_compilation, json_option, print_json, talk
+from gapgram.cli.options import json_option, print_json, talk
 
 if TYPE_CHECKING:
     from gapgram import LanguageModel, Model
@@ -29,14 +29,13 @@ CONTEXT = ["The", "value", "of", "the"]
 @json_option
 def command(output: str | None, as_json: bool) -> None:
     """Compare MKN and GLM on Python's own language reference, and look inside a prediction."""
-    announce_compilation(False)
     import tempfile
 
     from gapgram.cli.warmup import compile_ahead
     from gapgram.experiments.demo import reference_sentences
-    from gapgram.kernels import jit
+    from gapgram.native import on_first_compilation
 
-    jit.on_first_compilation.insert(0, lambda: compile_ahead(USES))  # after word of it
+    on_first_compilation.insert(0, lambda: compile_ahead(USES))  # after word of it
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(output or scratch)
         folder.mkdir(parents=True, exist_ok=True)
@@ -45,7 +44,7 @@ def command(output: str | None, as_json: bool) -> None:
         talk(f"Python's language reference: {len(text):,} sentences, {words:,} words\n")
         rows = _compare(text)
         model = _train(text, folder)
-        jit.on_first_compilation.clear()
+        on_first_compilation.clear()
         if as_json:
             print_json(_as_dict(rows, model))
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gapgram.cli.options import announce_compilation, json_option, model_argument, print_json, quiet_option, talk
+from gapgram.cli.options import json_option, model_argument, print_json, quiet_option, talk
 
 
 @click.command()
@@ -30,7 +30,6 @@ def command(
         gapgram explain MODEL world "the end of the"
         gapgram explain MODEL world "the end of the" --svg > lattice.svg
     """
-    announce_compilation(quiet)
     from gapgram.models.open import load_own
     from gapgram.queries.lattice_picture import as_dot, as_svg
     from gapgram.reporting.tables import explanation_table

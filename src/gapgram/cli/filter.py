@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gapgram.cli.options import announce_compilation, json_option, quiet_option, talk, threads_option
+from gapgram.cli.options import json_option, quiet_option, talk, threads_option
 
 
 @click.command()
@@ -51,7 +51,6 @@ def command(
         gapgram filter MODEL web.jsonl -o good.jsonl --keep-below 0.3 --min-words 20
         gapgram filter GOOD web.parquet -o good.parquet --against BAD --max-difference 0
     """
-    announce_compilation(quiet)
     from gapgram.applications.filtering.choice import Choice
     from gapgram.applications.filtering.run import FilterOptions, filter_records
     from gapgram.errors import UsageError

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from gapgram.cli.options import (
-    announce_compilation,
     json_option,
     model_argument,
     print_json,
@@ -38,7 +37,6 @@ def command(
     threads: int | None, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Draw sentences from a model; each begins with the words BEGIN if they are given."""
-    announce_compilation(quiet)
     from gapgram import load
     from gapgram.queries.generate import generate
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from gapgram.cli.options import (
-    announce_compilation,
     json_option,
     print_json,
     quiet_option,
@@ -35,7 +34,6 @@ def command(
         gapgram mix NEWS_MODEL MAIL_MODEL --tune VALIDATION_TEXT -o BOTH --whole
         gapgram perplexity BOTH TEXT
     """
-    announce_compilation(quiet)
     from gapgram import TextRules, load
     from gapgram.errors import UsageError
     from gapgram.models.mixture import Mixture, tune

@@ -13,7 +13,11 @@ import click
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="Hide progress and messages.")
+IS_QUIET = "gapgram.is_quiet"  # among what click's contexts hold: whether the command was told to be quiet
+quiet_option = click.option(
+    "-q", "--quiet", is_flag=True, help="Hide progress and messages.",
+    callback=lambda ctx, _, quiet: ctx.meta.setdefault(IS_QUIET, quiet),
+)  # fmt: skip
 threads_option = click.option("--threads", type=int, metavar="N", help="Number of threads.  [default: all cores]")
 
 
@@ -117,21 +121,6 @@ def on_card(model: Any, device: str, quiet: bool) -> Any:
         return model
 
 
-def training_device(device: str, quiet: bool) -> str:
-    """The device that a model is trained on; with `auto` the CPU, and a line that says why, where there is no card."""
-    if device != "auto":
-        return device
-    from gapgram.cuda.card import find_sorter
-    from gapgram.errors import DeviceError
-
-    try:
-        find_sorter()
-    except DeviceError as missing:
-        talk(f"{missing}; the CPU does the work", quiet)
-        return "cpu"
-    return "cuda"
-
-
 def talk(message: str, quiet: bool = False) -> None:
     """Say something on stderr; where that cannot be written to, the work goes on without a word."""
     if not quiet:
@@ -146,8 +135,3 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False, indent=2))
 
 
-def announce_compilation(quiet: bool) -> None:
-    """Say so if kernels have to be compiled first."""
-    from gapgram.kernels.jit import on_first_compilation
-
-    on_first_compilation[:] = [lambda: talk(COMPILING, quiet)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from gapgram.cli.options import (
-    announce_compilation,
     check_tokens,
     device_option,
     json_option,
@@ -44,7 +43,6 @@ def command(
 
     With --learn the text is read in its order, and predictions learn from what was read (docs/guide/sessions.md).
     """
-    announce_compilation(quiet)
     from gapgram.errors import TextError
     from gapgram.models.open import load
     from gapgram.text.corpus import TextRules

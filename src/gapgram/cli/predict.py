@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gapgram.cli.options import (
-    announce_compilation,
     check_tokens,
     json_option,
     open_reader,
@@ -61,7 +60,6 @@ def command(
         gapgram predict MODEL --interactive --learn --history MY_TEXT
         gapgram predict MKN_MODEL GLM_MODEL --evaluate TEXT
     """
-    announce_compilation(quiet)
     from gapgram.errors import UsageError
     from gapgram.models.open import load
     from gapgram.text.corpus import TextRules

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from gapgram.cli.options import (
-    announce_compilation,
     json_option,
     memory_option,
     model_argument,
@@ -54,7 +53,6 @@ def command(
     Words stay, probabilities still sum to one, and discounts and weights stay those of the whole model.
     A size is that of the file which is written: 10MB are 10,000,000 bytes, 10MiB or 10M are 10,485,760.
     """
-    announce_compilation(quiet)
     from gapgram.models.open import load_own
     from gapgram.reporting.model_info import model_info
     from gapgram.system.atomic_file import check_writable

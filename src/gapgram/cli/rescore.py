@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gapgram.cli.options import (
-    announce_compilation,
     json_option,
     model_argument,
     print_json,
@@ -50,7 +49,6 @@ def command(
     \b
         gapgram rescore MODEL TEST.nbest --tune DEV.nbest --tune-references DEV.txt --references TEST.txt
     """
-    announce_compilation(quiet)
     from gapgram.applications.rescoring.graphs import best_path, read_graph
     from gapgram.applications.rescoring.nbest import read_nbest, read_references
     from gapgram.applications.rescoring.rescorer import Rescorer, gain, load_weights

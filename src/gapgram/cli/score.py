@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from gapgram.cli.options import (
-    announce_compilation,
     check_tokens,
     device_option,
     json_option,
@@ -59,7 +58,6 @@ def command(
     and the line as it is. An empty line gives an empty line. With --learn the text is read in its order, and scores
     learn from what was read (docs/guide/sessions.md). Words are tokens where the model holds a tokeniser.
     """
-    announce_compilation(quiet)
     from gapgram.errors import UsageError
     from gapgram.models.open import load
     from gapgram.queries.line_scores import read_line_blocks, score_line_blocks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gapgram.cli.options import announce_compilation, quiet_option, talk
+from gapgram.cli.options import quiet_option, talk
 
 
 @click.command()
@@ -33,7 +33,6 @@ def command(models: tuple[str, ...], port: int, host: str, quiet: bool) -> None:
         gapgram serve mkn.model glm.model
         gapgram serve old=2024/glm.model new=glm.model --port 8080
     """
-    announce_compilation(quiet)
     from gapgram.errors import UsageError, to_install
 
     try:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gapgram.cli.options import announce_compilation, json_option, print_json, quiet_option, talk, threads_option
+from gapgram.cli.options import json_option, print_json, quiet_option, talk, threads_option
 
 
 @click.command()
@@ -70,7 +70,6 @@ def _study(config: str, output: str | None, plots: bool, threads: int | None, as
     from gapgram.experiments.study import read_config, run_study
 
     study = read_config(config)
-    announce_compilation(quiet)
     say = partial(talk, quiet=quiet)
     results = run_study(study, output=output, plots=plots, threads=threads, say=say, progress=not quiet)
     if as_json:
@@ -81,7 +80,6 @@ def _study(config: str, output: str | None, plots: bool, threads: int | None, as
 
 
 def _published(data: str | None, threads: int | None, as_json: bool, quiet: bool) -> None:
-    announce_compilation(quiet)
     from gapgram.experiments.published_comparison import compare_published, published_table
 
     comparison: dict[str, Any] = compare_published(data, threads=threads, say=partial(talk, quiet=quiet))

@@ -9,7 +9,6 @@ from typing import IO, Any
 import click
 
 from gapgram.cli.options import (
-    announce_compilation,
     model_argument,
     open_reader,
     quiet_option,
@@ -57,7 +56,6 @@ def command(
         gapgram surprisal MODEL TEXT --entropy -o table.tsv
         gapgram surprisal MODEL stimuli.csv --text-column sentence --item-column item --separator '|'
     """
-    announce_compilation(quiet)
     from gapgram.applications.surprisal.formats import Writer
     from gapgram.applications.surprisal.stimuli import StimulusReader
     from gapgram.applications.surprisal.table import Surprisal

@@ -7,14 +7,12 @@ from typing import Any
 import click
 
 from gapgram.cli.options import (
-    announce_compilation,
     json_option,
     print_json,
     quiet_option,
     talk,
     text_options,
     threads_option,
-    training_device,
     training_device_option,
 )
 
@@ -159,8 +157,7 @@ def command(
     import time
 
     settings = _settings(spark_conf)
-    announce_compilation(quiet)
-    device = training_device(device, quiet)
+    device = _device_for(device, quiet)
     from gapgram.counts.about import parse_about
     from gapgram.errors import UsageError
     from gapgram.reporting.model_info import train_summary
@@ -204,3 +201,18 @@ def _settings(given: tuple[str, ...]) -> dict[str, str]:
         if "=" not in setting.strip("="):
             raise click.BadParameter(f"{setting!r}: expected NAME=VALUE", param_hint="--spark-conf")
     return dict(setting.split("=", 1) for setting in given)
+
+
+def _device_for(device: str, quiet: bool) -> str:
+    """The device that a model is trained on; with `auto` the CPU, and a line that says why, where there is no card."""
+    if device != "auto":
+        return device
+    from gapgram.cuda.card import find_sorter
+    from gapgram.errors import DeviceError
+
+    try:
+        find_sorter()
+    except DeviceError as missing:
+        talk(f"{missing}; the CPU does the work", quiet)
+        return "cpu"
+    return "cuda"

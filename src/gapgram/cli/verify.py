@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gapgram.cli.options import announce_compilation, json_option, model_argument, print_json
+from gapgram.cli.options import json_option, model_argument, print_json
 
 
 @click.command()
@@ -18,7 +18,6 @@ def command(model: str, complete: bool, as_json: bool) -> None:
     """
     from gapgram.models.verify import verify
 
-    announce_compilation(as_json)
     report = verify(model, complete=complete)
     if as_json:
         print_json(report.as_dict())

@@ -79,12 +79,13 @@ def command(threads: int | None, as_json: bool, quiet: bool) -> None:
     """
     from gapgram.errors import UsageError
     from gapgram.kernels import jit
-    from gapgram.native import store
+    from gapgram.native import on_first_compilation, store
     from gapgram.system.parallel import checked_threads
     from gapgram.system.progress import progress_bar
 
     if jit.AS_PYTHON:
         raise UsageError("warmup: NUMBA_DISABLE_JIT is set, and kernels run as plain Python; unset it to compile them")
+    on_first_compilation.clear()  # that it is compiling is what the command says anyway
     began, compiled, loaded = time.monotonic(), 0, set[str]()
     folder = store.folder_to_write()
     with TemporaryDirectory() as place:

@@ -22,7 +22,7 @@ from gapgram.kernels.check_tables import are_sound
 from gapgram.kernels.compact_read import BLOCK
 from gapgram.kernels.read_tables import context_at, unpack_contexts, unpack_grams
 from gapgram.kernels.special_words import SPECIAL, START_ID
-from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS, ROW_MASK, Tables, is_compact
+from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS, ROW_MASK, Tables
 from gapgram.pattern import Pattern
 
 SMALL_GRAMS = 1 << 16  # of a model whose tables are checked whenever it is opened
@@ -81,7 +81,7 @@ def is_sound(counts: Counts, p: int, predicted: list[Integers]) -> bool:
     predicted: of each clustering how often the words of each class are met; nothing of words.
     """
     pattern = counts.lattice.stored[p]
-    if is_compact(counts.tables) or not pattern.mask or counts.pages is not None:
+    if counts.tables.packed is not None or not pattern.mask or counts.pages is not None:
         return False
     own = predicted[pattern.classes]
     return bool(are_sound(counts.tables, p, own.size or len(counts.vocabulary), own))
@@ -127,7 +127,7 @@ def _in_chunks(counts: Counts, p: int) -> Iterator[_Some]:
         begins, rows = records >> ROW_BITS, records[:-1] & ROW_MASK
         if begins[0] != done or (np.diff(begins) < 0).any() or (last == n_contexts and begins[-1] != n_grams):
             _refuse(pattern, "contexts whose grams overlap, or are not there")
-        if is_compact(tables) and not _ends_are_begins(tables, p, first, begins):
+        if tables.packed is not None and not _ends_are_begins(tables, p, first, begins):
             _refuse(pattern, "contexts that end elsewhere than the next begins")
         if rows.size and rows.max() >= at[columns.N_ROWS]:
             _refuse(pattern, "contexts without statistics")

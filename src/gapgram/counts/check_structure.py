@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapgram.arrays import Integers
+from gapgram.arrays import BitWords, Integers
 from gapgram.counts.assemble import n_contexts, parts_of, places_of
 from gapgram.counts.compact import packed_columns
 from gapgram.kernels import compact_read as packed
 from gapgram.kernels import tables as columns
 from gapgram.kernels.special_words import SPECIAL
-from gapgram.kernels.tables import COUNT_MASK, FAST_WIDTH, ROW_MASK, Tables, is_compact
+from gapgram.kernels.tables import COUNT_MASK, FAST_WIDTH, ROW_MASK, Tables
 from gapgram.pattern import Pattern
 
 MOST_GRAMS = 1 << 40
@@ -29,9 +29,9 @@ def check_structure(patterns: tuple[Pattern, ...], tables: Tables, n_words: int,
     _expect("patterns", len(tables.places), len(patterns))
     _check_classes(patterns, tables, n_words, n_classes)
     _check_sizes(patterns, tables, n_words, n_classes)
-    places, compact = tables.places, is_compact(tables)
+    places = tables.places
     expected = places_of(patterns, places[:, columns.N_GRAMS].tolist(), places[:, columns.N_ROWS].tolist())
-    if compact:
+    if tables.packed is not None:
         _check_widths(places, expected)
     wrong = np.argwhere(places != expected)
     if wrong.size:
@@ -41,8 +41,8 @@ def check_structure(patterns: tuple[Pattern, ...], tables: Tables, n_words: int,
         )
     bits = int((places[:, columns.N_GRAMS] * places[:, columns.WIDTH]).sum())
     _expect("words of grams", tables.grams.size, -(-bits // 64))
-    if compact:
-        _check_packed(tables)
+    if tables.packed is not None:
+        _check_packed(tables, tables.packed)
     else:
         _expect("contexts", tables.contexts.size, n_contexts(places))
     if tables.parts.any() and (tables.parts != parts_of(patterns)).any():
@@ -91,9 +91,8 @@ def _check_widths(places: Integers, expected: Integers) -> None:
     assert FAST_WIDTH + MOST_CODE_BITS < 64, "a gram is read as one number"
 
 
-def _check_packed(tables: Tables) -> None:
+def _check_packed(tables: Tables, packed_words: BitWords) -> None:
     """Refuse places in the packed words that are not those of tables with so many listed counts and rows."""
-    assert tables.packed is not None
     _expect("contexts", tables.contexts.size, 0)
     _expect("packed places", len(tables.packed_places), len(tables.places))
     word = 0
@@ -113,9 +112,9 @@ def _check_packed(tables: Tables) -> None:
         if (own != expected).any():
             raise ValueError(f"packed places of pattern {p}: {own.tolist()}, expected {expected.tolist()}")
         word = int(expected[packed.END])
-    _expect("packed words", tables.packed.size, word)
+    _expect("packed words", packed_words.size, word)
     for p, (at, own) in enumerate(zip(tables.places, tables.packed_places, strict=True)):
         first = int(own[packed.BOOK])
-        book = tables.packed[first : first + (1 << int(at[columns.CODE_BITS]))].view(np.int64)
+        book = packed_words[first : first + (1 << int(at[columns.CODE_BITS]))].view(np.int64)
         if book.min() < packed.IN_LIST or book.max() > COUNT_MASK:
             raise ValueError(f"a code of pattern {p} for {book.max():,} times, expected at most {COUNT_MASK:,}")

@@ -6,16 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from gapgram import sections
-from gapgram.counts.about import checked_about
+from gapgram.counts.about import MOST_CHARACTERS, MOST_ENTRIES, About
 from gapgram.counts.check_meaning import check_meaning, is_checked_whole
 from gapgram.counts.check_structure import check_structure
 from gapgram.counts.counts import Counts
 from gapgram.kernels.tables import Tables
 from gapgram.lattice import Lattice
 from gapgram.system import array_file
-from gapgram.system.array_reading import reading
+from gapgram.system.array_reading import plain, reading
 from gapgram.system.mapped_pages import PageBudget
-from gapgram.system.plain_values import plain
 from gapgram.system.section_rules import Arrays
 from gapgram.text.corpus import TextFacts
 from gapgram.text.tokenisers.tokeniser import Tokeniser
@@ -34,7 +33,7 @@ def counts_of(
     metadata: dict[str, Any], arrays: Arrays, pages: PageBudget | None = None, *, verify: bool | None = None
 ) -> Counts:
     """The counts that `Counts.contents` has given, if their arrays fit each other and mean what counts mean."""
-    facts, about = _facts_of(metadata["text"]), checked_about(plain(metadata.get("about", {}), dict))
+    facts, about = _facts_of(metadata["text"]), _about_of(metadata.get("about", {}))
     names = tuple(plain(name, str) for name in plain(metadata.get("classes", []), list))
     quantised, pruned = plain(metadata.get("quantised", 0), int), plain(metadata["pruned"], str)
     tokeniser = _tokeniser_of(metadata, arrays)
@@ -58,6 +57,14 @@ def _tokeniser_of(metadata: dict[str, Any], arrays: Arrays) -> Tokeniser | None:
     if "tokenizer" not in metadata:
         return None
     return Tokeniser(plain(metadata["tokenizer"], str), arrays["tokenizer"].tobytes())
+
+
+def _about_of(metadata: Any) -> About:
+    """What the maker of a file says of it."""
+    about = [(plain(name, str), plain(text, str)) for name, text in plain(metadata, dict).items()]
+    if len(about) > MOST_ENTRIES or any(max(len(name), len(text)) > MOST_CHARACTERS for name, text in about):
+        raise ValueError(f"more about a model than {MOST_ENTRIES} texts of {MOST_CHARACTERS:,} characters")
+    return tuple(sorted(about))
 
 
 def _facts_of(metadata: Any) -> TextFacts:

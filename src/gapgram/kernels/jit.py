@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from gapgram.errors import CacheWarning
-from gapgram.native import TARGET_NAME
+from gapgram.native import TARGET_NAME, on_first_compilation
 from gapgram.native.kinds import Kind, Mismatch, kind_of, text_of
 
 # Machine code is kept and called without Numba where that was tried; elsewhere Numba compiles, keeps and calls kernels
@@ -30,7 +30,6 @@ AS_PYTHON = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")  # kernels
 
 compiled: list[str] = []  # the kernels that this process compiled
 loaded: list[str] = []  # those and the ones it found compiled
-on_first_compilation: list[Callable[[], None]] = []  # called once, when a kernel is compiled rather than found on disk
 
 _OTHER_INSIDES = "this version of Numba is not one that gapgram knows: kernels start slowly, and are compiled each time"
 

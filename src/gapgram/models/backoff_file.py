@@ -18,8 +18,7 @@ from gapgram.models.backoff import BackoffModel
 from gapgram.models.grams import Grams
 from gapgram.system import array_file
 from gapgram.system.array_file import FilePart
-from gapgram.system.array_reading import reading
-from gapgram.system.plain_values import plain
+from gapgram.system.array_reading import plain, reading
 from gapgram.system.section_rules import Arrays
 from gapgram.text.vocabulary import Vocabulary
 

@@ -26,10 +26,9 @@ from gapgram.models.check_numbers import check_model
 from gapgram.pattern import Pattern
 from gapgram.system import array_file as container
 from gapgram.system.array_file import FilePart, Unfinished
-from gapgram.system.array_reading import reading
+from gapgram.system.array_reading import plain, reading
 from gapgram.system.array_store import UNPACKED_ENTRIES, ArrayStore, InSections
 from gapgram.system.mapped_pages import PageBudget
-from gapgram.system.plain_values import plain
 from gapgram.system.section_rules import Arrays
 
 
@@ -77,16 +76,14 @@ def read(path: str | Path | FilePart, *, verify: bool | None = None, most_reside
     with reading(path, container.MODEL, sections.MODEL, verify=verify) as file:
         metadata, arrays = file.metadata, file.arrays
         pages = PageBudget(most_resident, file.mapped.map) if most_resident is not None else None
-        parts = _parts_of(metadata, arrays, pages, verify=verify)
+        counts = counts_of(metadata, arrays, pages, verify=verify)
         history = _checked_history(metadata["history"], arrays) if "history" in metadata else None
-        return replace(parts, history=history, spelling=_checked_spelling(metadata, arrays, verify=verify))
+        spelling = _checked_spelling(metadata, arrays, verify=verify)
+        return replace(_parts_of(counts, metadata, arrays, verify=verify), history=history, spelling=spelling)
 
 
-def _parts_of(
-    metadata: dict[str, Any], arrays: Arrays, pages: PageBudget | None = None, *, verify: bool | None
-) -> ModelParts:
+def _parts_of(counts: Counts, metadata: dict[str, Any], arrays: Arrays, *, verify: bool | None) -> ModelParts:
     """Counts, discounts and weights, and what queries need of them."""
-    counts = counts_of(metadata, arrays, pages, verify=verify)
     uniform = 1.0 / (int(counts.tables.places[0, N_GRAMS]) - 1)
     derived = ModelArrays(counts.tables, counts.lattice.order, uniform, *(arrays[name] for name in SECTIONS))
     parts = ModelParts(
@@ -111,7 +108,7 @@ def _checked_spelling(metadata: dict[str, Any], arrays: Arrays, *, verify: bool 
     if missing:
         raise ValueError(f"no section {PREFIX}{min(missing)}")
     said = plain(metadata["spelling"], dict)
-    parts = _parts_of(said, own, verify=verify)
+    parts = _parts_of(counts_of(said, own, verify=verify), said, own, verify=verify)
     return Spelling.checked(parts, plain(said["log10_outside"], float), plain(said["most_characters"], int))
 
 

@@ -28,8 +28,8 @@ from gapgram.models.mixture_states import MixtureStepper
 from gapgram.queries.by_ids import ByIds
 from gapgram.queries.language_model import LanguageModel, Sentence, checked_model
 from gapgram.queries.line_scores import ScoredLines
+from gapgram.system.array_reading import plain
 from gapgram.system.atomic_file import check_writable, written_aside
-from gapgram.system.plain_values import plain
 from gapgram.text import corpus as text
 from gapgram.text.files import Paths, blocks_of_files
 from gapgram.text.tokenisers.tokeniser import Tokeniser, check_same

@@ -25,9 +25,8 @@ from gapgram.models.model import Model
 from gapgram.queries.language_model import LanguageModel
 from gapgram.system import array_file
 from gapgram.system.array_file import HEADER, FilePart, Writing
-from gapgram.system.array_reading import reading
+from gapgram.system.array_reading import plain, reading
 from gapgram.system.atomic_file import written_aside
-from gapgram.system.plain_values import plain
 from gapgram.system.section_rules import ALIGN
 
 

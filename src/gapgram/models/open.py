@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gapgram.arguments import checked_path
+from gapgram.arguments import wrong_type
 from gapgram.errors import ModelFileError, UsageError
 from gapgram.models import file as model_file
 from gapgram.models.kenlm_binary.header import MAGIC as KENLM
@@ -71,7 +71,11 @@ def load(
         another layout does, may take beside the program itself. What queries read stays mapped.
     progress: show how far an ARPA file is read.
     """
-    return _open(checked_path("model", path), _Options(verify, _most_resident(memory), progress, []))
+    try:
+        file = Path(path)
+    except TypeError:
+        raise wrong_type("model", path, "the path of a file") from None
+    return _open(file, _Options(verify, _most_resident(memory), progress, []))
 
 
 def load_own(

@@ -20,4 +20,7 @@ Only `kinds`, `loading`, `sources`, `store` and `shipped` are needed, and no Num
 compiled before.
 """
 
+from collections.abc import Callable
+
 TARGET_NAME = "gapgram"  # of what Numba compiles for, when it compiles kernels
+on_first_compilation: list[Callable[[], None]] = []  # called once, when a kernel is compiled rather than found on disk

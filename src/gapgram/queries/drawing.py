@@ -58,7 +58,7 @@ class Drawer:
             )
             return [row[:length] for row, length in zip(out, lengths.tolist(), strict=True)]
 
-        for drawn in parallel_map(work, range(0, n, each), checked_threads(threads)):
+        for drawn in parallel_map(work, range(0, n, each), threads):
             yield from drawn
 
 

@@ -241,7 +241,7 @@ class LanguageModel(SpellsWords):
             return (self.opened(lines) if open_vocabulary else lines).sums
 
         blocks = text.blocks_of_sentences(sentences, block_bytes=block_bytes or self.piece_bytes)
-        return np.concatenate([np.empty(0), *parallel_map(sums_of, blocks, checked_threads(threads))])
+        return np.concatenate([np.empty(0), *parallel_map(sums_of, blocks, threads)])
 
     def _open_log10_prob(self, word: str, context: Sentence) -> float:
         """`log10_prob` with an open vocabulary."""

@@ -15,7 +15,7 @@ from gapgram.kernels.scores import sum_sequences
 from gapgram.kernels.special_words import UNKNOWN_ID
 from gapgram.queries.perplexity import perplexity_of
 from gapgram.queries.predict import NamesWords
-from gapgram.system.parallel import checked_threads, parallel_map
+from gapgram.system.parallel import parallel_map
 from gapgram.text.corpus import QUERY_RULES, TextRules
 from gapgram.text.files import BLOCK_BYTES, Block, blocks_of_files, pieces_of
 
@@ -158,7 +158,7 @@ def map_pieces(
     What a pipe had to give does not wait for more: who writes into it may wait for an answer. Blocks of a file do, so
     that threads go on with the next block where one ends.
     """
-    source, threads = iter(blocks), checked_threads(threads) if model.piece_bytes < BLOCK_BYTES else 1
+    source, threads = iter(blocks), threads if model.piece_bytes < BLOCK_BYTES else 1
     for block in source:
         yield from parallel_map(work, pieces_of(block, source, model.piece_bytes), threads)
 

@@ -16,8 +16,7 @@ from gapgram.queries.history import History, ReadSentences
 from gapgram.queries.session_words import SessionVocabulary
 from gapgram.signature import is_same_model
 from gapgram.system import array_file
-from gapgram.system.array_reading import reading
-from gapgram.system.plain_values import plain
+from gapgram.system.array_reading import plain, reading
 from gapgram.text.vocabulary import Vocabulary
 
 

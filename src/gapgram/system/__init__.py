@@ -5,7 +5,6 @@
     array_file      the file format: named arrays and a table of contents, written
     array_reading   such a file opened: checked before anything in it is believed, mapped
     section_rules   what the sections of a file may be
-    plain_values    plain values of a file, checked to be what they are taken for
     array_store     arrays that are filled in memory or in files, whoever fills them
     memory          sizes, what the machine has, what the process holds
     mapped_pages    pages of mapped files given back under a limit of memory

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import xxhash
@@ -32,8 +32,21 @@ SMALL_SECTION_BYTES = 16 << 20
 
 MOST_TABLE_BYTES = 64 << 20
 MOST_DEPTH = 16  # of lists and objects in each other in the table
+MOST_COUNT = 1 << 53  # beyond which a float does not hold every count
+MOST_NUMBER = 1e300
+_EXPECTED = {
+    str: "a text",
+    int: "a count",
+    float: "a number",
+    bool: "true or false",
+    list: "a list",
+    dict: "a table of names and values",
+}
 _TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _ODD = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError)
+
+
+Plain = TypeVar("Plain", str, int, float, bool, list[Any], dict[str, Any])
 
 
 class Mapped:
@@ -127,12 +140,10 @@ def _read_table(table: bytes, end: int) -> tuple[dict[str, Any], tuple[Section, 
     """The metadata, and the sections, which lie one after the other up to `end`."""
     if _depth(table) > MOST_DEPTH:
         raise ValueError(f"a table of sections more than {MOST_DEPTH} deep")
-    entries = json.loads(table)
-    if not isinstance(entries, dict) or set(entries) != {"metadata", "sections"}:
+    entries = plain(json.loads(table), dict)
+    if set(entries) != {"metadata", "sections"}:
         raise ValueError("a table of sections without sections or metadata")
-    if not isinstance(entries["metadata"], dict) or not isinstance(entries["sections"], list):
-        raise ValueError("a table of sections that is no list")
-    sections = tuple(map(_section, entries["sections"]))
+    metadata, sections = plain(entries["metadata"], dict), tuple(map(_section, plain(entries["sections"], list)))
     used = HEADER.size
     for section in sections:
         if section.offset != used:
@@ -140,7 +151,7 @@ def _read_table(table: bytes, end: int) -> tuple[dict[str, Any], tuple[Section, 
         used += section.padded
     if used != end:
         raise ValueError(f"sections up to byte {used:,}, expected {end:,}")
-    return entries["metadata"], sections
+    return metadata, sections
 
 
 def _depth(table: bytes) -> int:
@@ -151,13 +162,28 @@ def _depth(table: bytes) -> int:
     return int(np.cumsum(opened.astype(np.int32) - closed).max(initial=0))
 
 
+def plain(value: Any, kind: type[Plain]) -> Plain:
+    """A value that must be of a kind: a text, a count (`int`), a finite number (`float`), a truth, a list, a table.
+
+    >>> plain("cat", str), plain(3, int), plain(3, float)
+    ('cat', 3, 3.0)
+    """
+    if kind is float:
+        fits = type(value) in (int, float) and -MOST_NUMBER <= value <= MOST_NUMBER
+    elif kind is int:
+        fits = type(value) is int and 0 <= value <= MOST_COUNT
+    else:
+        fits = isinstance(value, kind)
+    if not fits:
+        raise ValueError(f"{value!r:.100} where {_EXPECTED[kind]} was expected")
+    return kind(value)
+
+
 def _section(entry: Any) -> Section:
     """A section as the table has it, if its numbers are numbers."""
-    if not isinstance(entry, dict) or set(entry) != {"name", "dtype", "shape", "offset", "padded", "checksum"}:
+    if set(plain(entry, dict)) != {"name", "dtype", "shape", "offset", "padded", "checksum"}:
         raise ValueError("a section without its name, type, shape, place or checksum")
-    name, dtype, shape = entry["name"], entry["dtype"], entry["shape"]
-    if not isinstance(name, str) or not isinstance(dtype, str) or not isinstance(shape, list):
-        raise ValueError("a section whose name, type or shape is no text or list")
+    name, dtype, shape = plain(entry["name"], str), plain(entry["dtype"], str), plain(entry["shape"], list)
     for number in (*shape, entry["offset"], entry["padded"], entry["checksum"]):
         if type(number) is not int or not 0 <= number < 1 << 64:
             raise ValueError(f"section {name} with the number {number!r}")

@@ -54,16 +54,23 @@ def read_ahead(items: Iterable[Item]) -> Iterator[Item]:
 
 
 def parallel_map(
-    work: Callable[[Item], Result], items: Iterable[Item], threads: int, *, always_beside: bool = False
+    work: Callable[[Item], Result], items: Iterable[Item], threads: int | None = None, *, always_beside: bool = False
 ) -> Iterator[Result]:
     """What `work` makes of each item, in their order; at most a few results wait to be taken.
 
+    threads: all cores unless said otherwise.
     always_beside: work in other threads also for a single item, or in a single thread, beside who takes the results.
 
     >>> list(parallel_map(lambda n: n * n, range(4), threads=2)), list(parallel_map(abs, [-1], threads=2))
     ([0, 1, 4, 9], [1])
     """
-    source, first, waiting = iter(items), list[Item](), deque[Future[Result]]()
+    return _mapped(work, iter(items), checked_threads(threads), always_beside)
+
+
+def _mapped(
+    work: Callable[[Item], Result], source: Iterator[Item], threads: int, always_beside: bool
+) -> Iterator[Result]:
+    first, waiting = list[Item](), deque[Future[Result]]()
     if not always_beside:
         first += islice(source, 2 if threads > 1 else 0)
         if len(first) < 2:

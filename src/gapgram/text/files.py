@@ -58,13 +58,16 @@ class Block:
 
 def pieces_of(block: Block, following: Iterator[Block], piece_bytes: int) -> Iterator[Block]:
     """The pieces of a block, and of those that follow while they are larger than what a pipe gives at once."""
-    yield from block.cut(piece_bytes)
-    while len(block.data) > MOST_OF_PIPE_BYTES:
-        try:
-            block = next(following)
-        except StopIteration:
-            return
+    pieces = block.cut(piece_bytes)
+    return iter(pieces) if len(block.data) <= MOST_OF_PIPE_BYTES else _and_those_of(pieces, following, piece_bytes)
+
+
+def _and_those_of(pieces: list[Block], following: Iterator[Block], piece_bytes: int) -> Iterator[Block]:
+    yield from pieces
+    for block in following:
         yield from block.cut(piece_bytes)
+        if len(block.data) <= MOST_OF_PIPE_BYTES:
+            return
 
 
 def as_paths(texts: Paths) -> list[str | Path]:

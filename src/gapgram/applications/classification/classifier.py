@@ -19,7 +19,7 @@ from gapgram.kernels.special_words import UNKNOWN_ID
 from gapgram.models.open import load
 from gapgram.queries.language_model import LanguageModel
 from gapgram.signature import is_same_model
-from gapgram.system.parallel import checked_threads, parallel_map
+from gapgram.system.parallel import parallel_map
 from gapgram.text.corpus import TextRules
 from gapgram.text.files import Block
 
@@ -100,7 +100,7 @@ class Classifier:
         """
         if isinstance(texts, str):
             raise UsageError("texts: expected a list of texts, found one string; put it into a list")
-        for posteriors in parallel_map(self.posteriors, _batches(iter(texts)), checked_threads(threads)):
+        for posteriors in parallel_map(self.posteriors, _batches(iter(texts)), threads):
             for row in posteriors:
                 best = int(row.argmax())
                 shares = dict(zip(self.labels, row.tolist(), strict=True))

@@ -23,7 +23,7 @@ from gapgram.applications.filtering.tally import FilterTally
 from gapgram.errors import GapgramError, UsageError
 from gapgram.queries.language_model import LanguageModel
 from gapgram.system.atomic_file import check_writable, short_name
-from gapgram.system.parallel import checked_threads, parallel_map
+from gapgram.system.parallel import parallel_map
 from gapgram.system.progress import progress_bar
 from gapgram.system.work_folder import WorkFolder
 from gapgram.text.files import read_head
@@ -251,7 +251,7 @@ def _run(
         on_bytes: Callable[[int], None] = advance
         process: Callable[[Any], Done] = lambda piece: records.process(piece, work)  # noqa: E731
         pieces = records.pieces(begin, on_bytes)
-        for done in parallel_map(process, pieces, checked_threads(threads), always_beside=True):
+        for done in parallel_map(process, pieces, threads, always_beside=True):
             outputs.append(done)
             tally.add(done.tally)
             noted_bytes += done.size_bytes

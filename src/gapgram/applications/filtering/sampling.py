@@ -11,7 +11,7 @@ import numpy as np
 from gapgram.applications.filtering.pieces import RecordPiece, Records, Work
 from gapgram.applications.filtering.tally import FilterTally
 from gapgram.errors import TextError
-from gapgram.system.parallel import checked_threads, parallel_map
+from gapgram.system.parallel import parallel_map
 
 SAMPLE_PIECES = 96  # of some hundred kilobytes each
 _SEED = 1
@@ -45,7 +45,7 @@ def percentiles(
         return values
 
     pieces = sampled(records, on_bytes)
-    values = [v for measures in parallel_map(measure, pieces, checked_threads(threads)) for v in measures]
+    values = [v for measures in parallel_map(measure, pieces, threads) for v in measures]
     if not values:
         raise TextError("percentiles: no record with words to find them on")
     return dict(zip(shares, np.quantile(values, list(shares)).tolist(), strict=True))

@@ -22,7 +22,7 @@ from gapgram.models.model import Model
 from gapgram.queries.language_model import LanguageModel, Sentence
 from gapgram.queries.session import Session
 from gapgram.system.atomic_file import written_aside
-from gapgram.system.parallel import checked_threads, parallel_map
+from gapgram.system.parallel import parallel_map
 
 COLUMNS = ("item", "sentence", "position", "word", "surprisal", "known", "frequency")
 SCORE, EMPTY = "score", "empty"
@@ -121,7 +121,7 @@ class Surprisal:
             stimuli = cut(stimuli, self._model.tokeniser)
         if self._session is not None:
             return self._read(self._session, stimuli)
-        return parallel_map(self._rows_of, _batches(iter(stimuli)), checked_threads(threads))
+        return parallel_map(self._rows_of, _batches(iter(stimuli)), threads)
 
     def _read(self, session: Session, stimuli: Iterable[Stimulus]) -> Iterator[list[tuple[Any, ...]]]:
         """The rows of stimuli as a session reads them, one sentence after the other."""

@@ -27,7 +27,7 @@ from gapgram.models.kenlm_binary.states import KEY_BYTES, KenlmStepper
 from gapgram.models.kenlm_binary.words import KenlmVocabulary
 from gapgram.queries.by_ids import ByIds
 from gapgram.queries.language_model import Sentence
-from gapgram.system.parallel import checked_threads, parallel_map
+from gapgram.system.parallel import parallel_map
 
 _CHUNK = 1 << 14  # words that one thread scores at a time
 
@@ -105,7 +105,7 @@ class KenlmModel(ByIds):
             first, last = span
             return bool(self._score_positions(stream, bounds[first : last + 1], self._file, out, lengths))
 
-        if not all(parallel_map(work, _runs(bounds), checked_threads(threads))):
+        if not all(parallel_map(work, _runs(bounds), threads)):
             raise bad_grams(self._path)
         return out, lengths
 
