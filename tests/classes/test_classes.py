@@ -27,7 +27,7 @@ from gapgram.classes.exchange import (
 )
 from gapgram.kernels import exchange as kernels
 from gapgram.kernels import judging
-from gapgram.kernels.pairs import pairs_at, places_of_pairs, turned
+from gapgram.kernels.pairs import pairs_at, positions_of_pairs, turned
 
 
 def pairs_of(ids: list[int], distance: int) -> list[tuple[int, int]]:
@@ -135,9 +135,9 @@ def test_pairs_are_those_of_the_text(text: list[list[str]], distance: int) -> No
     corpus = corpus_of(text)
     n = len(corpus.vocabulary)
     expected = sorted(pairs_of(corpus.ids.tolist(), distance))
-    places, ends = places_of_pairs(corpus.ids, 0, corpus.ids.size, distance, np.zeros(n, np.int32), 1)
+    positions, ends = positions_of_pairs(corpus.ids, 0, corpus.ids.size, distance, np.zeros(n, np.int32), 1)
     assert ends.tolist() == [0, len(expected)]
-    starts, others, times, itself = pairs_at(corpus.ids, places, 0, n, distance)
+    starts, others, times, itself = pairs_at(corpus.ids, positions, 0, n, distance)
     firsts = np.repeat(np.arange(n), np.diff(starts))
     found = np.repeat(np.stack([firsts, others], 1), times, axis=0).tolist()
     assert sorted(found) == found

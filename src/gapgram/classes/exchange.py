@@ -25,7 +25,7 @@ from gapgram.kernels import exchange as kernels
 from gapgram.kernels import judging
 from gapgram.kernels.exchange import Blocks, ClassCounts, Pairs
 from gapgram.kernels.judging import JudgedWords
-from gapgram.kernels.pairs import pairs_at, places_of_pairs, turned
+from gapgram.kernels.pairs import pairs_at, positions_of_pairs, turned
 from gapgram.kernels.sorting import starts_by_word
 from gapgram.kernels.special_words import SPECIAL
 from gapgram.system.parallel import SharedCores, checked_threads, parallel_map, run_together
@@ -67,7 +67,7 @@ def _both_ways(ids: Ids, n_words: int, distance: int, threads: int) -> tuple[Sid
     spans = [(ids.size * i // threads, ids.size * (i + 1) // threads) for i in range(threads)]
 
     firsts: list[tuple[Ids, Integers]] = list(
-        parallel_map(lambda span: places_of_pairs(ids, *span, distance, range_of, len(ranges)), spans, threads)
+        parallel_map(lambda span: positions_of_pairs(ids, *span, distance, range_of, len(ranges)), spans, threads)
     )
     of_ranges = [[first[starts[r] : starts[r + 1]] for first, starts in firsts] for r in range(len(ranges))]
     parts: list[tuple[Integers, Ids, Ids, Ids]] = list(
@@ -150,7 +150,7 @@ class Exchange:
         tables = kernels.f_tables(priors, min(kernels.TABLE, int(sums.max()) + 1))
         self.counts = ClassCounts(cells, sums, tables, priors, np.empty(sums.shape), changed, n_changed)
         kernels.fill_sums(self.counts)
-        self.room: Integers = np.append(0, np.cumsum(np.minimum(neighbours, width).T)[:-1]).reshape(-1, sides)
+        self.offsets: Integers = np.append(0, np.cumsum(np.minimum(neighbours, width).T)[:-1]).reshape(-1, sides)
         bits = int(np.clip((-(-width // threads) - 1).bit_length(), *_BLOCK_BITS))
         self.n_blocks = (width - 1 >> bits) + 1
         blocks = self.n_blocks * sides * width, 1 << bits
@@ -165,7 +165,7 @@ class Exchange:
     def sweep(self, words: Ids, advance: Callable[[int], object] = lambda n: None) -> float:
         """Let each of some words, in order, move to where it fits best; returns by how much the objective rose."""
         rise, cuts = 0.0, np.array(_cuts(self.costs[words], BATCH))
-        state = self.best, self.class_of, self.pairs, self.counts, self.blocks, self._room_for(words, cuts)
+        state = self.best, self.class_of, self.pairs, self.counts, self.blocks, self._empty_judgements(words, cuts)
         for first in range(0, cuts.size - 1, _BATCHES_AT_ONCE):
             some = cuts[first : first + _BATCHES_AT_ONCE + 1]
             threads = min(self.threads, self.cores.rest) if self.cores is not None else self.threads
@@ -173,14 +173,15 @@ class Exchange:
             advance(int(some[-1] - some[0]))
         return rise
 
-    def _room_for(self, words: Ids, cuts: Integers) -> JudgedWords:
+    def _empty_judgements(self, words: Ids, cuts: Integers) -> JudgedWords:
         """Room for what is judged of the largest of some batches."""
         sides, n_blocks = len(self.counts.sums), self.n_blocks
         firsts, lasts = words[cuts[:-1]], words[cuts[1:] - 1]
-        most_neighbours = int((self.room[lasts, -1] - self.room[firsts, 0]).max(initial=0)) + self.counts.sums.shape[1]
+        spans = self.offsets[lasts, -1] - self.offsets[firsts, 0]
+        most_neighbours = int(spans.max(initial=0)) + self.counts.sums.shape[1]
         most_words = int(np.diff(cuts).max(initial=0))
         return JudgedWords(
-            self.room, np.empty(most_neighbours, np.int32), np.empty(most_neighbours, np.int32),
+            self.offsets, np.empty(most_neighbours, np.int32), np.empty(most_neighbours, np.int32),
             np.empty((most_words, sides), np.int32), np.empty((n_blocks, most_words), np.int32),
             np.empty((n_blocks, most_words), np.float32), np.empty(most_words, np.float32),
         )  # fmt: skip

@@ -24,17 +24,17 @@ SOFT = 0.4  # f_p(x + n) - f_p(x) is about n ln(x + p + SOFT (n - 1)): 1/e would
 class JudgedWords(NamedTuple):
     """Neighbours of the words of a batch by class, and what was judged of it.
 
-    room: int64, of all words; classes[room[w, s] - room[first word of the batch, 0]] on, and `times`, int32, are
-        for the neighbours of word w on side s
-    found: int32 [word of the batch, side], how many classes those are
+    offsets: int64, of all words; classes[offsets[w, s] - offsets[first word of the batch, 0]] on, and `times`, int32,
+        are for the neighbours of word w on side s
+    n_met: int32 [word of the batch, side], how many classes those are
     tops, scores: int32, float32 [block, word of the batch], the best class but for the word's own, and its score
     stays: float32 [word of the batch], the score of its own class
     """
 
-    room: np.ndarray
+    offsets: np.ndarray
     classes: np.ndarray
     times: np.ndarray
-    found: np.ndarray
+    n_met: np.ndarray
     tops: np.ndarray
     scores: np.ndarray
     stays: np.ndarray
@@ -113,21 +113,21 @@ def _soft(x, n, prior):
 @kernel
 def _gather_some(words, begin, end, class_of, pairs, met, judged):
     """Count neighbours by class: of (word, side) begin … end-1 of a batch, word by word."""
-    sides = judged.found.shape[1]
-    first = judged.room[words[0], 0]
+    sides = judged.n_met.shape[1]
+    first = judged.offsets[words[0], 0]
     for i in range(begin, end):
         w, s = words[i // sides], i % sides
         if i // sides + AHEAD < words.size:
             ahead = pairs.starts[s, words[i // sides + AHEAD]]
             prefetch(pairs.others, ahead)
             prefetch(pairs.times, ahead)
-        at = judged.room[w, s] - first
-        found = judged.classes[at:]
-        n = gather(w, s, class_of, pairs.starts, pairs.others, pairs.times, met, found)
+        at = judged.offsets[w, s] - first
+        met_classes = judged.classes[at:]
+        n = gather(w, s, class_of, pairs.starts, pairs.others, pairs.times, met, met_classes)
         for j in range(n):
-            judged.times[at + j] = met[found[j]]
-            met[found[j]] = 0
-        judged.found[i // sides, s] = n
+            judged.times[at + j] = met[met_classes[j]]
+            met[met_classes[j]] = 0
+        judged.n_met[i // sides, s] = n
 
 
 @kernel
@@ -151,7 +151,7 @@ def _score(at, w, own, base, block, pairs, classes, blocks, judged, ones, severa
     """Fill the scores of a block's classes for word w, number `at` of its batch.
 
     Returns the score of staying in its own class, if that is of the block. Approximate, for speed: `exchange` looks
-    again. base: where the neighbours of the batch begin in `judged.room`.
+    again. base: where the neighbours of the batch begin in `judged.offsets`.
     """
     sums, priors, tables, first = classes.sums, classes.priors, classes.tables, block << blocks.bits
     here = own - first
@@ -160,9 +160,9 @@ def _score(at, w, own, base, block, pairs, classes, blocks, judged, ones, severa
     for c in range(scores.size):
         scores[c] = 0
     for s in range(sums.shape[0]):
-        rows, twice, begin = row_of(block, s, 0, sums), pairs.itself[s, w], judged.room[w, s] - base
+        rows, twice, begin = row_of(block, s, 0, sums), pairs.itself[s, w], judged.offsets[w, s] - base
         cells = blocks.cells[rows:]
-        end = begin + judged.found[at, s]
+        end = begin + judged.n_met[at, s]
         # Classes of neighbours met more than once, and those met once.
         n_several, n_ones = 0, 0
         total = twice
@@ -198,7 +198,7 @@ def _score(at, w, own, base, block, pairs, classes, blocks, judged, ones, severa
 def _judge(words, begin, end, block, class_of, pairs, classes, blocks, judged):
     """Judge words begin … end-1 of a batch for the classes of one block."""
     k, width = classes.sums.shape[1], blocks.cells.shape[1]
-    first, base = block << blocks.bits, judged.room[words[0], 0]
+    first, base = block << blocks.bits, judged.offsets[words[0], 0]
     ones, several, times = np.empty(k, np.int32), np.empty(k, np.int32), np.empty(k, np.int32)
     scores, special = np.empty(min(width, k - first), np.float32), max(SPECIAL - first, 0)
     for at in range(begin, end):

@@ -10,10 +10,10 @@ from gapgram.kernels.special_words import END_ID
 
 
 @kernel
-def places_of_pairs(ids, begin, end, distance, range_of, n_ranges):
+def positions_of_pairs(ids, begin, end, distance, range_of, n_ranges):
     """The positions, of begin … end-1, of words that have another `distance` later in their sentence.
 
-    Returns (places, starts): those of the words of range r (`range_of` each word) are places[starts[r]:starts[r+1]].
+    Returns (positions, starts): positions[starts[r]:starts[r+1]] are those of the words of range r (`range_of` each).
     """
     end = min(end, ids.size - distance)
     starts = np.zeros(n_ranges + 1, np.int64)
@@ -29,18 +29,18 @@ def places_of_pairs(ids, begin, end, distance, range_of, n_ranges):
             starts[r + 1] += 1
     add_up(starts)
     fill = starts[:-1].copy()
-    places = np.empty(starts[n_ranges], np.int32)
+    positions = np.empty(starts[n_ranges], np.int32)
     for t in range(begin, end):
         r = range_at[t - begin]
         if r >= 0:
-            places[fill[r]] = t
+            positions[fill[r]] = t
             fill[r] += 1
-    return places, starts
+    return positions, starts
 
 
 @kernel
-def pairs_at(ids, places, first_word, last_word, distance):
-    """Every pair of a word, of first … last-1, at one of some places and the one `distance` later, by both in order.
+def pairs_at(ids, positions, first_word, last_word, distance):
+    """Every pair of a word, of first … last-1, at one of some positions and the one `distance` later, by both in order.
 
     Returns (starts, others, times, itself): the other words that follow word first + w are others[starts[w]] up to
     others[starts[w+1]], and itself[w] is how often it follows itself.
@@ -48,34 +48,34 @@ def pairs_at(ids, places, first_word, last_word, distance):
     n_words = last_word - first_word
     by_first = np.zeros(n_words + 1, np.int64)
     n_seconds = 0
-    for i in range(places.size):
-        t = places[i]
+    for i in range(positions.size):
+        t = positions[i]
         by_first[ids[t] - first_word + 1] += 1
         n_seconds = max(n_seconds, np.int64(ids[t + distance]) + 1)
     add_up(by_first)
     # By the second word, then, in that order, by the first.
     by_second = np.zeros(n_seconds + 1, np.int64)
-    for i in range(places.size):
-        by_second[ids[places[i] + distance] + 1] += 1
+    for i in range(positions.size):
+        by_second[ids[positions[i] + distance] + 1] += 1
     add_up(by_second)
-    firsts = np.empty(places.size, np.int32)
-    seconds = np.empty(places.size, np.int32)
-    for i in range(places.size):
-        t = places[i]
+    firsts = np.empty(positions.size, np.int32)
+    seconds = np.empty(positions.size, np.int32)
+    for i in range(positions.size):
+        t = positions[i]
         at = by_second[ids[t + distance]]
         by_second[ids[t + distance]] += 1
         firsts[at] = ids[t] - first_word
         seconds[at] = ids[t + distance]
-    sorted_seconds = np.empty(places.size, np.int32)
+    sorted_seconds = np.empty(positions.size, np.int32)
     fill = by_first[:-1].copy()
-    for i in range(places.size):
+    for i in range(positions.size):
         sorted_seconds[fill[firsts[i]]] = seconds[i]
         fill[firsts[i]] += 1
     # Equal pairs, once each.
     starts = np.zeros(n_words + 1, np.int64)
     itself = np.zeros(n_words, np.int32)
-    others = np.empty(places.size, np.int32)
-    times = np.empty(places.size, np.int32)
+    others = np.empty(positions.size, np.int32)
+    times = np.empty(positions.size, np.int32)
     used = 0
     for w in range(n_words):
         starts[w] = used

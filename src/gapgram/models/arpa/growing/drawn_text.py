@@ -84,17 +84,18 @@ def contexts_of(ids: Ids, n_ids: int, order: int, least: int) -> Iterator[Contex
     n_ids: how many words there are.
     """
     # Of each word where a context ends: its place, and the number of the context.
-    places: Integers = np.flatnonzero(ids != END_ID)
-    numbers: Integers = np.zeros(places.size, np.int64)
+    positions: Integers = np.flatnonzero(ids != END_ID)
+    numbers: Integers = np.zeros(positions.size, np.int64)
     words = np.empty((1, 0), np.int32)
     for _ in range(1, order):
-        keys, inverse, occurrences = np.unique(numbers * n_ids + ids[places], return_inverse=True, return_counts=True)
+        longer = numbers * n_ids + ids[positions]
+        keys, inverse, occurrences = np.unique(longer, return_inverse=True, return_counts=True)
         kept = occurrences >= least
         words = np.hstack([words[keys[kept] // n_ids], (keys[kept] % n_ids)[:, None].astype(np.int32)])
         yield Contexts(words, occurrences[kept])
         new_numbers: Integers = np.where(kept, np.cumsum(kept) - 1, -1)[inverse]
         # One word longer: the word after each context, if it is no end.
-        goes_on = (new_numbers >= 0) & (places < ids.size - 1)
-        places, numbers = places[goes_on] + 1, new_numbers[goes_on]
-        inside = ids[places] != END_ID
-        places, numbers = places[inside], numbers[inside]
+        goes_on = (new_numbers >= 0) & (positions < ids.size - 1)
+        positions, numbers = positions[goes_on] + 1, new_numbers[goes_on]
+        inside = ids[positions] != END_ID
+        positions, numbers = positions[inside], numbers[inside]
