@@ -78,7 +78,7 @@ def flashlight(words: list[str], binary: str, models: dict[str, str], beam: int)
         file.flush()
         dictionary = Dictionary(file.name)
     made: dict[str, Callable[[], Any]] = {PEER: partial(KenLM, binary, dictionary)}
-    made |= {name: partial(CTCWordModel, path, words) for name, path in models.items()}
+    made |= {name: partial(CTCWordModel, path, words, one_decoder=True) for name, path in models.items()}
     options = fl.LexiconDecoderOptions(
         beam_size=beam, beam_size_token=BLANK + 1, beam_threshold=25 if beam <= 50 else 100, lm_weight=3.0,
         word_score=0.0, unk_score=-np.inf, sil_score=0.0, log_add=False, criterion_type=fl.CriterionType.CTC,

@@ -148,16 +148,38 @@ class TestFlashlight:
 
         lm = CTCWordModel(made["mkn"], ["w1"], most_states=100)
         first = lm.start(False)
+        lm.score(first, 0)
+        assert len(lm._shared) == 1
+        assert lm.start(False) is not first
+        assert len(lm._shared) == 0
         for _ in range(60):
             lm.score(lm.start(False), 0)
         assert len(lm._known) <= len(lm._keys) <= 102
         with pytest.raises(UsageError, match="one that was given too many states ago"):
             lm.score(first, 0)
-        assert lm._n_steps == 1
-        for i in range(101):
-            lm.score(lm.start(False), i)
-        lm.start(False)
-        assert len(lm._shared) == 0
+
+    def test_one_decoder_is_given_states_again(self, made: dict[str, Model]) -> None:
+        from gapgram.adapters.torchaudio import CTCWordModel
+
+        lm = CTCWordModel(made["mkn"], ["w1", "w2", "w3"], one_decoder=True)
+        held = lm.score(lm.start(False), 0)[0]
+        given = set()
+        for text in ((0, 2, 1), (2, 0, 1)):
+            state, found = lm.start(False), []
+            for i in text:
+                given.add(id(state))
+                state, score = lm.score(state, i)
+                found.append(score)
+            words = " ".join(f"w{i + 1}" for i in text)
+            assert found == pytest.approx(made["mkn"].scores(words, eos=False).tolist())
+            with pytest.raises(UsageError, match="a state that this model did not give"):
+                lm.score(held, 0)
+        state = lm.start(False)
+        lm._next.clear()
+        free = {id(one) for one in lm._free}
+        assert given <= free
+        assert id(held) not in free
+        assert id(lm.score(state, 0)[0]) in free
 
     def test_in_flashlights_decoder(self, made: dict[str, Model]) -> None:
         from flashlight.lib.text import decoder as fl
