@@ -47,7 +47,7 @@ def test_pruning_in_little_memory(model_files: Path, kind: str, options: dict[st
     parts = limited(model_files / kind).parts
     assert parts.counts.pages is not None
     (tmp_path / "files").mkdir()
-    store = InFolder(tmp_path / "files", parts.counts.pages, most_entries=90)
+    store = InFolder(tmp_path / "files", parts.counts.pages, most_entries=400)
     pruned = prune(parts, **options, store=store)
     assert not list((tmp_path / "files").iterdir())  # they have no name
     model_file.write(tmp_path / "little", pruned, layout_of(parts.counts.tables))
