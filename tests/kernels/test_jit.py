@@ -298,7 +298,7 @@ def test_lists_and_shapes_inside_a_kernel() -> None:
 
 
 def test_numba_alone_is_asked_where_its_insides_are_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    def other_insides(*_: object) -> None:
+    def other_insides(*_: object, **__: object) -> None:
         raise AttributeError("module 'numba' has no attribute 'x'")
 
     @kernel

@@ -46,7 +46,7 @@ def noting_bind(self, *arguments):
 jit.kernel, jit.BoundKernel.bind = noting, noting_bind
 """
 
-_DECORATORS = {"kernel", "apart", "inlined", "bound_first"}
+_DECORATORS = {"kernel", "training_kernel", "apart", "inlined", "bound_first"}
 _SOURCES = Path(gapgram.__file__).parent
 
 

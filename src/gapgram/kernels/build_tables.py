@@ -11,7 +11,7 @@ import sys
 import numpy as np
 
 from gapgram.kernels.distinct_rows import empty_row_set, grown, is_full, row_number, rows_of
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.jit import training_kernel
 from gapgram.kernels.keys import key_of
 from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS, ROW_MASK
 
@@ -19,7 +19,7 @@ _BIG_ENDIAN = np.int64(sys.byteorder == "big")  # the first half of a word is th
 _SMALL_TOTALS = 64  # totals below this, all from one gram, find their row without hashing
 
 
-@kernel
+@training_kernel
 def count_marked(positions, starts, marks):
     """How many positions of each group are marked; group g is positions[starts[g]:starts[g+1]]."""
     counts = np.zeros(starts.size - 1, np.int64)
@@ -29,7 +29,7 @@ def count_marked(positions, starts, marks):
     return counts
 
 
-@kernel
+@training_kernel
 def build_tables(words, counts, begins):
     """(grams, contexts, rows) of one pattern from the word and count of each gram, in order.
 
@@ -70,7 +70,7 @@ def build_tables(words, counts, begins):
     return grams, contexts, rows_of(row_set)
 
 
-@kernel
+@training_kernel
 def pack_grams(grams, bits, first_bit, code_bits, key_bits):
     """Write grams `word << COUNT_BITS | count` in the fast layout, from a bit on.
 
@@ -95,7 +95,7 @@ def pack_grams(grams, bits, first_bit, code_bits, key_bits):
     return large, counts
 
 
-@kernel
+@training_kernel
 def place_contexts(contexts, first_gram, row_numbers, out, stride):
     """Copy contexts whose grams now start at `first_gram`, with their rows renumbered, a stride apart."""
     for c in range(contexts.size):

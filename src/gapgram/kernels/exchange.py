@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.kernels.jit import inlined, kernel
+from gapgram.kernels.jit import inlined, kernel, training_kernel
 from gapgram.kernels.prefetch import prefetch
 
 TABLE = 1 << 17  # numbers, at most, whose f is looked up
@@ -78,7 +78,7 @@ class Blocks(NamedTuple):
     bits: int
 
 
-@kernel
+@training_kernel
 def f_tables(priors, size):
     """f of whole numbers below `size` for the prior of a cell and of a sum, ln Gamma of the prior last; ln(x + a) of
     cells."""
@@ -101,7 +101,7 @@ def _f(x, p, tables, priors):
     return math.lgamma(x + priors[p]) - tables[p, size]
 
 
-@kernel
+@training_kernel
 def fill_cells(class_of, starts, others, times, itself, cells, sums):
     """Count the cells of an even side, and the sums of it and of the odd side beside it, all 0 before."""
     for w in range(class_of.size):
@@ -141,7 +141,7 @@ def gather(w, side, class_of, starts, others, times, met, found):
     return n
 
 
-@kernel
+@training_kernel
 def fill_sums(classes):
     """What follows from the sums."""
     for s in range(classes.sums.shape[0]):

@@ -23,13 +23,13 @@ import math
 import numpy as np
 
 from gapgram.kernels.gate import BUCKETS, context_bucket, word_bucket, word_row
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.jit import kernel, training_kernel
 from gapgram.kernels.lookup import locate, new_found
 
 COUNT, TOTAL, N1, N2, N3 = 0, 1, 2, 3, 4
 
 
-@kernel
+@training_kernel
 def sentence_hashes(ids, begins, seed):
     """A hash of the words of each sentence."""
     out = np.empty(begins.size - 1, np.uint64)
@@ -42,7 +42,7 @@ def sentence_hashes(ids, begins, seed):
     return out
 
 
-@kernel
+@training_kernel
 def copy_sentences(ids, begins, order, out):
     """Copy sentences, in an order, one after the other."""
     at = 0
@@ -52,7 +52,7 @@ def copy_sentences(ids, begins, order, out):
             at += 1
 
 
-@kernel
+@training_kernel
 def statistics_of(ids, available, tables):
     """[position, pattern, 5] statistics of all positions of a few sequences."""
     n_patterns = tables.places.shape[0]
@@ -74,7 +74,7 @@ def _fill(counts, rows, tables, begin, end, out, p):
                 out[t, p, TOTAL + k] = tables.rows[rows[t], k]
 
 
-@kernel
+@training_kernel
 def add_statistics(ids, available, begin, end, found, tables, out, p):
     """Write the statistics of positions begin … end-1 under pattern p alone into `out`, as `statistics_of` gives them.
 
@@ -86,7 +86,7 @@ def add_statistics(ids, available, begin, end, found, tables, out, p):
     _fill(found.counts[1], found.rows[1], tables, begin, end, out, p)
 
 
-@kernel
+@training_kernel
 def features_of(ids, available, statistics, reaches, order):
     """[position, feature] rows of the gate table; -1 for a pattern or word that a position does not have.
 
@@ -106,7 +106,7 @@ def features_of(ids, available, statistics, reaches, order):
     return out
 
 
-@kernel
+@training_kernel
 def unique_from(statistics, available, chain):
     """For each position the length m of the shortest gram {1 … m} that occurs nowhere else; 255: none.
 
@@ -122,7 +122,7 @@ def unique_from(statistics, available, chain):
     return out
 
 
-@kernel
+@training_kernel
 def leave_out(statistics, first, last, available, unique, reaches, contiguous, order):
     """Take the contribution of each position out of its own statistics under patterns first … last-1, in place.
 
@@ -151,7 +151,7 @@ def leave_out(statistics, first, last, available, unique, reaches, contiguous, o
                         statistics[t, p, TOTAL + count - 1] += 1
 
 
-@kernel
+@training_kernel
 def hide(statistics, ids, available, hidden, masks, clusterings):
     """Make hidden words unknown: they are never counted, and contexts that hold their classes were never seen."""
     for t in range(statistics.shape[0]):
@@ -163,7 +163,7 @@ def hide(statistics, ids, available, hidden, masks, clusterings):
                     statistics[t, p] = 0
 
 
-@kernel
+@training_kernel
 def log_prior_of(statistics, discounts, base, by_g, by_log):
     """[position, pattern]: base + by_g g + by_log ln(1 - g) for a context that was seen, 0 for one that was not.
 

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.jit import kernel, training_kernel
 from gapgram.kernels.model_arrays import BUCKET
 
 BUCKETS = 64
@@ -40,7 +40,7 @@ def context_bucket(total, n1, n2, n3):
     return 1 + level * _SPREADS + spread
 
 
-@kernel
+@training_kernel
 def context_buckets(rows):
     """The bucket of each row of (total, N1, N2, N3+, missing); what is missing counts as grams seen once."""
     out = np.empty(rows.shape[0], np.int32)

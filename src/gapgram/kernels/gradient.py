@@ -23,7 +23,7 @@ import numpy as np
 
 from gapgram.kernels.fitting import COUNT, N1, N2, N3, TOTAL
 from gapgram.kernels.gate import BUCKETS, WORD_BUCKETS
-from gapgram.kernels.jit import apart, kernel
+from gapgram.kernels.jit import apart, kernel, training_kernel
 from gapgram.kernels.meeting import meet
 
 _MANY_THREADS = 8  # more of them add up columns in two parts
@@ -196,7 +196,7 @@ def slopes_of(positions, fixed, fitted, begin, end, first, slopes):
     return loss
 
 
-@kernel
+@training_kernel
 def report_on(positions, fixed, start, fitted, slopes):
     """(sums of -ln P before and after fitting, sums of the weights of each pattern over the positions that have it)."""
     features, n_patterns = positions.features, fixed.down.size
@@ -266,7 +266,7 @@ def add_gradient(positions, fixed, fitted, slopes, sums):
     return loss
 
 
-@kernel
+@training_kernel
 def follow(fitted, begin, end):
     """What follows from parameters begin … end-1: equation (22) of docs/ideas/mathematics.md for the discounts."""
     first_shift, first_odds = fitted.table.size, fitted.table.size + fitted.shift.size
@@ -335,7 +335,7 @@ def _step_of_column(f, patterns, fitted, adam, first, second, n, fast, slow, ord
         _step_and_forget(odds, odds + 3, fitted, adam, first, second, n, fast, slow)
 
 
-@kernel
+@training_kernel
 def fit_by_halves(
     me, threads, meeting, schedule, positions, fixed, own, own_adam, twin, twin_adam, slopes, first_half, second_half
 ):
@@ -364,7 +364,7 @@ def fit_by_halves(
         meet(meeting, threads)
 
 
-@kernel
+@training_kernel
 def fit_by_columns(me, threads, meeting, schedule, positions, fixed, fitted, adam, slopes, first_half, second_half):
     """What thread `me` of several does for some batches: its share of the positions of each, then of the columns.
 

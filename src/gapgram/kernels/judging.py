@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.kernels.exchange import AHEAD, CELL, LOG, SUM, copy_changes, exchange, gather, row_of
-from gapgram.kernels.jit import inlined, kernel
+from gapgram.kernels.jit import inlined, kernel, training_kernel
 from gapgram.kernels.meeting import meet, next_piece, share_out_again
 from gapgram.kernels.prefetch import prefetch
 
@@ -225,7 +225,7 @@ def _choose(words, class_of, judged, best):
         best[words[at]] = top
 
 
-@kernel
+@training_kernel
 def sweep(me, threads, meeting, words, cuts, best, class_of, pairs, classes, blocks, judged):
     """What thread `me` does where words move, batch by batch: words[cuts[b]] to words[cuts[b+1]] are judged by all
     threads against the same counts, then moved by the first. Returns by how much the objective rose by its moves."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.kernels.jit import apart, kernel
+from gapgram.kernels.jit import apart, kernel, training_kernel
 from gapgram.kernels.prefetch import prefetch
 from gapgram.kernels.read_tables import context_at, first_listed, read_contexts, replace_codes
 from gapgram.kernels.search import Searches, find_keys, first_guess, gram_word
@@ -52,7 +52,7 @@ def new_found(n_patterns, n_columns):
     return Found(np.empty(shape, np.int64), np.empty(shape, np.int64), np.empty(shape, np.int64))
 
 
-@kernel
+@training_kernel
 def availability(ids, begins, order):
     """For each position how many words before it a prediction sees; sequence s is begins[s] to begins[s+1]."""
     available = np.empty(ids.size, np.int16)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.compact_read import packed_context, packed_contexts, packed_count
-from gapgram.kernels.jit import apart, kernel, replaced
+from gapgram.kernels.jit import apart, kernel, replaced, training_kernel
 from gapgram.kernels.keys import inverse_of, key_of, word_of
 from gapgram.kernels.prefetch import prefetch
 from gapgram.kernels.search import find_key, first_at_least, first_guess
@@ -147,7 +147,7 @@ def read_contexts(tables, p, chosen, n, low, spread, rows):
         rows[i] = this & ROW_MASK
 
 
-@kernel
+@training_kernel
 def counts_of_counts(tables, p, begin, end, upto):
     """How many of grams begin … end-1 of a pattern have count 0, 1 … `upto`, and how many have more."""
     bits, halves, form = tables.grams, halves_of(tables), format_of(tables.places, p)

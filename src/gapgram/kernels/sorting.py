@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.jit import kernel, training_kernel
 from gapgram.kernels.keys import key_of
 from gapgram.kernels.special_words import END_ID, START_ID
 
 _FEW, _MANY = 32, 768  # keys that are sorted by putting each where it belongs, and by whole halves of their bits
 
 
-@kernel
+@training_kernel
 def windows_at(ids, positions, order):
     """[window, order + 1]: the word before each position, its own, and the order - 1 after it.
 
@@ -36,7 +36,7 @@ def windows_at(ids, positions, order):
     return out
 
 
-@kernel
+@training_kernel
 def window_reach(windows):
     """For each place of the windows laid one after the other what it reaches back to; 0 where there is no word.
 
@@ -61,7 +61,7 @@ def add_up(numbers):
         numbers[i] += numbers[i - 1]
 
 
-@kernel
+@training_kernel
 def starts_by_word(ids, n_words):
     """Where each word's begin, and the last word's end, once ids are sorted by word."""
     starts = np.zeros(n_words + 1, np.int64)
@@ -71,7 +71,7 @@ def starts_by_word(ids, n_words):
     return starts
 
 
-@kernel
+@training_kernel
 def positions_by_word(ids, n_words):
     """All positions sorted by word: the root of the tree, one group a word, empty ones included."""
     starts = starts_by_word(ids, n_words)
@@ -117,7 +117,7 @@ def _radix_pass(source, n, target, buckets, shift, mask):
         buckets[b] += 1
 
 
-@kernel
+@training_kernel
 def refine(positions, starts, distance, reach_needed, ids, reach, only, marks, key_bits):
     """Append to every gram of a node the word `distance` places later, or earlier where it is negative.
 

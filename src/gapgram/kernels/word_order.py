@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.jit import kernel, training_kernel
 
 FIRST = 8  # bytes of a word that fit into a number
 
 
-@kernel
+@training_kernel
 def first_bytes(pool, offsets, first, last):
     """The first bytes of words first … last-1 as numbers that have their order; zeros where a word is shorter."""
     out = np.zeros(last - first, np.uint64)
@@ -31,7 +31,7 @@ def _before(pool, offsets, a, b):
     return a_end - a_at < b_end - b_at
 
 
-@kernel
+@training_kernel
 def sort_ties(order, counts, numbers, first, pool, offsets):
     """Sort, in place, each run of words with the same count and first bytes by all their bytes.
 
@@ -68,7 +68,7 @@ def _merge_sort(order, first, pool, offsets):
         width *= 2
 
 
-@kernel
+@training_kernel
 def gathered(pool, offsets, words):
     """(pool, offsets) of these words, in this order."""
     new_offsets = np.zeros(words.size + 1, np.int64)

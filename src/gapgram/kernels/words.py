@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.jit import kernel, training_kernel
 from gapgram.kernels.prefetch import prefetch
 from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
 
@@ -96,7 +96,7 @@ def word_in(slot, offsets):
     return word if slot >= 0 and word < offsets.size - 1 else np.int64(-1)
 
 
-@kernel
+@training_kernel
 def fill_slots(slots, pool, offsets, n, key):
     """Enter the first n words of the pool into empty slots; the key is 0 where the table is part of a file."""
     for at in range(slots.size):
@@ -108,7 +108,7 @@ def fill_slots(slots, pool, offsets, n, key):
         slots[at] = np.int64(h >> np.uint64(33)) << 32 | word
 
 
-@kernel
+@training_kernel
 def add_words(from_pool, from_offsets, from_counts, from_n, slots, pool, offsets, counts, n, key, numbers):
     """Add the words of one table and their counts to another of n words, which has room for all.
 
@@ -208,7 +208,7 @@ def encode_lines(text, special, keep_empty, slots, pool, offsets, out):
     return DONE, line_begin, used, lines, empty
 
 
-@kernel
+@training_kernel
 def learn_lines(text, line_begin, special, keep_empty, slots, pool, offsets, counts, n, key, out):
     """Encode the lines from `line_begin` on, adding new words to a table of n words and counting all.
 

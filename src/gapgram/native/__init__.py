@@ -15,6 +15,7 @@
     quicker         Numba's compiler with less to do
     remembering     and with a memory for types
     array_values    and with arrays that are values
+    writing         and with fewer instructions for LLVM
 
 Only `kinds`, `loading`, `sources`, `store` and `shipped` are needed, and no Numba, where all that is called was
 compiled before.

@@ -27,7 +27,13 @@ class MissingFunction(ImportError):
 
 
 def machine_code(
-    dispatcher: KernelDispatcher, name: str, kinds: Sequence[Kind], *, n_bound: int = 0, is_brief: bool = False
+    dispatcher: KernelDispatcher,
+    name: str,
+    kinds: Sequence[Kind],
+    *,
+    n_bound: int = 0,
+    is_brief: bool = False,
+    optimised_twice: bool = True,
 ) -> bytes:
     """An object file with a function of this name, for `loading.load`.
 
@@ -36,19 +42,20 @@ def machine_code(
     n_bound: of the first arguments, which are given once (`loading.load_bound`): another function, `lay_out`, makes
         words of them, as bytes that Python hands to the function as what it is a method of.
     is_brief: other threads of Python wait.
+    optimised_twice: LLVM takes a third longer, and a kernel of queries is faster by a tenth at most.
     """
     collecting = gc.isenabled()
     gc.disable()  # a tenth of the time would be spent on looking for what may go, and little may
     try:
         with global_compiler_lock, shortcuts():
-            return _machine_code(dispatcher, name, kinds, n_bound, is_brief)
+            return _machine_code(dispatcher, name, kinds, n_bound, is_brief, optimised_twice)
     finally:
         if collecting:
             gc.enable()
 
 
 def _machine_code(
-    dispatcher: KernelDispatcher, name: str, kinds: Sequence[Kind], n_bound: int, is_brief: bool
+    dispatcher: KernelDispatcher, name: str, kinds: Sequence[Kind], n_bound: int, is_brief: bool, optimised_twice: bool
 ) -> bytes:
     types = tuple(type_of(kind) for kind in kinds)
     dispatcher.compile(types)
@@ -62,8 +69,8 @@ def _machine_code(
         _write_lay_out(code, kinds[:n_bound])
     define_helpers(module)
     library.add_ir_module(module)
-    memory = memory_module(f"{name}.memory", has_arena=is_brief)
-    whole = library.whole_module({name, f"{name}.objects", f"{name}.lay_out"}, memory)
+    kept = {name, f"{name}.objects", f"{name}.lay_out"}
+    whole = library.whole_module(kept, memory_module(has_arena=is_brief), twice=optimised_twice)
     _check_functions(whole)
     object_file: bytes = context.codegen()._tm.emit_object(whole)
     return " ".join(code.classes).encode() + b"\n" + object_file

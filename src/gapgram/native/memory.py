@@ -13,6 +13,7 @@ back: the next call begins with the whole arena. No call comes in between, becau
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from llvmlite import ir
@@ -28,9 +29,10 @@ _ARENA_BYTES = 1 << 18  # what one sentence needs; pages that are never touched 
 _ARENA, _USED = "arena", "arena.used"
 
 
-def memory_module(title: str, *, has_arena: bool) -> Any:
-    """A module with the functions."""
-    module = ir.Module(title)
+@cache
+def memory_module(*, has_arena: bool) -> str:
+    """A module with the functions, as LLVM reads it."""
+    module = ir.Module("memory")
     if has_arena:
         for name, kind in ((_ARENA, ir.ArrayType(ir.IntType(8), _ARENA_BYTES)), (_USED, WORD)):
             ir.GlobalVariable(module, kind, name).initializer = kind(None) if name == _ARENA else kind(0)
@@ -51,7 +53,7 @@ def memory_module(title: str, *, has_arena: bool) -> Any:
         body(builder, *function.args)
     for often in ("NRT_incref", "NRT_decref", "NRT_MemInfo_data_fast"):
         module.globals[often].attributes.add("alwaysinline")
-    return module
+    return str(module)
 
 
 def _use(builder: Any, head: Any) -> None:

@@ -20,11 +20,12 @@ from numba.core.ir import Expr, FreeVar, Global, Inst, Var
 from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.targetconfig import TargetConfig
 from numba.core.transforms import canonicalize_cfg
-from numba.core.typed_passes import AnnotateTypes, DumpParforDiagnostics, NopythonRewrites
+from numba.core.typed_passes import AnnotateTypes, DumpParforDiagnostics, NativeLowering, NopythonRewrites
 from numba.core.untyped_passes import InlineClosureLikes
 from numba.np import arrayobj
 
 from gapgram.native.array_values import make_array
+from gapgram.native.writing import Builder, FunctionWriter
 
 _NOTHING, _VARIABLE, _INSTRUCTION, _LIST, _DICT = range(5)
 _KINDS = ((Var, _VARIABLE), (Inst, _INSTRUCTION), ((list, tuple), _LIST), (dict, _DICT))
@@ -110,7 +111,16 @@ def _is_ufunc(function: Any) -> bool:
     return isinstance(getattr(function, "typing_key", None), np.ufunc)
 
 
-_INSTEAD = {InlineClosureLikes: _InlineClosures, NopythonRewrites: _RewriteArrays}
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Write(NativeLowering):  # type: ignore[misc]
+    _name = "gapgram_write"
+
+    @property
+    def lowering_class(self) -> Any:
+        return FunctionWriter
+
+
+_INSTEAD = {InlineClosureLikes: _InlineClosures, NopythonRewrites: _RewriteArrays, NativeLowering: _Write}
 _FOR_PEOPLE = (AnnotateTypes, DumpParforDiagnostics)  # what they make is to be read, and nobody does
 
 
@@ -195,6 +205,7 @@ _SHORTCUTS = (
     (PostProcessor, "run", _run_lazily),
     (vars(errors)["WarningsFixer"], "catch_warnings", _no_warnings_of_types),
     (lowering, "new_error_context", _Where),
+    (lowering, "IRBuilder", Builder),
     (typeinfer, "new_error_context", _Where),
     (arrayobj, "make_array", make_array),
 )

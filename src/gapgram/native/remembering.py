@@ -6,6 +6,7 @@ import operator
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+from llvmlite.ir import Constant
 from numba.core import typing
 from numba.core.runtime.context import NRTContext
 from numba.core.types import Array, Type
@@ -63,10 +64,16 @@ class MemoryContext(NRTContext):  # type: ignore[misc]
     _holds: ClassVar[dict[Any, bool]] = {}  # whether values of a type hold some
 
     def _call_incref_decref(self, builder: Any, typ: Any, value: Any, funcname: str) -> None:
+        if type(typ) is Array and isinstance(builder.extract_value(value, 0), Constant):
+            return  # an argument, whose users Python counts
+        if self.holds_memory(typ):
+            super()._call_incref_decref(builder, typ, value, funcname)
+
+    def holds_memory(self, typ: Any) -> bool:
+        """Whether values of a type hold memory whose users are counted."""
         if typ not in self._holds:
             self._holds[typ] = self._context.data_model_manager[typ].contains_nrt_meminfo()
-        if self._holds[typ]:
-            super()._call_incref_decref(builder, typ, value, funcname)
+        return self._holds[typ]
 
     def get_meminfos(self, builder: Any, ty: Any, val: Any) -> Any:
         """The memory of a value: an array has one, and Numba would take out the other fields, too."""

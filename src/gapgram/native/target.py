@@ -31,6 +31,7 @@ from numba.np.arrayobj import raise_with_shape_context
 from gapgram.native import TARGET_NAME, array_values
 from gapgram.native.quicker import KernelCompiler
 from gapgram.native.remembering import MemoryContext, TypingContext, n_declared
+from gapgram.native.writing import Calls
 
 
 class Library(CPUCodeLibrary):  # type: ignore[misc]
@@ -48,20 +49,24 @@ class Library(CPUCodeLibrary):  # type: ignore[misc]
         """None of its functions has an address."""
         return 0
 
-    def whole_module(self, kept: set[str], memory: Any) -> Any:
+    def whole_module(self, kept: set[str], memory: str, *, twice: bool) -> Any:
         """The module with all that its functions need, optimised; only the names `kept` can be seen from outside.
 
         memory: a module with the functions for memory. It comes in last: Numba removes calls that count the users of
         some memory where they undo each other, and knows these calls by the names of the functions.
+        twice: LLVM also does all that it can before it comes in.
         """
         module = self._final_module
         for library in _needed(self):
             module.link_in(library._get_module_for_linking(), preserve=True)
         _hide_all_but(kept, module)
-        _optimise(self._codegen, module, opt=3, slp_vectorize=False, cost="cheap")
-        module.link_in(llvm.parse_assembly(str(memory)))
+        if twice:
+            _run(self._codegen._module_pass_manager(opt=3, slp_vectorize=False, cost="cheap"), module)
+        else:
+            _run(_least_passes(self._codegen), module)
+        module.link_in(llvm.parse_assembly(memory))
         _hide_all_but(kept, module)
-        _optimise(self._codegen, module)
+        _run(self._codegen._module_pass_manager(), module)
         module.verify()
         return module
 
@@ -72,10 +77,19 @@ def _hide_all_but(kept: set[str], module: Any) -> None:
             each.linkage = llvm.Linkage.internal
 
 
-def _optimise(codegen: Any, module: Any, **options: Any) -> None:
-    made = codegen._module_pass_manager(**options)
-    passes, *builder = made if isinstance(made, tuple) else (made,)  # versions of Numba before 0.61 have no builder
-    passes.run(module, *builder)
+def _run(passes: tuple[Any, Any], module: Any) -> None:
+    manager, builder = passes
+    manager.run(module, builder)
+
+
+def _least_passes(codegen: Any) -> tuple[Any, Any]:
+    """What is to be done before users of memory are no longer counted by calls."""
+    manager = llvm.newpassmanagers.create_new_module_pass_manager()
+    manager.add_always_inliner_pass()
+    manager.add_sroa_pass()
+    manager.add_simplify_cfg_pass()
+    manager.add_refprune_pass()
+    return manager, codegen._pass_builder(opt=1)
 
 
 def _needed(library: Library) -> list[Library]:
@@ -115,6 +129,10 @@ class _Context(cpu.CPUContext):  # type: ignore[misc]
             self._bytes_of[ty] = super().get_abi_sizeof(ty)
         return self._bytes_of[ty]
 
+    @cached_property
+    def call_conv(self) -> Any:
+        return Calls(self)
+
     @property
     def nrt(self) -> Any:
         return MemoryContext(self, self.enable_nrt)
@@ -135,6 +153,14 @@ class _Context(cpu.CPUContext):  # type: ignore[misc]
             super().load_additional_registries()
         for registry in list(self._registries):
             self.install_registry(registry)
+
+    def pair_first(self, builder: Any, val: Any, ty: Any) -> Any:
+        """The next item of what is gone over."""
+        return builder.extract_value(val, 0)
+
+    def pair_second(self, builder: Any, val: Any, ty: Any) -> Any:
+        """Whether there is one."""
+        return builder.extract_value(val, 1)
 
     def post_lowering(self, mod: Any, library: Library) -> None:
         """Link nothing of Numba's: `memory` has what is needed."""
