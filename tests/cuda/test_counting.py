@@ -18,7 +18,8 @@ from gapgram.classes.exchange import count_pairs
 from gapgram.counting.in_memory import TextInMemory, counts_in_memory
 from gapgram.counts.assemble import assemble
 from gapgram.cuda.card import find_sorter
-from gapgram.cuda.counting import CardText, TextCountedOnCard, pairs_on_card
+from gapgram.cuda.classes import pairs_on_card
+from gapgram.cuda.counting import CardText, TextCountedOnCard
 from gapgram.errors import DeviceError, UsageError
 from gapgram.lattice import Lattice
 from gapgram.text.corpus import blocks_of_sentences, read_corpus
@@ -45,7 +46,8 @@ def test_the_tables_are_those_of_the_cpu_however_the_words_are_cut(
 def test_neighbours_are_those_of_the_cpu(text: list[list[str]]) -> None:
     ids = read_corpus(blocks_of_sentences(text)).ids
     n_words = int(ids.max()) + 1
-    counted = pairs_on_card(np, [ids, ids[:3]], n_words), count_pairs([ids, ids[:3]], n_words)
+    texts = ids, ids[:3]
+    counted = [pairs_on_card(np, each, n_words) for each in texts], count_pairs(texts, n_words)
     for ours, theirs in zip(*counted, strict=True):
         assert [array.tolist() for array in ours] == [array.tolist() for array in theirs]
 

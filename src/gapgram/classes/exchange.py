@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 
 from gapgram.arguments import wrong_type
-from gapgram.arrays import Ids, Integers
+from gapgram.arrays import Floats, Ids, Integers
 from gapgram.classes.classes import Classes
 from gapgram.errors import UsageError
 from gapgram.kernels import exchange as kernels
@@ -41,7 +43,21 @@ _BLOCK_BITS = 7, 9  # at least and at most, of the classes that a word is judged
 _NOTED_CHANGES = 1 << 19  # of cells by the moves of a batch; of more, all cells are looked at
 
 
-CountPairs = Callable[[Sequence[Ids], int], list[Pairs]]
+class MovesWords(Protocol):
+    """Classes on their way."""
+
+    def sweep(self, words: Ids, advance: Callable[[int], object] = ...) -> object:
+        """Let each of some words move to where it fits best."""
+
+
+class ClassEngine(Protocol):
+    """What counts neighbours and moves words in the place of the cores."""
+
+    def count(self, texts: Sequence[Ids], n_words: int) -> list[Pairs]:
+        """As `count_pairs`; the arrays may lie elsewhere."""
+
+    def exchange(self, pairs: Pairs, class_of: Ids, k: int) -> MovesWords:
+        """As `Exchange`; it changes class_of."""
 
 
 def count_pairs(
@@ -82,7 +98,7 @@ def _both_ways(ids: Ids, n_words: int, distance: int, threads: int) -> tuple[Sid
 
 def _ranges(word_counts: Integers, n: int) -> list[tuple[int, int]]:
     """At most n ranges of words that are met about equally often."""
-    return list(pairwise(_cuts(word_counts, max(1, -(-int(word_counts.sum()) // n)))))
+    return list(pairwise(cut_by_size(word_counts, max(1, -(-int(word_counts.sum()) // n)))))
 
 
 def _joined(parts: list[Side], threads: int) -> Side:
@@ -134,10 +150,9 @@ class Exchange:
         neighbours = np.diff(pairs.starts, axis=1)
         # What it costs to judge each word: its neighbours, and a little for itself.
         self.costs: Integers = neighbours.sum(axis=0) + len(pairs.starts)
-        prior = min(PRIOR, CLASS_PRIOR / k)
         sides, width = len(pairs.starts), k + len(SPECIAL)
         cells, sums = np.zeros((sides // 2, width, width), np.int32), np.zeros((sides, width), np.int32)
-        priors = np.array([prior, prior * k])
+        priors = priors_of(k)
 
         def fill(d: int) -> None:
             s = 2 * d
@@ -147,7 +162,7 @@ class Exchange:
 
         list(parallel_map(fill, range(sides // 2), cores.kept if cores is not None else threads))
         changed, n_changed = np.empty(_NOTED_CHANGES if threads > 1 else 0, np.int64), np.array([kernels.EVERYTHING])
-        tables = kernels.f_tables(priors, min(kernels.TABLE, int(sums.max()) + 1))
+        tables = tables_of(priors, int(sums.max()))
         self.counts = ClassCounts(cells, sums, tables, priors, np.empty(sums.shape), changed, n_changed)
         kernels.fill_sums(self.counts)
         self.offsets: Integers = np.append(0, np.cumsum(np.minimum(neighbours, width).T)[:-1]).reshape(-1, sides)
@@ -164,7 +179,7 @@ class Exchange:
 
     def sweep(self, words: Ids, advance: Callable[[int], object] = lambda n: None) -> float:
         """Let each of some words, in order, move to where it fits best; returns by how much the objective rose."""
-        rise, cuts = 0.0, np.array(_cuts(self.costs[words], BATCH))
+        rise, cuts = 0.0, np.array(cut_by_size(self.costs[words], BATCH))
         state = self.best, self.class_of, self.pairs, self.counts, self.blocks, self._empty_judgements(words, cuts)
         for first in range(0, cuts.size - 1, _BATCHES_AT_ONCE):
             some = cuts[first : first + _BATCHES_AT_ONCE + 1]
@@ -187,13 +202,41 @@ class Exchange:
         )  # fmt: skip
 
 
-def _cuts(sizes: Integers, most: int) -> list[int]:
+@dataclass(frozen=True)
+class OnCores:
+    """The cores, as a `ClassEngine`; other work may take some of them meanwhile."""
+
+    threads: int
+    cores: SharedCores | None
+
+    def count(self, texts: Sequence[Ids], n_words: int) -> list[Pairs]:
+        """As `ClassEngine`."""
+        return count_pairs(texts, n_words, threads=self.threads if self.cores is None else self.cores.kept)
+
+    def exchange(self, pairs: Pairs, class_of: Ids, k: int) -> Exchange:
+        """As `ClassEngine`."""
+        return Exchange(pairs, class_of, k, threads=self.threads, cores=self.cores)
+
+
+def cut_by_size(sizes: Integers, most: int) -> list[int]:
     """Where to cut a list so that the sizes of each part are about `most` together; no part is empty."""
     if not len(sizes):
         return [0]
     ends = np.cumsum(sizes)
     inner = np.searchsorted(ends, np.arange(most, int(ends[-1]), most), side="left") + 1
     return [int(cut) for cut in np.unique(np.concatenate([[0], inner, [len(sizes)]]))]
+
+
+def priors_of(k: int) -> Floats:
+    """What a cell and a class of k are believed to hold before any pair is seen."""
+    prior = min(PRIOR, CLASS_PRIOR / k)
+    return np.array([prior, prior * k])
+
+
+def tables_of(priors: Floats, largest: int) -> Floats:
+    """f of small numbers (`kernels.exchange`), none above the largest that there is."""
+    tables: Floats = kernels.f_tables(priors, min(kernels.TABLE, largest + 1))
+    return tables
 
 
 def automatic_k(n_positions: int, share: float = 1.0) -> int:
@@ -213,7 +256,7 @@ def find_classes(  # noqa: PLR0913 - by keyword
     sweeps: int = SWEEPS,
     threads: int | None = None,
     cores: SharedCores | None = None,
-    count: CountPairs | None = None,
+    engine: ClassEngine | None = None,
     progress: bool = False,
 ) -> Classes:
     """Find classes of the words of an encoded text (`Corpus.ids`), whose vocabulary has `n_words` words.
@@ -222,7 +265,7 @@ def find_classes(  # noqa: PLR0913 - by keyword
     the text has fewer words or does not bear out so many.
     later: more text, in which words that the first does not have are put into the classes they fit best.
     cores: that other work takes some of meanwhile.
-    count: what counts pairs in the place of `count_pairs`.
+    engine: what does it in the place of the cores.
     """
     if not isinstance(ids, np.ndarray):
         raise wrong_type("find_classes", ids, "the ids of a corpus, as read_corpus gives them")
@@ -238,19 +281,18 @@ def find_classes(  # noqa: PLR0913 - by keyword
     if k < 2:
         return Classes.numbered(np.zeros(n_ordinary, np.int64), counts[len(SPECIAL) :])
     class_of = np.minimum(np.arange(n_words), k + len(SPECIAL) - 1).astype(np.int32)
-    kept = cores.kept if cores is not None else threads
     texts = [ids, later] if later.size else [ids]
-    pairs, *pairs_later = count(texts, n_words) if count is not None else count_pairs(texts, n_words, threads=kept)
-    _sweep(Exchange(pairs, class_of, k, threads=threads, cores=cores), k, sweeps, progress)
+    engine = OnCores(threads, cores) if engine is None else engine
+    pairs, *pairs_later = engine.count(texts, n_words)
+    _sweep(engine.exchange(pairs, class_of, k), class_of.size, k, sweeps, progress)
     if later.size:
         new = np.flatnonzero((before == 0) & (counts > 0))
-        exchange = Exchange(pairs_later[0], class_of, k, threads=threads, cores=cores)
-        exchange.sweep(new[new >= len(SPECIAL)].astype(np.int32))
+        engine.exchange(pairs_later[0], class_of, k).sweep(new[new >= len(SPECIAL)].astype(np.int32))
     return Classes.numbered(class_of[len(SPECIAL) :], counts[len(SPECIAL) :])
 
 
-def _sweep(exchange: Exchange, k: int, sweeps: int, progress: bool) -> None:
-    words = np.arange(len(SPECIAL), len(exchange.class_of), dtype=np.int32)
+def _sweep(exchange: MovesWords, n_words: int, k: int, sweeps: int, progress: bool) -> None:
+    words = np.arange(len(SPECIAL), n_words, dtype=np.int32)
     total = len(words) * sweeps - k
     bar = progress_bar("finding classes", total=total, unit="word", progress=True) if progress else NO_BAR
     with bar as advance:

@@ -11,7 +11,7 @@ import numpy as np
 
 from gapgram.arrays import Begins, Ids, Integers
 from gapgram.classes.classes import Classes
-from gapgram.classes.exchange import CountPairs
+from gapgram.classes.exchange import ClassEngine
 from gapgram.counting.band import Band
 from gapgram.counting.text_source import TextSource
 from gapgram.counts.assemble import NO_COUNTS, assemble, flat_classes
@@ -79,7 +79,7 @@ class TextInMemory:
         self._keeps_words = keeps_words
 
     takes_cores = True  # for counting
-    count_pairs: CountPairs | None = None  # what counts neighbours faster than the cores do
+    class_engine: ClassEngine | None = None  # what finds classes faster than the cores do
 
     def chunks(self) -> Iterator[Ids]:
         """All sentences in their order."""

@@ -9,6 +9,7 @@
     stepping        one more word after many states, and the probabilities of all next words
     model           a model on a card: `Model.on("cuda")`
     counting        all patterns of a text counted on a card: `train(device="cuda")`
+    classes         word classes found on a card
     fitting         weights fitted on a card
 
 The small functions of `gapgram.kernels` are compiled for the card from the same source; what is written here is how the

@@ -11,9 +11,7 @@ those of the CPU. A text that does not fit is cut into bands of oldest words, as
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from types import ModuleType
 from typing import Any
@@ -21,10 +19,9 @@ from typing import Any
 import numpy as np
 
 from gapgram.arrays import Ids, Integers
-from gapgram.classes.exchange import DISTANCES, Side, side_by_side
 from gapgram.counting.in_memory import TextInMemory
 from gapgram.counts.counts import Piece
-from gapgram.kernels.exchange import Pairs
+from gapgram.cuda.classes import CardClasses, on_cpu
 from gapgram.kernels.keys import key_bits_of, keys_of_all
 from gapgram.kernels.special_words import END_ID, START_ID
 from gapgram.kernels.tables import COUNT_BITS, ROW_BITS, STATISTICS
@@ -50,7 +47,7 @@ class TextCountedOnCard(TextInMemory):
     def __init__(self, corpus: Corpus, xp: ModuleType, free_bytes: int, **options: Any) -> None:
         super().__init__(corpus, **options)
         self._xp, self._free_bytes = xp, free_bytes
-        self.count_pairs = partial(pairs_on_card, xp)
+        self.class_engine = CardClasses(xp, self._threads)
 
     def _count(
         self, ids: Ids, n_words: int, lattice: Lattice, title: str, cores: SharedCores | None = None
@@ -60,39 +57,6 @@ class TextCountedOnCard(TextInMemory):
         cuts = band_cuts(np.bincount(ids, minlength=n_words), -(-ids.size * WINDOW_BYTES // room))
         bands = [text.pieces(lattice, first, last) for first, last in pairwise(cuts)]
         return {pattern: [band[pattern] for band in bands] for pattern in lattice.stored}
-
-
-def pairs_on_card(xp: ModuleType, texts: Sequence[Ids], n_words: int) -> list[Pairs]:
-    """As `classes.exchange.count_pairs`."""
-    return [side_by_side([_pairs_at(xp, ids, n_words, distance) for distance in DISTANCES]) for ids in texts]
-
-
-def _pairs_at(xp: ModuleType, ids: Ids, n_words: int, distance: int) -> tuple[Side, Side, Ids]:
-    """The pairs of a text at one distance by the first word, by the second, and how often each word is its own."""
-    held = xp.asarray(ids)
-    inside = xp.ones(max(ids.size - distance, 0), bool)
-    for d in range(distance):
-        inside &= held[d : ids.size - distance + d] != END_ID
-    at = xp.flatnonzero(inside)
-    pairs = held[at].astype(np.int64) << 32 | held[at + distance]
-    pairs.sort()
-    is_new = xp.ones(pairs.size, bool)
-    is_new[1:] = pairs[1:] != pairs[:-1]
-    begins = xp.flatnonzero(is_new)
-    times = xp.diff(xp.concatenate([begins, xp.full(1, pairs.size, begins.dtype)])).astype(np.int32)
-    firsts, seconds = (pairs[begins] >> 32).astype(np.int32), (pairs[begins] & 0xFFFFFFFF).astype(np.int32)
-    own = firsts == seconds
-    itself = xp.zeros(n_words, np.int32)
-    itself[firsts[own]] = times[own]
-    firsts, seconds, times = firsts[~own], seconds[~own], times[~own]
-    turned = xp.argsort(seconds, kind="stable")
-    forward = _side(xp, firsts, seconds, times, n_words)
-    return forward, _side(xp, seconds[turned], firsts[turned], times[turned], n_words), _on_cpu(itself)
-
-
-def _side(xp: ModuleType, words: Array, others: Array, times: Array, n_words: int) -> Side:
-    starts = xp.searchsorted(words, xp.arange(n_words + 1, dtype=np.int32)).astype(np.int64)
-    return _on_cpu(starts), _on_cpu(others), _on_cpu(times)
 
 
 def band_cuts(word_counts: Integers, n_bands: int) -> list[int]:
@@ -256,7 +220,7 @@ class _Band:
             statistics[k] = sums[begins[1:]] - sums[begins[:-1]]
         numbers, rows = _distinct(xp, statistics)
         contexts = begins[:-1].astype(np.int64) << ROW_BITS | numbers
-        return Piece(_on_cpu(grams), _on_cpu(contexts), rows)
+        return Piece(on_cpu(grams), on_cpu(contexts), rows)
 
 
 def _distinct(xp: ModuleType, statistics: Array) -> tuple[Array, Any]:
@@ -271,18 +235,14 @@ def _distinct(xp: ModuleType, statistics: Array) -> tuple[Array, Any]:
     found = xp.unique(packed)
     found = found if found.size and int(found[0]) == 0 else xp.concatenate([xp.zeros(1, np.int64), found])
     numbers = xp.searchsorted(found, packed)
-    small = _on_cpu(found)
+    small = on_cpu(found)
     columns = [small >> shift & (_SMALL - 1) for shift in (45, 30, 15, 0)]
     rows = np.stack([*columns, np.zeros(small.size, np.int64)], axis=1)
     large = xp.flatnonzero(is_large)
     if large.size:
-        of_large = _on_cpu(statistics[:, large]).T
+        of_large = on_cpu(statistics[:, large]).T
         distinct, inverse = np.unique(of_large, axis=0, return_inverse=True)
         numbers[large] = xp.asarray(inverse.reshape(-1) + small.size)
         distinct = np.concatenate([distinct, np.zeros((len(distinct), STATISTICS - 4), np.int64)], axis=1)
         rows = np.concatenate([rows, distinct])
     return numbers, rows
-
-
-def _on_cpu(array: Array) -> Any:
-    return array.get() if hasattr(array, "get") else array

@@ -228,7 +228,7 @@ def _held_apart(
             classes = find_classes(
                 found_in, text.word_counts.size, source.k or automatic_k(found_in.size, source.share),
                 later=found_without, threads=threads, cores=cores, progress=progress,
-                count=text.count_pairs if isinstance(text, TextInMemory) else None,
+                engine=text.class_engine if isinstance(text, TextInMemory) else None,
             )  # fmt: skip
             clusterings.append(classes.named_by(text.vocabulary))
     return ChosenClasses(tuple(clusterings), found_without if found_without.size else None)

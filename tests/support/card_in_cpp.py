@@ -1,0 +1,89 @@
+"""A card played by a C++ compiler: kernels written for a card (`.cu`) run on the CPU, thread by thread.
+
+`PlayedCard` stands for the module `cupy`: NumPy, with a `RawModule` that compiles the same source with `card.h` beside
+it. There each thread of a block is a thread of its own that gives way where a card would wait for others. Slow: for
+tests of what kernels compute, not of how fast, and of nothing that needs two threads to run at once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import shutil
+import subprocess
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+COMPILER = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
+_HEADER = Path(__file__).with_name("card.h")
+_KERNEL = re.compile(r'extern "C" __global__ void (\w+)\(')
+_SHARED = re.compile(r"extern __shared__ (\w+) (\w+)\[\];")
+
+
+class PlayedCard:
+    """NumPy, with what CuPy has besides. folder: where compiled kernels go."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.cuda = SimpleNamespace(
+            Stream=lambda **_: nullcontext(),
+            Device=lambda: SimpleNamespace(attributes={"MultiProcessorCount": 3}),
+            driver=SimpleNamespace(occupancyMaxActiveBlocksPerMultiprocessor=lambda *_: 1),
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    def RawModule(
+        self, *, code: str, options: tuple[str, ...] = (), enable_cooperative_groups: bool = False
+    ) -> PlayedModule:
+        """As CuPy's, from a C++ compiler."""
+        names = _KERNEL.findall(code)
+        launch = 'extern "C" void launch_{0}(PLAYED) {{ play({0}, PLAYED_ARGUMENTS); }}\n'
+        source = self._folder / f"{names[0]}.cpp"
+        kernels = _SHARED.sub(r"\1* \2 = (\1*)card.shared();", code)
+        source.write_text(f'#include "{_HEADER}"\n{kernels}{"".join(map(launch.format, names))}')
+        library = source.with_suffix(".so")
+        defines = [option for option in options if option.startswith("-D")]
+        command = [str(COMPILER), "-std=c++17", "-O1", "-ffp-contract=off", "-w", "-shared", "-fPIC", *defines]
+        subprocess.run([*command, "-o", str(library), str(source)], check=True, capture_output=True, text=True)
+        return PlayedModule(ctypes.CDLL(str(library)), enable_cooperative_groups)
+
+
+class PlayedModule:
+    """Compiled kernels. together: all blocks of a launch run at the same time."""
+
+    def __init__(self, library: ctypes.CDLL, together: bool) -> None:
+        self._library, self._together = library, together
+
+    def get_function(self, name: str) -> PlayedKernel:
+        """As CuPy's."""
+        return PlayedKernel(getattr(self._library, f"launch_{name}"), self._together)
+
+
+class PlayedKernel:
+    """Called with the blocks, the threads of a block, and what the kernel takes."""
+
+    kernel = SimpleNamespace(ptr=0)
+
+    def __init__(self, launch: Any, together: bool) -> None:
+        self._launch, self._together = launch, together
+
+    def __call__(
+        self, blocks: tuple[int], threads: tuple[int], arguments: tuple[Any, ...], *, shared_mem: int = 0
+    ) -> None:
+        held = [_as_c(argument) for argument in arguments]
+        pointers = (ctypes.c_void_p * len(held))(*map(ctypes.addressof, held))
+        self._launch(blocks[0], threads[0], shared_mem, int(self._together), pointers)
+
+
+def _as_c(argument: Any) -> Any:
+    """An array by its address, a number of NumPy as it lies."""
+    if isinstance(argument, np.ndarray):
+        assert argument.flags.c_contiguous
+        return ctypes.c_void_p(argument.ctypes.data)
+    return np.ctypeslib.as_ctypes_type(argument.dtype)(argument.item())
