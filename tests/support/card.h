@@ -1,6 +1,7 @@
 // What a card has and C++ has not, for `card_in_cpp.py`: each thread has a stack of its own, and the next one goes on
 // where one waits.
 #include <math.h>
+#include <string.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 
 #define __global__
 #define __device__
+#define __launch_bounds__(...)
 using std::min;
 
 struct Index { unsigned x; };
@@ -16,40 +18,57 @@ struct int4 { int x, y, z, w; };
 struct float4 { float x, y, z, w; };
 Index threadIdx, blockIdx, blockDim, gridDim;
 
+// Threads that wait for each other: a warp, or a block. Those that are done are not waited for.
+struct Barrier {
+    unsigned left, arrived = 0, turn = 0;
+    void let_go() {
+        if (arrived >= left) arrived = 0, turn++;
+    }
+};
+
 struct Thread {
     ucontext_t context;
     std::vector<char> stack;
-    unsigned block, number, at_block = 0, at_warp = 0;  // how often it has waited for its block, and for its warp
+    unsigned block, number;
     bool is_done = false;
+    Barrier* waits_at = nullptr;
+    unsigned turn = 0;  // of that, when it came
     double handed = 0.0;  // to the other threads of its warp
 };
 
 struct Card {
     std::vector<Thread> threads;
+    std::vector<Barrier> blocks, warps;
     std::vector<std::vector<double>> memory;  // shared by each block
     ucontext_t back;
-    unsigned now = 0, first_block = 0;
+    unsigned now = 0;
 
     Thread& self() { return threads[now]; }
-    void* shared() { return memory[self().block - first_block].data(); }
-    void give_way() {
-        unsigned me = now;
-        swapcontext(&threads[me].context, &back);
+    Thread& lane(unsigned i) { return threads[now / 32 * 32 + i]; }
+    Barrier& block() { return blocks[now / blockDim.x]; }
+    Barrier& warp() { return warps[now / 32]; }
+    void* shared() { return memory[now / blockDim.x].data(); }
+    void give_way() { swapcontext(&self().context, &back); }
+    void wait(Barrier& barrier) {
+        self().waits_at = &barrier, self().turn = barrier.turn;
+        barrier.arrived++;
+        barrier.let_go();
+        give_way();
+        self().waits_at = nullptr;
     }
-    // Wait for the threads of the same block, or of the same warp; those that are done are not waited for.
-    void wait(unsigned Thread::*times, unsigned of_how_many) {
-        unsigned mine = ++(self().*times), first = now - self().number % of_how_many;
-        for (bool all = false; !all;) {
-            give_way();
-            all = true;
-            for (unsigned i = first; i < first + of_how_many; i++) all &= threads[i].is_done || threads[i].*times >= mine;
+    bool can_run() { return !self().is_done && !(self().waits_at && self().waits_at->turn == self().turn); }
+    void finish() {
+        self().is_done = true;
+        for (Barrier* barrier : {&block(), &warp()}) {
+            barrier->left--;
+            if (barrier->arrived) barrier->let_go();
         }
+        give_way();
     }
-    Thread& lane(unsigned i) { return threads[now - self().number % 32 + i]; }
 } card;
 
-inline void __syncthreads() { card.wait(&Thread::at_block, blockDim.x); }
-inline void __syncwarp() { card.wait(&Thread::at_warp, 32); }
+inline void __syncthreads() { card.wait(card.block()); }
+inline void __syncwarp() { card.wait(card.warp()); }
 inline void __threadfence() {}
 inline void __nanosleep(unsigned) { card.give_way(); }
 template <class T> T __shfl_sync(unsigned, T value, int from) {
@@ -72,12 +91,13 @@ inline unsigned __ballot_sync(unsigned, bool value) {
 }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline float __log2f(float x) { return log2f(x); }
+inline unsigned __float_as_uint(float x) { unsigned bits; memcpy(&bits, &x, 4); return bits; }
+template <class T> T atomicMax(T* at, T n) { T old = *at; *at = std::max(old, n); return old; }
 template <class T> T atomicAdd(T* at, T n) { T old = *at; *at = old + n; return old; }
 
 #define PLAYED unsigned blocks, unsigned threads, unsigned bytes, int together, void** arguments
 #define PLAYED_ARGUMENTS blocks, threads, bytes, together, arguments
 
-void (*played_kernel)(void**);
 void** played_arguments;
 
 template <class... A, size_t... I> void call(void (*kernel)(A...), void** arguments, std::index_sequence<I...>) {
@@ -89,15 +109,15 @@ template <class... A> void play_blocks(void (*kernel)(A...), unsigned first, uns
     unsigned n = (last - first) * blockDim.x, left = n;
     card.threads = std::vector<Thread>(n);
     card.memory.assign(last - first, std::vector<double>(bytes / 8 + 1));
-    card.first_block = first;
+    card.blocks.assign(last - first, Barrier{blockDim.x});
+    card.warps.assign(n / 32, Barrier{32});
     static void (*run)(void);
     static void (*of_run)(A...);
     of_run = kernel;
     played_arguments = arguments;
     run = [] {
         call(of_run, played_arguments, std::index_sequence_for<A...>());
-        card.self().is_done = true;
-        card.give_way();
+        card.finish();
     };
     for (unsigned i = 0; i < n; i++) {
         Thread& thread = card.threads[i];
@@ -108,15 +128,13 @@ template <class... A> void play_blocks(void (*kernel)(A...), unsigned first, uns
         thread.context.uc_stack.ss_size = thread.stack.size();
         makecontext(&thread.context, run, 0);
     }
-    while (left) {
-        left = 0;
+    while (left)
         for (card.now = 0; card.now < n; card.now++) {
-            if (card.self().is_done) continue;
+            if (!card.can_run()) continue;
             threadIdx.x = card.self().number, blockIdx.x = card.self().block;
             swapcontext(&card.back, &card.self().context);
-            left += !card.self().is_done;
+            left -= card.self().is_done;
         }
-    }
 }
 
 template <class... A>

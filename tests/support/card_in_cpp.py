@@ -20,7 +20,7 @@ import numpy as np
 
 COMPILER = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
 _HEADER = Path(__file__).with_name("card.h")
-_KERNEL = re.compile(r'extern "C" __global__ void (\w+)\(')
+_KERNEL = re.compile(r'extern "C" __global__ void (?:__launch_bounds__\(.*\) )?(\w+)\(')
 _SHARED = re.compile(r"extern __shared__ (\w+) (\w+)\[\];")
 
 
@@ -44,7 +44,7 @@ class PlayedCard:
         """As CuPy's, from a C++ compiler."""
         names = _KERNEL.findall(code)
         launch = 'extern "C" void launch_{0}(PLAYED) {{ play({0}, PLAYED_ARGUMENTS); }}\n'
-        source = self._folder / f"{names[0]}.cpp"
+        source = self._folder / f"{names[0]}{len(list(self._folder.iterdir()))}.cpp"  # a library is loaded once by its name
         kernels = _SHARED.sub(r"\1* \2 = (\1*)card.shared();", code)
         source.write_text(f'#include "{_HEADER}"\n{kernels}{"".join(map(launch.format, names))}')
         library = source.with_suffix(".so")

@@ -8,7 +8,9 @@ from __future__ import annotations
 import dis
 import inspect
 import os
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.util import find_spec
 from types import FunctionType, ModuleType
@@ -16,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from gapgram.arrays import Bytes
 from gapgram.errors import DeviceError, to_install
 from gapgram.kernels.jit import AS_PYTHON, Kernel
 
@@ -54,6 +57,44 @@ def find_sorter() -> tuple[ModuleType, int]:
     except Exception as error:  # whatever a missing card or a broken driver raises
         raise DeviceError(f"device cuda: no card that CuPy can use was found ({error}); train on the CPU") from None
     return cupy, int(free_bytes)
+
+
+_PIECE_BYTES = 1 << 22  # that a thread copies at a time
+_COPIERS = 8  # threads: one alone takes longer to find room in memory than the card takes to send
+
+
+def on_cpu(array: Any) -> Any:
+    """The same array of NumPy; a large one is copied in pieces, by several threads."""
+    if not hasattr(array, "get"):
+        return array
+    if array.nbytes < 4 * _PIECE_BYTES:
+        return array.get()
+    from cupy.cuda import get_current_stream
+
+    out = np.empty(array.shape, array.dtype)
+    to, source = out.reshape(-1).view(np.uint8), array.ravel().view(np.uint8)
+    get_current_stream().synchronize()
+    pieces = [slice(at, at + _PIECE_BYTES) for at in range(0, to.size, _PIECE_BYTES)]
+    list(_copiers().map(lambda piece: _copy_piece(source[piece], to[piece]), pieces))
+    return out
+
+
+@cache
+def _copiers() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_COPIERS)
+
+
+_own = threading.local()  # of a thread that copies: its stream, and memory that the card writes into
+
+
+def _copy_piece(source: Any, to: Bytes) -> None:
+    from cupy.cuda import Stream, alloc_pinned_memory
+
+    if not hasattr(_own, "stream"):
+        _own.stream, _own.memory = Stream(non_blocking=True), alloc_pinned_memory(_PIECE_BYTES)
+    held = np.frombuffer(_own.memory, np.uint8, to.size)
+    source.get(stream=_own.stream, out=held)
+    to[:] = held
 
 
 @cache

@@ -1,6 +1,6 @@
 // Words move between classes, as in kernels.exchange and kernels.judging, on a card: all words of a batch at once.
 //
-// A block of threads judges a word. The words of a batch are judged against the same counts; then all that want to move,
+// A block of threads judges a word, a group of them one side of it. The words of a batch are judged against the same counts; then all that want to move,
 // move. So nothing is added up in an order that changes from run to run: counts are whole numbers, and each sum of
 // others is made by one thread, or in one tree.
 //
@@ -8,11 +8,15 @@
 //     sums[s][c]          pairs of a word of class c
 //     totals[s][w]        pairs of word w, with itself, too
 //     class_of, wish      the class of each word, and the one it moves to; the same but while a batch moves
+//     claims[c]           of the words of a batch that are a large part of class c, and leave it or come to it, the one
+//                         that the objective rises most by: the others stay
 
 #define ALL 0xffffffffu
 #define SPECIAL 3
+#define GROUP 128  // threads, which look at one side of a word
 #define SOFT 0.4f
 #define LEAST 1e-6
+#define LARGE 0.03f  // part of a class
 enum { CELL, SUM };
 
 // What does not change while words move.
@@ -25,6 +29,7 @@ struct Pairs {
 // What is known of the classes.
 struct Counts {
     int *class_of, *wish, *rows, *sums;
+    unsigned long long *claims, *claim_of;
     const double *tables, *priors;
     int table_size, k, stride;
 };
@@ -85,70 +90,68 @@ __device__ int block_top(float score, int c, double* room) {
     return c;
 }
 
-// What a block holds of a word: how often it meets each class on each side (`met`, all 0 before and after), and which
-// ones it meets at all (`list`, `found` of them), by class.
+// What a block holds of a word: how often it meets each class on each side (`met`, all 0 before and after), which ones
+// it meets at all (`list`, `found` of them), by class, and what a side adds to the scores of some classes (`parts`).
 struct Word {
     int *met, *found;
     unsigned short* list;
+    float* parts;
     double* room;
 };
 
+// The threads of a block are as many groups as there are sides; the first warp of each makes the list of its side.
 __device__ void gather(int w, const Pairs& pairs, const Counts& counts, const Word& word) {
-    int lane = threadIdx.x % 32;
-    for (int s = 0; s < pairs.sides; s++) {
-        const long long* starts = pairs.starts + (long long)s * (pairs.n_words + 1) + w;
-        long long end = starts[1];
-        #pragma unroll 4
-        for (long long i = starts[0] + threadIdx.x; i < end; i += blockDim.x)
-            atomicAdd(word.met + s * counts.k + counts.class_of[pairs.others[i]], pairs.times[i]);
-    }
+    int s = threadIdx.x / GROUP, mine = threadIdx.x % GROUP, *met = word.met + s * counts.k;
+    const long long* starts = pairs.starts + (long long)s * (pairs.n_words + 1) + w;
+    long long end = starts[1];
+    #pragma unroll 4
+    for (long long i = starts[0] + mine; i < end; i += GROUP)
+        atomicAdd(met + counts.class_of[pairs.others[i]], pairs.times[i]);
     __syncthreads();
-    for (int s = threadIdx.x / 32; s < pairs.sides; s += blockDim.x / 32) {
+    if (mine < 32) {
         int n = 0;
-        for (int c = lane; c - lane < counts.k; c += 32) {
-            bool is_met = c < counts.k && word.met[s * counts.k + c] > 0;
+        for (int c = mine; c - mine < counts.k; c += 32) {
+            bool is_met = c < counts.k && met[c] > 0;
             unsigned which = __ballot_sync(ALL, is_met);
-            if (is_met) word.list[s * counts.k + n + __popc(which & ((1u << lane) - 1))] = c;
+            if (is_met) word.list[s * counts.k + n + __popc(which & ((1u << mine) - 1))] = c;
             n += __popc(which);
         }
-        if (lane == 0) word.found[s] = n;
+        if (mine == 0) word.found[s] = n;
     }
     __syncthreads();
 }
 
-// About what the pairs of a word would be worth in class c to c + 3, by logarithms to base 2.
-__device__ float4 scores_of(int w, int c, const Pairs& pairs, const Counts& counts, const Word& word) {
+// About what the pairs of a word on side s would be worth in classes c to c + 3, by logarithms to base 2.
+__device__ float4 scores_of(int w, int s, int c, const Pairs& pairs, const Counts& counts, const Word& word) {
     float4 score = {0.0f, 0.0f, 0.0f, 0.0f};
-    float prior = (float)counts.priors[CELL], sum_prior = (float)counts.priors[SUM];
-    for (int s = 0; s < pairs.sides; s++) {
-        const int* met = word.met + s * counts.k;
-        const unsigned short* list = word.list + s * counts.k;
-        int n_found = word.found[s], total = pairs.totals[(long long)s * pairs.n_words + w];
-        #pragma unroll 4
-        for (int i = 0; i < n_found; i++) {
-            int g = list[i];
-            float n = (float)met[g], more = prior + SOFT * (n - 1.0f);
-            int4 x = *(const int4*)(row_of(counts, s, g) + c);
-            score.x += n * __log2f(x.x + more);
-            score.y += n * __log2f(x.y + more);
-            score.z += n * __log2f(x.z + more);
-            score.w += n * __log2f(x.w + more);
-        }
-        if (total > 0) {
-            float n = (float)total, more = sum_prior + SOFT * (n - 1.0f);
-            int4 x = *(const int4*)(counts.sums + s * counts.stride + c);
-            score.x -= n * __log2f(x.x + more);
-            score.y -= n * __log2f(x.y + more);
-            score.z -= n * __log2f(x.z + more);
-            score.w -= n * __log2f(x.w + more);
-        }
-        int own_pairs = pairs.itself[(long long)s * pairs.n_words + w];
-        if (own_pairs > 0 && s % 2 == 0) {
-            float n = (float)own_pairs, more = prior + SOFT * (n - 1.0f);
-            float* each = &score.x;
-            for (int j = 0; j < 4 && c + j < counts.k; j++)
-                each[j] += n * __log2f(row_of(counts, s, c + j)[c + j] + more);
-        }
+    float prior = (float)counts.priors[CELL];
+    const int* met = word.met + s * counts.k;
+    const unsigned short* list = word.list + s * counts.k;
+    int n_found = word.found[s], total = pairs.totals[(long long)s * pairs.n_words + w];
+    #pragma unroll 8
+    for (int i = 0; i < n_found; i++) {
+        int g = list[i];
+        float n = (float)met[g], more = prior + SOFT * (n - 1.0f);
+        int4 x = *(const int4*)(row_of(counts, s, g) + c);
+        score.x += n * __log2f(x.x + more);
+        score.y += n * __log2f(x.y + more);
+        score.z += n * __log2f(x.z + more);
+        score.w += n * __log2f(x.w + more);
+    }
+    if (total > 0) {
+        float n = (float)total, more = (float)counts.priors[SUM] + SOFT * (n - 1.0f);
+        int4 x = *(const int4*)(counts.sums + s * counts.stride + c);
+        score.x -= n * __log2f(x.x + more);
+        score.y -= n * __log2f(x.y + more);
+        score.z -= n * __log2f(x.z + more);
+        score.w -= n * __log2f(x.w + more);
+    }
+    int own_pairs = pairs.itself[(long long)s * pairs.n_words + w];
+    if (own_pairs > 0 && s % 2 == 0) {
+        float n = (float)own_pairs, more = prior + SOFT * (n - 1.0f);
+        float* each = &score.x;
+        for (int j = 0; j < 4 && c + j < counts.k; j++)
+            each[j] += n * __log2f(row_of(counts, s, c + j)[c + j] + more);
     }
     return score;
 }
@@ -156,13 +159,13 @@ __device__ float4 scores_of(int w, int c, const Pairs& pairs, const Counts& coun
 // By how much the objective rises if a word moves and all others stay.
 __device__ double rise_of(int w, int own, int to, const Pairs& pairs, const Counts& counts, const Word& word) {
     double rise = 0.0;
-    for (int s = 0; s < pairs.sides; s++)
-        for (int i = threadIdx.x; i < word.found[s]; i += blockDim.x) {
-            int g = word.list[s * counts.k + i];
-            if (g == own || g == to) continue;
-            int n = word.met[s * counts.k + g], a = row_of(counts, s, g)[own], b = row_of(counts, s, g)[to];
-            rise += f_of(a - n, CELL, counts) - f_of(a, CELL, counts) + f_of(b + n, CELL, counts) - f_of(b, CELL, counts);
-        }
+    int side = threadIdx.x / GROUP;
+    for (int i = threadIdx.x % GROUP; i < word.found[side]; i += GROUP) {
+        int g = word.list[side * counts.k + i];
+        if (g == own || g == to) continue;
+        int n = word.met[side * counts.k + g], a = row_of(counts, side, g)[own], b = row_of(counts, side, g)[to];
+        rise += f_of(a - n, CELL, counts) - f_of(a, CELL, counts) + f_of(b + n, CELL, counts) - f_of(b, CELL, counts);
+    }
     // The four cells of both classes, which pairs of both sides change.
     for (int i = threadIdx.x; i < 2 * pairs.sides; i += blockDim.x) {
         int d = i / 4, g = i & 1 ? own : to, c = i & 2 ? own : to;
@@ -180,56 +183,82 @@ __device__ double rise_of(int w, int own, int to, const Pairs& pairs, const Coun
     return block_sum(rise, word.room);
 }
 
-// Find the class that a word fits best, and let it wish for that if the objective rises.
-__device__ void judge(int w, const Pairs& pairs, const Counts& counts, const Word& word) {
+// Whether a word is a large part of a class.
+__device__ bool is_large(int w, int c, const Pairs& pairs, const Counts& counts) {
+    return pairs.totals[w] >= LARGE * counts.sums[c];
+}
+
+// Wish for a class, and lay claim to that and to its own, with number `at` of batch b. A later batch counts for more than
+// an earlier one, then a higher rise, then an earlier word.
+__device__ void lay_claim(int w, int to, double rise, int b, int at, const Pairs& pairs, const Counts& counts) {
+    counts.wish[w] = to;
+    unsigned long long rank = __float_as_uint((float)rise);
+    unsigned long long claim = (unsigned long long)(b + 1) << 52 | rank << 21 | (0x1fffff - at);
+    counts.claim_of[w] = claim;
+    if (is_large(w, to, pairs, counts)) atomicMax(counts.claims + to, claim);
+    if (is_large(w, counts.class_of[w], pairs, counts)) atomicMax(counts.claims + counts.class_of[w], claim);
+}
+
+// Give up a wish where another word has the better claim.
+__device__ void settle(int w, const Pairs& pairs, const Counts& counts) {
+    int own = counts.class_of[w], to = counts.wish[w];
+    if (own == to) return;
+    unsigned long long claim = counts.claim_of[w];
+    if ((is_large(w, to, pairs, counts) && counts.claims[to] != claim)
+        || (is_large(w, own, pairs, counts) && counts.claims[own] != claim)) counts.wish[w] = own;
+}
+
+// Find the class that a word, number `at` of batch b, fits best, and let it wish for that if the objective rises.
+__device__ void judge(int w, int b, int at, const Pairs& pairs, const Counts& counts, const Word& word) {
     gather(w, pairs, counts, word);
-    int own = counts.class_of[w], top = 0x7fffffff;
-    float highest = -INFINITY;
-    for (int first = 4 * threadIdx.x; first < counts.k; first += 4 * blockDim.x) {
-        float4 score = scores_of(w, first, pairs, counts, word);
-        const float* each = &score.x;
-        for (int j = 0; j < 4; j++) {
-            int c = first + j;
-            if (c >= SPECIAL && c < counts.k && c != own && each[j] > highest) highest = each[j], top = c;
+    int s = threadIdx.x / GROUP, mine = threadIdx.x % GROUP, own = counts.class_of[w], top = 0x7fffffff;
+    float highest = -3e38f;
+    for (int first = 0; first < counts.k; first += 4 * GROUP) {
+        if (first + 4 * mine < counts.k)
+            ((float4*)word.parts)[s * GROUP + mine] = scores_of(w, s, first + 4 * mine, pairs, counts, word);
+        __syncthreads();
+        for (int i = threadIdx.x; i < 4 * GROUP; i += blockDim.x) {
+            int c = first + i;
+            if (c < SPECIAL || c >= counts.k || c == own) continue;
+            float score = 0.0f;
+            for (int side = 0; side < pairs.sides; side++) score += word.parts[side * 4 * GROUP + i];
+            if (score > highest) highest = score, top = c;
         }
+        __syncthreads();
     }
     top = block_top(highest, top, word.room);
     if (top < counts.k) {
         double rise = rise_of(w, own, top, pairs, counts, word);
-        if (threadIdx.x == 0 && rise > LEAST) counts.wish[w] = top;
+        if (threadIdx.x == 0 && rise > LEAST) lay_claim(w, top, rise, b, at, pairs, counts);
     }
-    for (int s = 0; s < pairs.sides; s++)
-        for (int i = threadIdx.x; i < word.found[s]; i += blockDim.x)
-            word.met[s * counts.k + word.list[s * counts.k + i]] = 0;
+    for (int i = mine; i < word.found[s]; i += GROUP) word.met[s * counts.k + word.list[s * counts.k + i]] = 0;
     __syncthreads();
 }
 
 // Count the pairs of a word that moves where they will be. A pair of two words that move is counted by the first.
 __device__ void move(int w, const Pairs& pairs, const Counts& counts) {
-    int own = counts.class_of[w], to = counts.wish[w];
-    for (int s = 0; s < pairs.sides; s++) {
-        const long long* starts = pairs.starts + (long long)s * (pairs.n_words + 1) + w;
-        long long end = starts[1];
-        for (long long i = starts[0] + threadIdx.x; i < end; i += blockDim.x) {
-            int other = pairs.others[i], n = pairs.times[i], before = counts.class_of[other], after = counts.wish[other];
-            if (s % 2 == 0) {
-                add_pairs(counts, s / 2, before, own, -n);
-                add_pairs(counts, s / 2, after, to, n);
-            } else if (before == after) {
-                add_pairs(counts, s / 2, own, before, -n);
-                add_pairs(counts, s / 2, to, before, n);
-            }
+    int s = threadIdx.x / GROUP, mine = threadIdx.x % GROUP, own = counts.class_of[w], to = counts.wish[w];
+    const long long* starts = pairs.starts + (long long)s * (pairs.n_words + 1) + w;
+    long long end = starts[1];
+    for (long long i = starts[0] + mine; i < end; i += GROUP) {
+        int other = pairs.others[i], n = pairs.times[i], before = counts.class_of[other], after = counts.wish[other];
+        if (s % 2 == 0) {
+            add_pairs(counts, s / 2, before, own, -n);
+            add_pairs(counts, s / 2, after, to, n);
+        } else if (before == after) {
+            add_pairs(counts, s / 2, own, before, -n);
+            add_pairs(counts, s / 2, to, before, n);
         }
-        if (threadIdx.x == 0) {
-            int own_pairs = pairs.itself[(long long)s * pairs.n_words + w];
-            if (own_pairs > 0 && s % 2 == 0) {
-                add_pairs(counts, s / 2, own, own, -own_pairs);
-                add_pairs(counts, s / 2, to, to, own_pairs);
-            }
-            int total = pairs.totals[(long long)s * pairs.n_words + w];
-            atomicAdd(counts.sums + s * counts.stride + own, -total);
-            atomicAdd(counts.sums + s * counts.stride + to, total);
+    }
+    if (mine == 0) {
+        int own_pairs = pairs.itself[(long long)s * pairs.n_words + w];
+        if (own_pairs > 0 && s % 2 == 0) {
+            add_pairs(counts, s / 2, own, own, -own_pairs);
+            add_pairs(counts, s / 2, to, to, own_pairs);
         }
+        int total = pairs.totals[(long long)s * pairs.n_words + w];
+        atomicAdd(counts.sums + s * counts.stride + own, -total);
+        atomicAdd(counts.sums + s * counts.stride + to, total);
     }
 }
 
@@ -238,43 +267,46 @@ extern "C" __global__ void fill(
     const long long* starts, const int* others, const int* times, const int* itself, const int* totals, int n_words,
     int sides, int* class_of, int* rows, int* sums, int k, int stride)
 {
-    Counts counts = {class_of, class_of, rows, sums, 0, 0, 0, k, stride};
-    int w = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
-    if (w >= n_words) return;
-    for (int s = 0; s < sides; s++) {
-        const long long* at = starts + (long long)s * (n_words + 1) + w;
-        for (long long i = at[0] + lane; i < at[1] && s % 2 == 0; i += 32)
-            add_pairs(counts, s / 2, class_of[others[i]], class_of[w], times[i]);
-        if (lane == 0) {
-            if (s % 2 == 0) add_pairs(counts, s / 2, class_of[w], class_of[w], itself[(long long)s * n_words + w]);
-            atomicAdd(sums + s * stride + class_of[w], totals[(long long)s * n_words + w]);
+    Counts counts = {class_of, class_of, rows, sums, 0, 0, 0, 0, 0, k, stride};
+    int lane = threadIdx.x % 32, warps = gridDim.x * blockDim.x / 32;
+    for (int w = (blockIdx.x * blockDim.x + threadIdx.x) / 32; w < n_words; w += warps)
+        for (int s = 0; s < sides; s++) {
+            const long long* at = starts + (long long)s * (n_words + 1) + w;
+            for (long long i = at[0] + lane; i < at[1] && s % 2 == 0; i += 32)
+                add_pairs(counts, s / 2, class_of[others[i]], class_of[w], times[i]);
+            if (lane == 0) {
+                if (s % 2 == 0) add_pairs(counts, s / 2, class_of[w], class_of[w], itself[(long long)s * n_words + w]);
+                atomicAdd(sums + s * stride + class_of[w], totals[(long long)s * n_words + w]);
+            }
         }
-    }
 }
 
 // Let words move, batch by batch: words[cuts[b]] up to words[cuts[b + 1]] are judged, then moved. All blocks of the grid
 // run at the same time, and meet after each step.
-extern "C" __global__ void sweep(
+extern "C" __global__ void __launch_bounds__(4 * GROUP, 2) sweep(
     const long long* starts, const int* others, const int* times, const int* itself, const int* totals, int n_words,
-    int sides, int* class_of, int* wish, int* rows, int* sums, const double* tables, const double* priors,
-    int table_size, int k, int stride, const int* words, const int* cuts, int n_batches, unsigned* arrived)
+    int sides, int* class_of, int* wish, int* rows, int* sums, unsigned long long* claims,
+    unsigned long long* claim_of, const double* tables, const double* priors, int table_size, int k, int stride, const int* words, const int* cuts, int n_batches, unsigned* arrived)
 {
     extern __shared__ double held[];
     Pairs pairs = {starts, others, times, itself, totals, n_words, sides};
-    Counts counts = {class_of, wish, rows, sums, tables, priors, table_size, k, stride};
-    Word word = {(int*)(held + 32), (int*)(held + 32) + sides * k, 0, held};
-    word.list = (unsigned short*)(word.found + sides);
+    Counts counts = {class_of, wish, rows, sums, claims, claim_of, tables, priors, table_size, k, stride};
+    float* parts = (float*)(held + 32);
+    int *met = (int*)(parts + sides * 4 * GROUP), *found = met + sides * k;
+    Word word = {met, found, (unsigned short*)(found + sides), parts, held};
     for (int i = threadIdx.x; i < sides * k; i += blockDim.x) word.met[i] = 0;
     __syncthreads();
     unsigned goal = 0;
     for (int b = 0; b < n_batches; b++) {
-        for (int at = cuts[b] + blockIdx.x; at < cuts[b + 1]; at += gridDim.x) judge(words[at], pairs, counts, word);
+        int begin = cuts[b], end = cuts[b + 1], first = begin + blockIdx.x * blockDim.x + threadIdx.x;
+        for (int at = begin + blockIdx.x; at < end; at += gridDim.x) judge(words[at], b, at - begin, pairs, counts, word);
         meet(arrived, goal);
-        for (int at = cuts[b] + blockIdx.x; at < cuts[b + 1]; at += gridDim.x)
+        for (int at = first; at < end; at += gridDim.x * blockDim.x) settle(words[at], pairs, counts);
+        meet(arrived, goal);
+        for (int at = begin + blockIdx.x; at < end; at += gridDim.x)
             if (wish[words[at]] != class_of[words[at]]) move(words[at], pairs, counts);
         meet(arrived, goal);
-        for (int at = cuts[b] + blockIdx.x * blockDim.x + threadIdx.x; at < cuts[b + 1]; at += gridDim.x * blockDim.x)
-            class_of[words[at]] = wish[words[at]];
+        for (int at = first; at < end; at += gridDim.x * blockDim.x) class_of[words[at]] = wish[words[at]];
         meet(arrived, goal);
     }
 }

@@ -20,26 +20,27 @@ import numpy as np
 
 from gapgram.arrays import Ids
 from gapgram.classes.exchange import DISTANCES, Exchange, cut_by_size, priors_of, tables_of
+from gapgram.cuda.card import on_cpu
 from gapgram.kernels.exchange import Pairs
 from gapgram.kernels.special_words import END_ID, SPECIAL
 
 Array = Any  # of NumPy, or of CuPy on the card
 
-BATCHES = 128  # of a sweep, about: words that have as many neighbours together move at once
-_THREADS = 128  # of a block, which judges a word: four classes each at a time
+BATCHES = 256  # of a sweep, about: words that have as many neighbours together move at once
+_GROUP = 128  # threads of a block, which judges a word, that look at one side: at four classes each at a time
 _ROOM_BYTES = 256  # of shared memory for sums over a block
-_MOST_SHARED_BYTES = 200_000  # that a block may take of it
+MOST_SHARED_BYTES = 200_000  # that a block may take of it
 
 
 class CardClasses:
     """What counts neighbours and moves words on a card: a `ClassEngine`.
 
     xp: CuPy, or what stands for it in tests. threads: of the CPU, which moves words between more classes than the card
-    has room for.
+    has room for. most_bytes: of the memory that a block shares.
     """
 
-    def __init__(self, xp: ModuleType, threads: int = 1) -> None:
-        self._xp, self._threads = xp, threads
+    def __init__(self, xp: ModuleType, threads: int = 1, *, most_bytes: int = MOST_SHARED_BYTES) -> None:
+        self._xp, self._threads, self._most_bytes = xp, threads, most_bytes
 
     @cached_property
     def _beside(self) -> AbstractContextManager[Any]:
@@ -55,7 +56,7 @@ class CardClasses:
     def exchange(self, pairs: Pairs, class_of: Ids, k: int) -> CardExchange | Exchange:
         """What moves words."""
         with self._beside:
-            if _shared_bytes(len(pairs.starts), k + len(SPECIAL)) > _MOST_SHARED_BYTES:
+            if _shared_bytes(len(pairs.starts), k + len(SPECIAL)) > self._most_bytes:
                 return Exchange(Pairs(*map(on_cpu, pairs)), class_of, k, threads=self._threads)
             return CardExchange(self._xp, pairs, class_of, k, self._beside)
 
@@ -79,12 +80,15 @@ class CardExchange:
         held = xp.asarray(class_of)
         self.rows, self.sums = xp.zeros((sides, width, stride), np.int32), xp.zeros((sides, stride), np.int32)
         self._size, self._shared = (np.int32(width), np.int32(stride)), _shared_bytes(sides, width)
-        fill, self._kernel, self._blocks = _kernels(xp, self._shared)
-        per_block = _THREADS // 32
-        fill((-(-self._n_words // per_block),), (_THREADS,), (*self._pairs, held, self.rows, self.sums, *self._size))
+        self._threads = sides * _GROUP
+        fill, self._kernel, self._blocks = _kernels(xp, self._threads, self._shared)
+        fill((self._blocks,), (self._threads,), (*self._pairs, held, self.rows, self.sums, *self._size))
         priors = priors_of(k)
         tables = tables_of(priors, int(self.sums.max()))
-        self._classes = held, held.copy(), self.rows, self.sums, xp.asarray(tables[:2]), xp.asarray(priors)
+        claims, claim_of = xp.zeros(width, np.uint64), xp.zeros(self._n_words, np.uint64)
+        self._classes = (
+            held, held.copy(), self.rows, self.sums, claims, claim_of, xp.asarray(tables[:2]), xp.asarray(priors)
+        )  # fmt: skip
         self._table_size = np.int32(tables.shape[1] - 1)
 
     def sweep(self, words: Ids, advance: Callable[[int], object] = lambda n: None) -> None:
@@ -94,7 +98,8 @@ class CardExchange:
         xp, most = self._xp, max(1, int(self.costs.sum()) // BATCHES)
         cuts = np.array(cut_by_size(self.costs[words], most), np.int32)
         with self._beside:
-            self._kernel((self._blocks,), (_THREADS,), (
+            self._classes[4][:] = 0
+            self._kernel((self._blocks,), (self._threads,), (
                 *self._pairs, *self._classes, self._table_size, *self._size,
                 xp.asarray(words), xp.asarray(cuts), np.int32(cuts.size - 1), xp.zeros(1, np.uint32),
             ), shared_mem=self._shared)  # fmt: skip
@@ -103,24 +108,25 @@ class CardExchange:
 
 
 def _shared_bytes(sides: int, width: int) -> int:
-    """Of a block: what it adds up in, how often a word meets each class, how many those are, and which."""
-    return _ROOM_BYTES + 4 * sides * width + 4 * sides + 2 * sides * width
+    """Of a block: what it adds up in, and by side what scores are made of, how often a word meets each class, how many
+    those are, and which."""
+    return _ROOM_BYTES + sides * (16 * _GROUP + 4 * width + 4 + 2 * width)
 
 
 @cache
-def _kernels(xp: ModuleType, shared_bytes: int) -> tuple[Any, Any, int]:
+def _kernels(xp: ModuleType, threads: int, shared_bytes: int) -> tuple[Any, Any, int]:
     """The kernels, and how many blocks of the second the card runs at the same time."""
     code = files("gapgram.cuda").joinpath("classes.cu").read_text()
     module: Any = xp.RawModule(code=code, enable_cooperative_groups=True)
     fill, sweep = module.get_function("fill"), module.get_function("sweep")
     sweep.max_dynamic_shared_size_bytes = shared_bytes
-    return fill, sweep, blocks_at_once(xp, sweep, shared_bytes)
+    return fill, sweep, blocks_at_once(xp, sweep, threads, shared_bytes)
 
 
-def blocks_at_once(xp: ModuleType, kernel: Any, shared_bytes: int) -> int:
+def blocks_at_once(xp: ModuleType, kernel: Any, threads: int, shared_bytes: int) -> int:
     """How many blocks of a kernel a card runs at the same time."""
     driver = xp.cuda.driver
-    of_one: int = driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, _THREADS, shared_bytes)
+    of_one: int = driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, threads, shared_bytes)
     return of_one * int(xp.cuda.Device().attributes["MultiProcessorCount"])
 
 
@@ -159,8 +165,3 @@ def _pairs_at(xp: ModuleType, ids: Array, n_words: int, distance: int) -> tuple[
     itself = xp.zeros(n_words, np.int32)
     itself[firsts[own]] = times[own]
     return firsts[~own], seconds[~own], times[~own], itself
-
-
-def on_cpu(array: Array) -> Any:
-    """The same array of NumPy."""
-    return array.get() if hasattr(array, "get") else array

@@ -21,7 +21,8 @@ import numpy as np
 from gapgram.arrays import Ids, Integers
 from gapgram.counting.in_memory import TextInMemory
 from gapgram.counts.counts import Piece
-from gapgram.cuda.classes import CardClasses, on_cpu
+from gapgram.cuda.card import on_cpu
+from gapgram.cuda.classes import CardClasses
 from gapgram.kernels.keys import key_bits_of, keys_of_all
 from gapgram.kernels.special_words import END_ID, START_ID
 from gapgram.kernels.tables import COUNT_BITS, ROW_BITS, STATISTICS
@@ -54,7 +55,8 @@ class TextCountedOnCard(TextInMemory):
     ) -> dict[Pattern, list[Piece]]:
         text = CardText.of(self._xp, ids, n_words)
         room = max(self._free_bytes - TEXT_BYTES * ids.size, WINDOW_BYTES)
-        cuts = band_cuts(np.bincount(ids, minlength=n_words), -(-ids.size * WINDOW_BYTES // room))
+        n_bands = -(-ids.size * WINDOW_BYTES // room)
+        cuts = band_cuts(np.bincount(ids, minlength=n_words), n_bands) if n_bands > 1 else [0, n_words]
         bands = [text.pieces(lattice, first, last) for first, last in pairwise(cuts)]
         return {pattern: [band[pattern] for band in bands] for pattern in lattice.stored}
 
@@ -139,7 +141,7 @@ class _Band:
     def _unigrams(self) -> Piece:
         """Counts of the band's words alone; what follows no context is put together with the other bands."""
         counts = self._to_the_left(self.numbers[0], self.xp.arange(self.oldest.size), self.n_words)
-        counts = counts.get() if hasattr(counts, "get") else counts
+        counts = on_cpu(counts)
         if 0 <= START_ID - self.first_word < self.n_words:
             counts[START_ID - self.first_word] = 0
         words = np.arange(self.first_word, self.first_word + self.n_words, dtype=np.int64)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gapgram.counts.counts import Counts
-from gapgram.cuda.card import find_sorter
+from gapgram.cuda.card import find_sorter, on_cpu
 from gapgram.estimation.discounts import Discounts
 from gapgram.estimation.weights import Weights
 from gapgram.estimation.weights.learned import Parameters, Problem, batches_of
@@ -71,7 +71,7 @@ def fit(problem: Problem, *, progress: bool = False) -> Parameters:
                 np.float64(rate / (1.0 - 0.9**step)), np.float64(1.0 / (1.0 - 0.99**step)), lifted_by, discounts,
             ))  # fmt: skip
             advance(1)
-    values.flat[:] = flat.get()
+    values.flat[:] = on_cpu(flat)
     return values
 
 

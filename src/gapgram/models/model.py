@@ -43,7 +43,7 @@ from gapgram.text.refused import special_word
 from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.text.vocabulary import Vocabulary
 
-_CHUNK = 1 << 13  # words that one thread scores at a time
+_LEAST_RUN, _LONGEST_RUN = 1 << 13, 1 << 16  # words that one thread scores at a time
 
 
 if TYPE_CHECKING:
@@ -366,17 +366,18 @@ class Model(LanguageModel):
     )
 
     def score_checked_ids(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
-        """log10 of the probability of every position, in chunks of whole sequences, a chunk a thread."""
-        ids, out = np.ascontiguousarray(ids, np.int32), np.empty(ids.size)
-        available = availability(ids, begins, self.order)
+        """log10 of the probability of every position, in runs of whole sequences, a run a thread."""
+        ids, out, threads = np.ascontiguousarray(ids, np.int32), np.empty(ids.size), checked_threads(threads)
 
-        def work(chunks: list[tuple[int, int]]) -> None:
-            for a, b in chunks:
-                self._score_positions(ids[a:b], available[a:b], self._arrays, out[a:b])
+        def work(run: tuple[int, int]) -> None:
+            bounds = begins[run[0] : run[1] + 1]
+            part = slice(int(bounds[0]), int(bounds[-1]))
+            available = availability(ids[part], bounds - part.start, self.order)
+            self._score_positions(ids[part], available, self._arrays, out[part])
 
-        chunks, threads = _chunks(begins), checked_threads(threads)
-        at_once = max(1, -(-len(chunks) // (8 * threads)))  # so that no thread waits for Python to hand out the next
-        for _ in parallel_map(work, [chunks[i : i + at_once] for i in range(0, len(chunks), at_once)], threads):
+        # Several runs for each thread, long ones, so that threads seldom wait for Python to hand out the next.
+        words = int(np.clip(ids.size // (16 * threads), _LEAST_RUN, _LONGEST_RUN))
+        for _ in parallel_map(work, _runs(begins, words), threads, ahead=3):
             pass
         return out
 
@@ -385,8 +386,8 @@ class Model(LanguageModel):
     )
 
 
-def _chunks(begins: Integers) -> list[tuple[int, int]]:
-    """Bounds of runs of whole sequences, each of about as many words as a thread takes at a time."""
-    goals = np.arange(0, int(begins[-1]), _CHUNK)
-    cuts = np.unique(np.append(begins[np.searchsorted(begins, goals)], begins[-1])).tolist()
+def _runs(begins: Integers, words: int) -> list[tuple[int, int]]:
+    """Bounds of runs of whole sequences, each of about so many words."""
+    goals = np.arange(0, int(begins[-1]), words)
+    cuts = np.unique(np.append(np.searchsorted(begins, goals), begins.size - 1)).tolist()
     return list(pairwise(cuts))

@@ -241,7 +241,7 @@ class LanguageModel(SpellsWords):
             return (self.opened(lines) if open_vocabulary else lines).sums
 
         blocks = text.blocks_of_sentences(sentences, block_bytes=block_bytes or self.piece_bytes)
-        return np.concatenate([np.empty(0), *parallel_map(sums_of, blocks, threads)])
+        return np.concatenate([np.empty(0), *parallel_map(sums_of, blocks, threads, ahead=3)])
 
     def _open_log10_prob(self, word: str, context: Sentence) -> float:
         """`log10_prob` with an open vocabulary."""
@@ -369,6 +369,6 @@ def check_ids(ids: npt.NDArray[Any], begins: npt.NDArray[Any], n_words: int) -> 
         raise UsageError("begins: expected where each sequence begins, rising from 0, and last the number of ids")
     if ids.size and not (ids.min() >= 0 and ids.max() < n_words):
         raise UsageError(f"word ids: expected 0 to {n_words - 1}, found {ids.min()} to {ids.max()}")
-    starts = np.flatnonzero(ids == START_ID)
-    if not np.isin(starts, begins[:-1]).all():
+    firsts = ids[begins[:-1][np.diff(begins) > 0]]
+    if np.count_nonzero(ids == START_ID) != np.count_nonzero(firsts == START_ID):
         raise UsageError(f"word ids: {START} (id {START_ID}) may only begin a sequence")

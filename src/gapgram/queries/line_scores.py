@@ -160,7 +160,7 @@ def map_pieces(
     """
     source, threads = iter(blocks), threads if model.piece_bytes < BLOCK_BYTES else 1
     for block in source:
-        yield from parallel_map(work, pieces_of(block, source, model.piece_bytes), threads)
+        yield from parallel_map(work, pieces_of(block, source, model.piece_bytes), threads, ahead=3)
 
 
 def is_unknown(model: LanguageModel, ids: Ids) -> Mask:

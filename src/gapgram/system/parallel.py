@@ -54,11 +54,17 @@ def read_ahead(items: Iterable[Item]) -> Iterator[Item]:
 
 
 def parallel_map(
-    work: Callable[[Item], Result], items: Iterable[Item], threads: int | None = None, *, always_beside: bool = False
+    work: Callable[[Item], Result],
+    items: Iterable[Item],
+    threads: int | None = None,
+    *,
+    ahead: int = 1,
+    always_beside: bool = False,
 ) -> Iterator[Result]:
     """What `work` makes of each item, in their order; at most a few results wait to be taken.
 
     threads: all cores unless said otherwise.
+    ahead: how many results for each thread; with few, all wait for one that takes long.
     always_beside: work in other threads also for a single item, or in a single thread, beside who takes the results.
 
     >>> list(parallel_map(lambda n: n * n, range(4), threads=2)), list(parallel_map(abs, [-1], threads=2))
@@ -80,7 +86,7 @@ def _mapped(
         try:
             for item in chain(first, source):
                 waiting.append(pool.submit(work, item))
-                if len(waiting) > threads:
+                if len(waiting) > ahead * threads:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()

@@ -105,7 +105,7 @@ class KenlmModel(ByIds):
             first, last = span
             return bool(self._score_positions(stream, bounds[first : last + 1], self._file, out, lengths))
 
-        if not all(parallel_map(work, _runs(bounds), threads)):
+        if not all(parallel_map(work, _runs(bounds), threads, ahead=3)):
             raise bad_grams(self._path)
         return out, lengths
 
