@@ -44,7 +44,8 @@ class PlayedCard:
         """As CuPy's, from a C++ compiler."""
         names = _KERNEL.findall(code)
         launch = 'extern "C" void launch_{0}(PLAYED) {{ play({0}, PLAYED_ARGUMENTS); }}\n'
-        source = self._folder / f"{names[0]}{len(list(self._folder.iterdir()))}.cpp"  # a library is loaded once by its name
+        number = len(list(self._folder.iterdir()))  # of files: a library is loaded once by its name
+        source = self._folder / f"{names[0]}{number}.cpp"
         kernels = _SHARED.sub(r"\1* \2 = (\1*)card.shared();", code)
         source.write_text(f'#include "{_HEADER}"\n{kernels}{"".join(map(launch.format, names))}')
         library = source.with_suffix(".so")
