@@ -14,11 +14,11 @@ from tests.support.corpora import sentences, toy_text
 from tests.support.running import Ran
 
 import gapgram
-from gapgram.classes.exchange import count_pairs
+from gapgram.classes.exchange import Exchange, count_pairs, find_classes
 from gapgram.counting.in_memory import TextInMemory, counts_in_memory
 from gapgram.counts.assemble import assemble
 from gapgram.cuda.card import find_sorter
-from gapgram.cuda.classes import pairs_on_card
+from gapgram.cuda.classes import CardClasses, pairs_on_card
 from gapgram.cuda.counting import CardText, TextCountedOnCard
 from gapgram.errors import DeviceError, UsageError
 from gapgram.lattice import Lattice
@@ -64,17 +64,34 @@ def test_statistics_that_are_too_large_to_be_packed_are_counted_the_same() -> No
         assert np.array_equal(ours.rows, theirs.rows)
 
 
-def test_a_model_trained_on_a_card_is_that_of_the_cpu() -> None:
+def test_a_model_trained_on_a_card_is_that_of_the_cpu(tmp_path: Path) -> None:
     try:
         find_sorter()
     except DeviceError as missing:
         pytest.skip(str(missing))
-    lines = toy_text(400)
-    ours, theirs = (gapgram.train(sentences=lines, order=4, classes=4, device=device) for device in ("cuda", "cpu"))
+    lines, classes = toy_text(400), tmp_path / "classes"
+    classes.write_text("".join(f"w{i}\t{i % 4}\n" for i in range(1, 61)))
+    ours, theirs = (
+        gapgram.train(sentences=lines, order=4, classes=classes, device=device) for device in ("cuda", "cpu")
+    )
     for name, array in ours.counts.tables._asdict().items():
         assert np.array_equal(array, getattr(theirs.counts.tables, name)), name
     assert ours.parts.weights.gate_table == pytest.approx(theirs.parts.weights.gate_table, abs=1e-9)
     assert ours.parts.discounts.values == pytest.approx(theirs.parts.discounts.values, abs=1e-9)
+
+
+def test_classes_found_on_a_card_are_as_good_as_those_of_the_cpu_and_always_the_same() -> None:
+    try:
+        xp, _ = find_sorter()
+    except DeviceError as missing:
+        pytest.skip(str(missing))
+    corpus = read_corpus(blocks_of_sentences(toy_text(3000, vocabulary=500)))
+    n, engines = corpus.word_counts.size, (CardClasses(xp), CardClasses(xp), None)
+    found = [find_classes(corpus.ids, n, 20, engine=engine).of_word for engine in engines]
+    assert np.array_equal(found[0], found[1])
+    pairs = count_pairs([corpus.ids], n)[0]
+    ours, theirs = (Exchange(pairs, of_word.copy(), 20).objective for of_word in found[1:])
+    assert ours > 1.001 * theirs  # both below 0
 
 
 def test_without_the_package_a_sentence_says_so_and_auto_goes_on(

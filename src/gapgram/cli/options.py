@@ -31,7 +31,7 @@ def _device_option(does: str) -> Callable[[Command], Command]:
     )
 
 
-device_option, training_device_option = _device_option("Score"), _device_option("Count and fit")
+device_option, training_device_option = _device_option("Score"), _device_option("Count, find classes and fit")
 memory_option = click.option(
     "--memory",
     metavar="SIZE",

@@ -9,6 +9,7 @@ import dis
 import inspect
 import os
 import threading
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -33,7 +34,9 @@ def find_card() -> Any:
     if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") in ("", "0") and find_spec("numba_cuda") is None:
         raise DeviceError(f"device cuda: the package numba-cuda is missing: {to_install('cuda')}")
     try:
-        from numba import cuda
+        with warnings.catch_warnings():  # what numba-cuda uses of NumPy that is to go is no matter of who scores
+            warnings.simplefilter("ignore")
+            from numba import cuda
 
         available = cuda.is_available()
     except Exception as error:  # whatever a broken driver, or a NumPy that numba-cuda does not know, raises

@@ -4,7 +4,7 @@ at once.
 On the CPU the words of a batch are judged together and then moved one after the other, each looked at again. A card
 would take longer for one move than a core does. Here a word moves if that raises the objective where all others stay,
 and all of a batch move together. The classes are others than the CPU's, as good as those, and the same in every run.
-CuPy launches the kernels, which are C++ (`classes.cu`): one launch goes through all batches of a sweep.
+CuPy launches the kernels, which are C++ (`exchange.cu`): one launch goes through all batches of a sweep.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gapgram.kernels.special_words import END_ID, SPECIAL
 
 Array = Any  # of NumPy, or of CuPy on the card
 
-BATCHES = 256  # of a sweep, about: words that have as many neighbours together move at once
+BATCHES = 512  # of a sweep, about: words that have as many neighbours together move at once
 _GROUP = 128  # threads of a block, which judges a word, that look at one side: at four classes each at a time
 _ROOM_BYTES = 256  # of shared memory for sums over a block
 MOST_SHARED_BYTES = 200_000  # that a block may take of it
@@ -116,7 +116,7 @@ def _shared_bytes(sides: int, width: int) -> int:
 @cache
 def _kernels(xp: ModuleType, threads: int, shared_bytes: int) -> tuple[Any, Any, int]:
     """The kernels, and how many blocks of the second the card runs at the same time."""
-    code = files("gapgram.cuda").joinpath("classes.cu").read_text()
+    code = files("gapgram.cuda").joinpath("exchange.cu").read_text()
     module: Any = xp.RawModule(code=code, enable_cooperative_groups=True)
     fill, sweep = module.get_function("fill"), module.get_function("sweep")
     sweep.max_dynamic_shared_size_bytes = shared_bytes
