@@ -162,7 +162,7 @@ class Exchange:
 
         list(parallel_map(fill, range(sides // 2), cores.kept if cores is not None else threads))
         changed, n_changed = np.empty(_NOTED_CHANGES if threads > 1 else 0, np.int64), np.array([kernels.EVERYTHING])
-        tables = tables_of(priors, int(sums.max()))
+        tables = kernels.f_tables(priors, min(kernels.TABLE, int(sums.max()) + 1))
         self.counts = ClassCounts(cells, sums, tables, priors, np.empty(sums.shape), changed, n_changed)
         kernels.fill_sums(self.counts)
         self.offsets: Integers = np.append(0, np.cumsum(np.minimum(neighbours, width).T)[:-1]).reshape(-1, sides)
@@ -231,12 +231,6 @@ def priors_of(k: int) -> Floats:
     """What a cell and a class of k are believed to hold before any pair is seen."""
     prior = min(PRIOR, CLASS_PRIOR / k)
     return np.array([prior, prior * k])
-
-
-def tables_of(priors: Floats, largest: int) -> Floats:
-    """f of small numbers (`kernels.exchange`), none above the largest that there is."""
-    tables: Floats = kernels.f_tables(priors, min(kernels.TABLE, largest + 1))
-    return tables
 
 
 def automatic_k(n_positions: int, share: float = 1.0) -> int:

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from gapgram.arrays import Ids
-from gapgram.classes.exchange import DISTANCES, Exchange, cut_by_size, priors_of, tables_of
+from gapgram.classes.exchange import DISTANCES, Exchange, cut_by_size, priors_of
 from gapgram.cuda.card import on_cpu
-from gapgram.kernels.exchange import Pairs
+from gapgram.kernels.exchange import TABLE, Pairs, f_tables
 from gapgram.kernels.special_words import END_ID, SPECIAL
 
 Array = Any  # of NumPy, or of CuPy on the card
@@ -84,7 +84,7 @@ class CardExchange:
         fill, self._kernel, self._blocks = _kernels(xp, self._threads, self._shared)
         fill((self._blocks,), (self._threads,), (*self._pairs, held, self.rows, self.sums, *self._size))
         priors = priors_of(k)
-        tables = tables_of(priors, int(self.sums.max()))
+        tables = f_tables(priors, min(TABLE, int(self.sums.max()) + 1))
         claims, claim_of = xp.zeros(width, np.uint64), xp.zeros(self._n_words, np.uint64)
         self._classes = (
             held, held.copy(), self.rows, self.sums, claims, claim_of, xp.asarray(tables[:2]), xp.asarray(priors)

@@ -70,11 +70,12 @@ def parallel_map(
     >>> list(parallel_map(lambda n: n * n, range(4), threads=2)), list(parallel_map(abs, [-1], threads=2))
     ([0, 1, 4, 9], [1])
     """
-    return _mapped(work, iter(items), checked_threads(threads), always_beside)
+    threads = checked_threads(threads)
+    return _mapped(work, iter(items), threads, ahead * threads, always_beside)
 
 
 def _mapped(
-    work: Callable[[Item], Result], source: Iterator[Item], threads: int, always_beside: bool
+    work: Callable[[Item], Result], source: Iterator[Item], threads: int, most_waiting: int, always_beside: bool
 ) -> Iterator[Result]:
     first, waiting = list[Item](), deque[Future[Result]]()
     if not always_beside:
@@ -86,7 +87,7 @@ def _mapped(
         try:
             for item in chain(first, source):
                 waiting.append(pool.submit(work, item))
-                if len(waiting) > ahead * threads:
+                if len(waiting) > most_waiting:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
