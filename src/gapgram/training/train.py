@@ -81,9 +81,8 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
         new file, begins one. The model is the same otherwise.
     open_vocabulary: store how words are spelled, for probabilities of unknown ones; without rules, words met once are.
     threads: to use; by default all cores.
-    device: what counts, finds classes and fits weights: `cpu`, or `cuda`, a graphics card (extra `cuda`). Tables and
-        weights are the same within 1e-14, for the same classes; those that a card finds are others, as good. A text
-        that does not fit into memory is left to the CPU.
+    device: `cpu`, or `cuda`, a graphics card (extra `cuda`): the same tables, weights within 1e-14, classes as good. A
+        text that does not fit into memory is left to the CPU.
     memory: bytes, or a size such as "4G", that training to an output may take beside the program itself; by default
         half of what the machine has. A text that needs more is counted through files. The model is the same.
     tmp: the folder for those files; by default that of the output.
