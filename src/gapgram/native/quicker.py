@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from functools import reduce
+from functools import cache, reduce
 from typing import Any
 
 import numpy as np
-from numba.core import errors, lowering, typeinfer, types
+from numba.core import base, errors, lowering, typeinfer, types
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.ir import Expr, FreeVar, Global, Inst, Var
@@ -21,10 +21,12 @@ from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.targetconfig import TargetConfig
 from numba.core.transforms import canonicalize_cfg
 from numba.core.typed_passes import AnnotateTypes, DumpParforDiagnostics, NativeLowering, NopythonRewrites
+from numba.core.types.functions import BaseFunction
 from numba.core.untyped_passes import InlineClosureLikes
 from numba.np import arrayobj
 
 from gapgram.native.array_values import make_array
+from gapgram.native.remembering import get_call_type
 from gapgram.native.writing import Builder, FunctionWriter
 
 _NOTHING, _VARIABLE, _INSTRUCTION, _LIST, _DICT = range(5)
@@ -206,6 +208,8 @@ _SHORTCUTS = (
     (vars(errors)["WarningsFixer"], "catch_warnings", _no_warnings_of_types),
     (lowering, "new_error_context", _Where),
     (lowering, "IRBuilder", Builder),
+    (BaseFunction, "get_call_type", get_call_type),
+    (base, "_has_loc", cache(base._has_loc)),
     (typeinfer, "new_error_context", _Where),
     (arrayobj, "make_array", make_array),
 )

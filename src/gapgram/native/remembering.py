@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from types import BuiltinFunctionType
 from typing import Any, ClassVar
 
 from llvmlite.ir import Constant
@@ -24,6 +25,7 @@ class TypingContext(typing.Context):  # type: ignore[misc]
     def __init__(self) -> None:
         self._calls: dict[tuple[Any, Any], tuple[Any, Any]] = {}
         self._fields: dict[tuple[Any, str], Any] = {}
+        self._operators: dict[Any, Any] = {}
         self._n_declared = -1
         super().__init__()
 
@@ -32,19 +34,32 @@ class TypingContext(typing.Context):  # type: ignore[misc]
         if self._n_declared != n_declared(self._registries):
             super().refresh()
             self._n_declared = n_declared(self._registries)
+            self._operators.clear()
+
+    def resolve_value_type(self, val: Any) -> Any:
+        """The type of a value that the code names."""
+        if type(val) is not BuiltinFunctionType:
+            return super().resolve_value_type(val)
+        if val not in self._operators:
+            self._operators[val] = super().resolve_value_type(val)
+        return self._operators[val]
 
     def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
         """The types of a call."""
         known = func if isinstance(func, Type) else self._lookup_global(func)
         if kws or not isinstance(known, BaseFunction):
             return super().resolve_function_type(func, args, kws)
-        signature, code = self._calls.get((known, args), (None, None))
+        return self.call_type(known, args, super().resolve_function_type)
+
+    def call_type(self, function: Any, args: Any, find: Callable[[Any, Any, Any], Any]) -> Any:
+        """The types of a call of a function; find: how they are found out the first time."""
+        signature, code = self._calls.get((function, args), (None, None))
         if signature is None:
-            signature = super().resolve_function_type(known, args, kws)
+            signature = find(function, args, {})
             if signature is not None:
-                self._calls[known, args] = signature, known.get_impl_key(signature)
+                self._calls[function, args] = signature, function.get_impl_key(signature)
         else:
-            vars(known)["_impl_keys"][signature.args] = code  # which others who compile may have changed
+            vars(function)["_impl_keys"][signature.args] = code  # which others who compile may have changed
         return signature
 
     def resolve_setitem(self, target: Any, index: Any, value: Any) -> Any:
@@ -56,6 +71,16 @@ class TypingContext(typing.Context):  # type: ignore[misc]
         if (typ, attr) not in self._fields:
             self._fields[typ, attr] = super().find_matching_getattr_template(typ, attr)
         return self._fields[typ, attr]
+
+
+_slow_call_type = BaseFunction.get_call_type
+
+
+def get_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
+    """The types of a call, which Numba also asks for wherever it writes one."""
+    if kws or not isinstance(context, TypingContext):
+        return _slow_call_type(self, context, args, kws)
+    return context.call_type(self, args, lambda function, *call: _slow_call_type(function, context, *call))
 
 
 class MemoryContext(NRTContext):  # type: ignore[misc]

@@ -90,14 +90,14 @@ class FunctionWriter(Lower):  # type: ignore[misc]
     """Numba's, with fewer variables in memory."""
 
     def _find_singly_assigned_variable(self) -> None:
-        """Add variables that several blocks use: they are assigned once, before all that uses or deletes them.
+        """All variables that are assigned once, before all that uses or deletes them.
 
         Numba may delete a variable twice, and makes it zero the first time: a value that counts its users cannot.
         """
-        super()._find_singly_assigned_variable()
+        self._singly_assigned_vars, self._blk_local_varmap = set(), {}
         if not self.func_ir.func_id.is_generator:
             found = _Mentions(self.blocks)
-            self._singly_assigned_vars |= {
+            self._singly_assigned_vars = {
                 name
                 for name in found.assigned_before_use()
                 if not self._holds_memory(name) or not found.is_deleted_twice(name)
