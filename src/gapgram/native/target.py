@@ -54,9 +54,13 @@ class Library(CPUCodeLibrary):  # type: ignore[misc]
 
         memory: a module with the functions for memory. It comes in last: Numba removes calls that count the users of
         some memory where they undo each other, and knows these calls by the names of the functions.
-        twice: LLVM also does all that it can before it comes in.
+        twice: LLVM also does all that it can before it comes in; else the functions that Python calls, which take the
+        arguments, are left as they are written, too.
         """
         module = self._final_module
+        for function in () if twice else filter(lambda each: not each.is_declaration, module.functions):
+            function.add_function_attribute("noinline")
+            function.add_function_attribute("optnone")
         for library in _needed(self):
             module.link_in(library._get_module_for_linking(), preserve=True)
         _hide_all_but(kept, module)

@@ -94,7 +94,8 @@ class FunctionWriter(Lower):  # type: ignore[misc]
 
         Numba may delete a variable twice, and makes it zero the first time: a value that counts its users cannot.
         """
-        self._singly_assigned_vars, self._blk_local_varmap = set(), {}
+        self._singly_assigned_vars: set[str] = set()
+        self._blk_local_varmap: dict[str, Any] = {}
         if not self.func_ir.func_id.is_generator:
             found = _Mentions(self.blocks)
             self._singly_assigned_vars = {
