@@ -9,7 +9,7 @@ import pytest
 
 import gapgram
 from gapgram.kernels import keys, lookup
-from gapgram.kernels.gate import LIMIT, exponentials
+from gapgram.kernels.gate import LIMIT, add_logits, exponentials, sum_logits
 from gapgram.kernels.words import DONE, encode_lines
 from gapgram.models.model import Model
 from gapgram.text.vocabulary import Vocabulary
@@ -21,6 +21,16 @@ def test_exponentials_are_those_of_the_library() -> None:
     exponentials(values, found)
     expected = np.array([math.exp(x) for x in values])
     assert np.max(np.abs(found - expected) / np.spacing(expected)) <= 2
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 13, 21])
+def test_sums_of_logits_have_the_bits_of_adding_one_row_after_the_other(n: int) -> None:
+    draw = np.random.default_rng(n)
+    table, features = draw.normal(0, 3, 40 * n), draw.integers(0, 40, 11) * n
+    expected, found = np.zeros(n), np.full(n, np.nan)
+    add_logits(table, features, 11, expected)
+    sum_logits(table, features, 11, found)
+    assert found.tobytes() == expected.tobytes()
 
 
 def test_exponentials_beyond_the_limit_count_as_the_limit() -> None:

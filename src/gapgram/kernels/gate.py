@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel, training_kernel
+from gapgram.kernels.jit import before_compiling, kernel, training_kernel
 from gapgram.kernels.model_arrays import BUCKET
 
 BUCKETS = 64
@@ -93,6 +93,59 @@ def add_logits(table, features, n_features, logits):
             logits[q] += table[np.uint64(a + q)]
 
 
+def _sum_eight(table, features, n_features, first, logits):
+    """logits[q] = the sum of table[features[k] + q], in the order of the features, for q = first … first + 7.
+
+    So where kernels run as plain Python. Compiled, the eight are one number of the processor, which LLVM does not find
+    out by itself.
+    """
+    for q in range(first, first + 8):
+        logits[q] = 0.0
+        for k in range(n_features):
+            logits[q] += table[features[k] + q]
+
+
+@before_compiling
+def _teach() -> None:
+    from llvmlite import ir
+    from numba.core import cgutils, types
+    from numba.extending import lower_builtin, type_callable
+
+    @type_callable(_sum_eight)
+    def type_of_sum(context):
+        return lambda table, features, n_features, first, logits: types.void
+
+    @lower_builtin(_sum_eight, types.Array, types.Array, types.Integer, types.Integer, types.Array)
+    def code_of_sum(context, builder, signature, arguments):
+        n_features, first = arguments[2:4]
+        table, features, logits = (
+            context.make_array(signature.args[i])(context, builder, arguments[i]).data for i in (0, 1, 4)
+        )
+        eight = ir.VectorType(ir.DoubleType(), 8)
+        total = cgutils.alloca_once_value(builder, eight(None))
+        with cgutils.for_range(builder, n_features) as loop:
+            at = builder.add(builder.load(builder.gep(features, [loop.index])), first)
+            row = builder.bitcast(builder.gep(table, [at]), eight.as_pointer())
+            builder.store(builder.fadd(builder.load(total), builder.load(row, align=8)), total)
+        sums = builder.bitcast(builder.gep(logits, [first]), eight.as_pointer())
+        builder.store(builder.load(total), sums, align=8)
+        return context.get_dummy_value()
+
+
+@kernel
+def sum_logits(table, features, n_features, logits):
+    """Fill the logits of all patterns with the sums that `add_logits` makes of none."""
+    n = logits.size
+    if n < 8:
+        logits[:] = 0.0
+        add_logits(table, features, n_features, logits)
+        return
+    for first in range(0, n - 7, 8):
+        _sum_eight(table, features, n_features, first, logits)
+    if n % 8 > 0:  # some of the last eight are summed again
+        _sum_eight(table, features, n_features, n - 8, logits)
+
+
 @kernel
 def exponentials(values, out):
     """out[i] = exp(values[i]); numbers beyond ±LIMIT count as that.
@@ -143,29 +196,27 @@ def gate_weights(positions, rows, model):
     if table.size == 0:
         return np.ones((n, n_patterns))
     row_values, start_base, starts = model.row_values, model.start_base, model.starts
-    own_features = np.empty((n, n_patterns), np.int64)
+    features, chosen = np.empty((n, n_patterns + order + 1), np.int64), np.empty(n_patterns + order + 1, np.int64)
     for p in range(n_patterns):
         for i in range(n):
             row = rows[p, positions.column + i]
-            own_features[i, p] = (p * BUCKETS + bucket_of_row(row_values, row)) * n_patterns
-    logits = np.zeros((n, n_patterns))
-    features = np.empty(n_patterns + order + 1, np.int64)
+            features[i, 1 + p] = (p * BUCKETS + bucket_of_row(row_values, row)) * n_patterns
+    logits = np.empty((n, n_patterns))
     for i in range(n):
-        features[0] = (n_patterns * BUCKETS + available[i]) * n_patterns
         first, n_starts = start_base[available[i]], start_base[available[i] + 1] - start_base[available[i]]
-        if n_starts == n_patterns:  # all of them, in their order
-            for p in range(n_patterns):
-                features[1 + p] = own_features[i, p]
-        else:
+        own = features[i]
+        if n_starts < n_patterns:  # not all of them
             for s in range(n_starts):
-                features[1 + s] = own_features[i, np.uint64(starts[first + s])]
+                chosen[1 + s] = own[np.uint64(1 + starts[first + s])]
+            own = chosen
+        own[0] = (n_patterns * BUCKETS + available[i]) * n_patterns
         n_features = 1 + n_starts
         last = positions.first + i * positions.step
         for k in range(1, available[i] + 1):
             row = word_row(n_patterns, order, k, word_bucket(positions.ids[last - k]))
-            features[n_features] = row * n_patterns
+            own[n_features] = row * n_patterns
             n_features += 1
-        add_logits(table, features, n_features, logits[i])
+        sum_logits(table, own, n_features, logits[i])
     weights = np.empty((n, n_patterns))
     exponentials(logits.reshape(-1), weights.reshape(-1))
     return weights

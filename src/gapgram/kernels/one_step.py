@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.kernels.gate import BUCKETS, add_logits, bucket_of_row, exponentials, word_bucket, word_row
+from gapgram.kernels.gate import BUCKETS, bucket_of_row, exponentials, sum_logits, word_bucket, word_row
 from gapgram.kernels.jit import bound_first, kernel
 from gapgram.kernels.keys import key_of
 from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT
@@ -127,7 +127,7 @@ def _mixed(held, available, model, one):
     n_patterns, table = one.values.size, model.gate_table.reshape(-1)
     weights = np.ones(n_patterns)
     if table.size > 0:
-        features, logits = np.empty(n_patterns + model.order + 1, np.int64), np.zeros(n_patterns)
+        features, logits = np.empty(n_patterns + model.order + 1, np.int64), np.empty(n_patterns)
         # The rows of the gate's table that add up: of the words available, of each pattern's context, of the last words
         features[0] = (n_patterns * BUCKETS + available) * n_patterns
         n_features = 1
@@ -139,7 +139,7 @@ def _mixed(held, available, model, one):
             row = word_row(n_patterns, model.order, k, word_bucket(np.int64(held[k])))
             features[n_features] = row * n_patterns
             n_features += 1
-        add_logits(table, features, n_features, logits)
+        sum_logits(table, features, n_features, logits)
         exponentials(logits, weights)
     total = 0.0
     mixed = 0.0
