@@ -40,6 +40,7 @@ SWEEPS = 4
 BATCH = 40_000  # neighbours, about, of the words that are judged against the same counts
 _BATCHES_AT_ONCE = 64  # that threads work through before Python hears of it
 _BLOCK_BITS = 7, 9  # at least and at most, of the classes that a word is judged for at a time; few take longer each
+_LEAST_WORDS = 1 << 18  # of a text, whose pairs one thread counts: to start another would take as long
 _NOTED_CHANGES = 1 << 19  # of cells by the moves of a batch; of more, all cells are looked at
 
 
@@ -78,6 +79,7 @@ def _both_ways(ids: Ids, n_words: int, distance: int, threads: int) -> tuple[Sid
 
     Each thread looks for pairs in a part of the text, then counts those of a range of words.
     """
+    threads = min(threads, max(1, ids.size // _LEAST_WORDS))
     ranges = _ranges(np.diff(starts_by_word(ids, n_words)), threads)
     range_of = np.repeat(np.arange(len(ranges), dtype=np.int32), [last - first for first, last in ranges])
     spans = [(ids.size * i // threads, ids.size * (i + 1) // threads) for i in range(threads)]
@@ -131,7 +133,7 @@ def side_by_side(counted: list[tuple[Side, Side, Ids]], *, threads: int = 1) -> 
     sides = [side for forward, backward, _ in counted for side in (forward, backward)]
     base = np.cumsum([0] + [len(others) for _, others, _ in sides])
     starts = np.array([starts + at for (starts, _, _), at in zip(sides, base[:-1], strict=True)])
-    others, times = _side_by_side(sides, threads)
+    others, times = _side_by_side(sides, min(threads, max(1, int(base[-1]) // _LEAST_WORDS)))
     return Pairs(starts, others, times, np.repeat(np.array([itself for _, _, itself in counted]), 2, axis=0))
 
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from llvmlite import binding as llvm
 from numba import jit
-from numba.core import cgutils, cpu
+from numba.core import cgutils, config, cpu
 from numba.core.codegen import CPUCodeLibrary, JITCPUCodegen
 from numba.core.descriptors import TargetDescriptor
 from numba.core.dispatcher import Dispatcher
@@ -64,13 +64,11 @@ class Library(CPUCodeLibrary):  # type: ignore[misc]
         for library in _needed(self):
             module.link_in(library._get_module_for_linking(), preserve=True)
         _hide_all_but(kept, module)
-        if twice:
-            _run(self._codegen._module_pass_manager(opt=3, slp_vectorize=False, cost="cheap"), module)
-        else:
-            _run(_least_passes(self._codegen), module)
+        cheap = self._codegen._module_pass_manager(opt=3, slp_vectorize=False, cost="cheap")
+        _run(cheap if twice else _least_passes(self._codegen), module)
         module.link_in(llvm.parse_assembly(memory))
         _hide_all_but(kept, module)
-        _run(self._codegen._module_pass_manager(), module)
+        _run(self._codegen._module_pass_manager() if twice else _fewer_passes(self._codegen), module)
         module.verify()
         return module
 
@@ -94,6 +92,15 @@ def _least_passes(codegen: Any) -> tuple[Any, Any]:
     manager.add_simplify_cfg_pass()
     manager.add_refprune_pass()
     return manager, codegen._pass_builder(opt=1)
+
+
+def _fewer_passes(codegen: Any) -> tuple[Any, Any]:
+    """Numba's, but loops are not unrolled: what is behind them would take as long again."""
+    options = llvm.create_pipeline_tuning_options(speed_level=int(config.OPT))
+    options.slp_vectorization, options.loop_vectorization = False, bool(config.LOOP_VECTORIZE)
+    options.loop_unrolling = False
+    builder = llvm.create_pass_builder(codegen._tm, options)
+    return builder.getModulePassManager(), builder
 
 
 def _needed(library: Library) -> list[Library]:
