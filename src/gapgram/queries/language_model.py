@@ -39,6 +39,7 @@ from gapgram.text.files import Block, Paths
 from gapgram.text.vocabulary import REMEMBERED, REMEMBERED_CHARACTERS, Vocabulary
 
 _new = tuple.__new__  # a third of the time that State(…) takes
+_MANY_IDS = 1 << 20  # are checked by several threads
 _ONE_WORD = re.compile(r"[^ \t\n\v\f\r]+")  # as text is split: by the white space of ASCII
 
 
@@ -261,7 +262,7 @@ class LanguageModel(SpellsWords):
         Sequence s is ids[begins[s]:begins[s+1]]; it may start with the id of `<s>`, whose own score is 0.
         """
         stream, bounds = np.asarray(ids), np.asarray(begins)
-        check_ids(stream, bounds, len(self.vocabulary))
+        check_ids(stream, bounds, len(self.vocabulary), threads)
         return self.score_checked_ids(stream.astype(np.int32, copy=False), bounds.astype(np.int64, copy=False), threads)
 
     def session(self, *, max_words: int = MAX_WORDS) -> Session:
@@ -359,7 +360,7 @@ def checked_model(name: str, given: LanguageModel) -> LanguageModel:
     return given
 
 
-def check_ids(ids: npt.NDArray[Any], begins: npt.NDArray[Any], n_words: int) -> None:
+def check_ids(ids: npt.NDArray[Any], begins: npt.NDArray[Any], n_words: int, threads: int | None = 1) -> None:
     """Refuse ids that the vocabulary does not have, and bounds of sequences that are none."""
     if ids.size and not np.issubdtype(ids.dtype, np.integer):
         raise UsageError(f"word ids: expected whole numbers, found {ids.dtype}")
@@ -367,8 +368,13 @@ def check_ids(ids: npt.NDArray[Any], begins: npt.NDArray[Any], n_words: int) -> 
         raise UsageError(f"begins: expected whole numbers, found {begins.dtype}")
     if begins.size == 0 or begins[0] != 0 or begins[-1] != ids.size or np.any(np.diff(begins) < 0):
         raise UsageError("begins: expected where each sequence begins, rising from 0, and last the number of ids")
-    if ids.size and not (ids.min() >= 0 and ids.max() < n_words):
-        raise UsageError(f"word ids: expected 0 to {n_words - 1}, found {ids.min()} to {ids.max()}")
+    if not ids.size:
+        return
+    parts = [ids] if ids.size < _MANY_IDS else np.array_split(ids, checked_threads(threads))
+    seen = list(parallel_map(lambda ids: (ids.min(), ids.max(), np.count_nonzero(ids == START_ID)), parts, len(parts)))
+    lowest, highest = min(part[0] for part in seen), max(part[1] for part in seen)
+    if lowest < 0 or highest >= n_words:
+        raise UsageError(f"word ids: expected 0 to {n_words - 1}, found {lowest} to {highest}")
     firsts = ids[begins[:-1][np.diff(begins) > 0]]
-    if np.count_nonzero(ids == START_ID) != np.count_nonzero(firsts == START_ID):
+    if sum(part[2] for part in seen) != np.count_nonzero(firsts == START_ID):
         raise UsageError(f"word ids: {START} (id {START_ID}) may only begin a sequence")

@@ -12,9 +12,10 @@ import warnings
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 from os import PathLike
 from os.path import isfile
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -136,26 +137,34 @@ def blocks_of_sentences(
     """Sentences held in memory, as strings or as lists of words, as if they were lines of a file.
 
     Lists are of the words of a model, its tokens where it has a tokeniser; a block has only strings or only lists.
-    block_bytes: from so many on, a block is full.
+    block_bytes: from so many on, a block is full; of strings, which are made into bytes together, characters.
     """
     if isinstance(sentences, str):
         raise UsageError("sentences: expected a list of sentences, found one string; put it into a list")
     if not isinstance(sentences, Iterable):
         raise wrong_type("sentences", sentences, "a list of sentences")
-    line, used, tokenised = 1, 0, False
-    lines: list[bytes] = []
-    for sentence in sentences:
-        if tokenised == isinstance(sentence, str):
-            if lines:
-                yield Block("sentences", line, b"\n".join([*lines, b""]), tokenised)
-            line, lines, used, tokenised = line + len(lines), [], 0, not tokenised
-        lines.append(_line_of(sentence, line + len(lines)))
-        used += len(lines[-1])
-        if used > block_bytes:
-            yield Block("sentences", line, b"\n".join([*lines, b""]), tokenised)
-            line, lines, used = line + len(lines), [], 0
-    if lines:
-        yield Block("sentences", line, b"\n".join([*lines, b""]), tokenised)
+    line = 1
+    for is_tokenised, run in groupby(sentences, lambda sentence: not isinstance(sentence, str)):
+        some, used = list[Any](), 0
+        for sentence in run:
+            some.append(_line_of(sentence, line + len(some)) if is_tokenised else sentence)
+            used += len(some[-1])
+            if used > block_bytes:
+                yield Block("sentences", line, _joined(some), is_tokenised)
+                line, some, used = line + len(some), [], 0
+        if some:
+            yield Block("sentences", line, _joined(some), is_tokenised)
+        line += len(some)
+
+
+def _joined(lines: list[Any]) -> bytes:
+    """Lines, or strings that are lines once their newlines are spaces, in one."""
+    if isinstance(lines[0], bytes):
+        return b"\n".join([*lines, b""])
+    text = "\n".join([*lines, ""])
+    if text.count("\n") != len(lines):
+        text = "\n".join([*(line.replace("\n", " ") for line in lines), ""])
+    return text.encode("utf-8", "surrogatepass")
 
 
 def blocks_to_score(
