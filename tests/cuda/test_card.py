@@ -18,6 +18,11 @@ try:
 except DeviceError as missing:
     pytest.skip(f"{missing}: `make gpu-test` is for a machine that has one", allow_module_level=True)
 
+# What numba-cuda says of itself: that small texts leave a card idle, and what it uses of NumPy that is to go.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*Grid size"), pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]  # fmt: skip
+
 TEXT = [
     *(["the cat sat on the mat", "the dog sat on the cat", "a cat ran to the dog", "the dog ran"] * 5),
     "a big dog sat", "one cat sat", "the mat on a dog",

@@ -65,10 +65,11 @@ def count_pairs(
     texts: Sequence[Ids], n_words: int, *, distances: tuple[int, ...] = DISTANCES, threads: int = 1
 ) -> list[Pairs]:
     """Count the pairs of some texts at some distances; two sides each."""
-    return [
-        side_by_side([_both_ways(ids, n_words, distance, threads) for distance in distances], threads=threads)
-        for ids in texts
-    ]
+    # Two at a time: what one thread does alone of the one, the others do something of the other meanwhile.
+    wanted = [(ids, distance) for ids in texts for distance in distances]
+    counted = list(parallel_map(lambda each: _both_ways(each[0], n_words, each[1], threads), wanted, min(threads, 2)))
+    n = len(distances)
+    return [side_by_side(counted[i : i + n], threads=threads) for i in range(0, len(wanted), n)]
 
 
 Side = tuple[Integers, Ids, Ids]  # where the neighbours of each word begin, these, and how often each is one

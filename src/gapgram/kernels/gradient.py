@@ -298,11 +298,12 @@ def _take_steps(begin, end, fitted, adam, first, second, n, fast, slow):
     (21) of docs/ideas/mathematics.md. fast, slow: what makes up for the first steps, of the means and of the squares.
     """
     values, start, means, squares = fitted.flat, adam.start, adam.means, adam.squares
+    # `np.divide` does not look whether it divides by 0, so that the compiler works on several parameters at once.
     for i in range(begin, end):
-        gradient = (first[i] + second[i]) / n + adam.hold * (values[i] - start[i])
+        gradient = np.divide(first[i] + second[i], n) + adam.hold * (values[i] - start[i])
         mean = 0.9 * means[i] + 0.1 * gradient
         square = 0.99 * squares[i] + 0.01 * (gradient * gradient)
-        values[i] -= fast * mean / (np.sqrt(slow * square) + 1e-8)
+        values[i] -= np.divide(fast * mean, np.sqrt(slow * square) + 1e-8)
         means[i] = mean
         squares[i] = square
     follow(fitted, begin, end)
