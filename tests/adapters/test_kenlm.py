@@ -34,6 +34,7 @@ def test_it_answers_as_kenlm_does(made: dict[str, Model], tmp_path: Path) -> Non
                 found = list(ours.full_scores(sentence, bos=bos, eos=eos))
                 expected = list(theirs.full_scores(sentence, bos=bos, eos=eos))
                 assert [f[1:] for f in found] == [e[1:] for e in expected]
+                assert [*map(type, found)] == [*map(type, expected)]
                 assert [f[0] for f in found] == pytest.approx([e[0] for e in expected], abs=2e-6)
             assert ours.perplexity(sentence) == pytest.approx(theirs.perplexity(sentence), rel=1e-5)
     assert theirs.path == ours.path
@@ -51,6 +52,7 @@ def test_states_lead_to_the_scores_of_the_sentence(made: dict[str, Model], name:
                 full = model.BaseFullScore(state, word, after)
                 assert full.log_prob == model.BaseScore(state, word, kenlm.State())
                 found.append(tuple(full))
+                assert repr(full) == f"FullScoreReturn({full.log_prob}, {full.ngram_length}, {full.oov})"  # KenLM's
                 state = after
             assert found == list(model.full_scores(sentence, bos=bos))
             assert model.score(sentence, bos=bos) == pytest.approx(made[name].score(sentence, bos=bos))

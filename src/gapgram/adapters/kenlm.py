@@ -30,6 +30,9 @@ class FullScoreReturn(NamedTuple):
     ngram_length: int
     oov: bool
 
+    def __repr__(self) -> str:
+        return f"FullScoreReturn{tuple(self)}"
+
 
 class LoadMethod:
     """How KenLM reads a file; gapgram maps files whatever is chosen."""
@@ -149,7 +152,7 @@ class Model:
         self, sentence: str | bytes, bos: bool = True, eos: bool = True
     ) -> Iterator[tuple[float, int, bool]]:
         """For each word (log10 of its probability, length of the longest gram found, whether it is unknown)."""
-        yield from self._full_scores(sentence, bos, eos)
+        yield from map(tuple, self._full_scores(sentence, bos, eos))  # KenLM's are plain tuples
 
     def BeginSentenceWrite(self, state: State) -> None:
         """Make a state that of the beginning of a sentence."""
