@@ -64,11 +64,10 @@ class Library(CPUCodeLibrary):  # type: ignore[misc]
         for library in _needed(self):
             module.link_in(library._get_module_for_linking(), preserve=True)
         _hide_all_but(kept, module)
-        cheap = self._codegen._module_pass_manager(opt=3, slp_vectorize=False, cost="cheap")
-        _run(cheap if twice else _least_passes(self._codegen), module)
+        _run(_first_passes(self._codegen) if twice else _least_passes(self._codegen), module)
         module.link_in(llvm.parse_assembly(memory))
         _hide_all_but(kept, module)
-        _run(self._codegen._module_pass_manager() if twice else _fewer_passes(self._codegen), module)
+        _run(self._codegen._module_pass_manager() if twice else _passes(self._codegen), module)
         module.verify()
         return module
 
@@ -94,13 +93,23 @@ def _least_passes(codegen: Any) -> tuple[Any, Any]:
     return manager, codegen._pass_builder(opt=1)
 
 
-def _fewer_passes(codegen: Any) -> tuple[Any, Any]:
-    """Numba's, but loops are not unrolled: what is behind them would take as long again."""
+def _passes(codegen: Any) -> tuple[Any, Any]:
+    """Numba's, but loops are not unrolled: all that follows would take longer."""
     options = llvm.create_pipeline_tuning_options(speed_level=int(config.OPT))
     options.slp_vectorization, options.loop_vectorization = False, bool(config.LOOP_VECTORIZE)
     options.loop_unrolling = False
     builder = llvm.create_pass_builder(codegen._tm, options)
     return builder.getModulePassManager(), builder
+
+
+def _first_passes(codegen: Any) -> tuple[Any, Any]:
+    """What Numba does before the last time."""
+    manager, builder = _passes(codegen)
+    manager.add_loop_rotate_pass()
+    manager.add_instruction_combine_pass()
+    manager.add_jump_threading_pass()
+    manager.add_refprune_pass()
+    return manager, builder
 
 
 def _needed(library: Library) -> list[Library]:
