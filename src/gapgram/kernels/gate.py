@@ -136,13 +136,14 @@ def _teach() -> None:
 def sum_logits(table, features, n_features, logits):
     """Fill the logits of all patterns with the sums that `add_logits` makes of none."""
     n = logits.size
-    if n < 8:
-        logits[:] = 0.0
-        add_logits(table, features, n_features, logits)
-        return
     for first in range(0, n - 7, 8):
         _sum_eight(table, features, n_features, first, logits)
-    if n % 8 > 0:  # some of the last eight are summed again
+    if n < 8:
+        for q in range(n):
+            logits[q] = 0.0
+            for k in range(n_features):
+                logits[q] += table[np.uint64(features[k] + q)]
+    elif n % 8 > 0:  # some of the last eight are summed again
         _sum_eight(table, features, n_features, n - 8, logits)
 
 
