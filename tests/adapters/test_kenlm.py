@@ -58,6 +58,10 @@ def test_states_lead_to_the_scores_of_the_sentence(made: dict[str, Model], name:
             assert model.score(sentence, bos=bos) == pytest.approx(made[name].score(sentence, bos=bos))
 
 
+def test_halves_of_characters_are_no_words(made: dict[str, Model]) -> None:
+    assert made["mkn"].score("w1 \ud800") == kenlm.Model(made["mkn"]).score("w1 \ud800") == made["mkn"].score("w1 zzz")
+
+
 def test_states_are_values(made: dict[str, Model]) -> None:
     model = kenlm.Model(made["mkn"])
     one, other, before = kenlm.State(), kenlm.State(), kenlm.State()
