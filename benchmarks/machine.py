@@ -23,7 +23,7 @@ CHASED = 1 << 25  # numbers of 4 bytes
 STEPS = 1_000_000  # from place to place
 
 
-@njit(nogil=True)
+@njit(nogil=True)  # type: ignore[untyped-decorator]
 def compute(numbers: Any, times: int) -> None:
     """Multiply and add, in an array that fits into the cache."""
     for _ in range(times):
@@ -31,7 +31,7 @@ def compute(numbers: Any, times: int) -> None:
             numbers[i] = numbers[i] * np.float32(0.999) + np.float32(0.1)
 
 
-@njit(nogil=True)
+@njit(nogil=True)  # type: ignore[untyped-decorator]
 def read_at_random(following: Any, steps: int) -> int:
     """Go from place to place."""
     place = 0
@@ -40,7 +40,7 @@ def read_at_random(following: Any, steps: int) -> int:
     return place
 
 
-@njit(nogil=True)
+@njit(nogil=True)  # type: ignore[untyped-decorator]
 def copy(source: Any, target: Any) -> None:
     """Copy a large array, changed a little."""
     for i in range(source.size):
