@@ -72,6 +72,29 @@ def test_an_unsigned_range() -> None:
     assert summed(np.array([3, 7], np.uint64)) == 3 + 4 + 5 + 6
 
 
+def _new(n: Any, wide: Any) -> Any:
+    """Arrays of every kind of shape, by position and by name."""
+    table, cube = np.zeros((n, 2), np.int16), np.zeros((2, n, wide))
+    flags, real, named = np.empty(n, np.bool_), np.zeros(3), np.zeros(n, dtype=np.uint32)
+    for i in range(n):
+        flags[i] = i % 2 == 0
+    table[n - 1, 1] = wide
+    cube[1, n - 1, wide - 1] = 0.5
+    return table, cube, flags, real, named
+
+
+def test_new_arrays_are_what_they_are_in_python() -> None:
+    compiled = kernel(_new)
+    for _ in range(3):
+        for found, expected in zip(compiled(3, 4), _new(3, 4), strict=True):
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found, expected)
+    with pytest.raises(MemoryError, match="the kernel failed"):
+        compiled(-1, 4)
+    with pytest.raises(MemoryError, match="the kernel failed"):
+        compiled(1 << 40, 1 << 40)
+
+
 def _used_on_one_way(n: Any, flag: Any) -> Any:
     """Numba deletes what is used on one of two ways on it, and again where they meet."""
     made = np.full(n, 2)

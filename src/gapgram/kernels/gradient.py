@@ -270,12 +270,13 @@ def add_gradient(positions, fixed, fitted, slopes, sums):
 def follow(fitted, begin, end):
     """What follows from parameters begin … end-1: equation (22) of docs/ideas/mathematics.md for the discounts."""
     first_shift, first_odds = fitted.table.size, fitted.table.size + fitted.shift.size
-    lifted_by, discounts = fitted.lifted_by.reshape(-1), fitted.discounts.reshape(-1)
+    width = fitted.lifted_by.shape[1]
     for i in range(max(begin, first_shift), min(end, first_odds)):
-        lifted_by[i - first_shift] = math.exp(fitted.flat[i])
+        k = i - first_shift
+        fitted.lifted_by[k // width, k % width] = math.exp(fitted.flat[i])
     for i in range(max(begin, first_odds), end):
         k = i - first_odds
-        discounts[k] = MAX_DISCOUNTS[k % 3] / (1.0 + math.exp(-fitted.flat[i]))
+        fitted.discounts[k // 3, k % 3] = MAX_DISCOUNTS[k % 3] / (1.0 + math.exp(-fitted.flat[i]))
 
 
 @kernel

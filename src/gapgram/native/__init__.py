@@ -15,6 +15,7 @@
     quicker         Numba's compiler with less to do
     remembering     and with a memory for types
     array_values    and with arrays that are values
+    new_arrays      and with no function for each kind of array that is made
     writing         and with fewer instructions for LLVM
 
 Only `kinds`, `loading`, `sources`, `store` and `shipped` are needed, and no Numba, where all that is called was

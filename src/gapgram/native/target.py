@@ -28,7 +28,7 @@ from numba.core.types.misc import unliteral
 from numba.extending import overload
 from numba.np.arrayobj import raise_with_shape_context
 
-from gapgram.native import TARGET_NAME, array_values
+from gapgram.native import TARGET_NAME, array_values, new_arrays
 from gapgram.native.quicker import KernelCompiler
 from gapgram.native.remembering import MemoryContext, TypingContext, n_declared
 from gapgram.native.writing import Calls
@@ -161,7 +161,8 @@ class _Context(cpu.CPUContext):  # type: ignore[misc]
         """Numba asks for this a thousand times: declarations are looked for where there are new ones."""
         if self._n_declared != n_declared(self._registries):
             super().refresh()
-            self.install_registry(array_values.registry)  # the last that is declared is taken
+            for registry in (array_values.registry, new_arrays.registry):
+                self.install_registry(registry)  # the last that is declared is taken
             self._n_declared = n_declared(self._registries)
         else:
             self.typing_context.refresh()
