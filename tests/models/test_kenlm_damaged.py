@@ -116,6 +116,8 @@ INTERPRETED = [
 @pytest.mark.parametrize(("interpreted", "mutants", "names"), [(False, 120, NAMES), (True, 20, INTERPRETED)])
 def test_damaged_files_give_numbers_or_errors(interpreted: bool, mutants: int, names: list[str]) -> None:
     """In a process of its own, since what is looked for may end it; as plain Python places outside are errors."""
+    if interpreted and np.lib.NumpyVersion(np.__version__) < "2.0.0":
+        pytest.skip("NumPy 1 adds an index without a sign and a number of Python's to a fraction")
     run = subprocess.run(
         [sys.executable, FOLDER / "fuzz.py", str(mutants), "1", *(str(FOLDER / f"{name}.bin") for name in names)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "NUMBA_DISABLE_JIT": str(int(interpreted))},
