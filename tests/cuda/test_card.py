@@ -33,6 +33,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "uniform": {"model": "glm", "weights": "uniform"},
     "learned": {"model": "glm", "weights": "learned"},
     "classes": {"model": "glm", "classes": 3},
+    "clusterings": {"model": "glm", "classes": [3, 5]},
 }
 
 

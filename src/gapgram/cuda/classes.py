@@ -29,17 +29,18 @@ Array = Any  # of NumPy, or of CuPy on the card
 BATCHES = 512  # of a sweep, about: words that have as many neighbours together move at once
 _GROUP = 128  # threads of a block, which judges a word, that look at one side: at four classes each at a time
 _ROOM_BYTES = 256  # of shared memory for sums over a block
-MOST_SHARED_BYTES = 200_000  # that a block may take of it
+USUAL_SHARED_BYTES = 48 << 10  # that a block may take of it on any card
+_SHARED = "MaxSharedMemoryPerBlockOptin"  # CuPy's name for what it may take on this one
 
 
 class CardClasses:
     """What counts neighbours and moves words on a card: a `ClassEngine`.
 
     xp: CuPy, or what stands for it in tests. threads: of the CPU, which moves words between more classes than the card
-    has room for. most_bytes: of the memory that a block shares.
+    has room for. most_bytes: of the memory that a block shares; as many as the card has unless said otherwise.
     """
 
-    def __init__(self, xp: ModuleType, threads: int = 1, *, most_bytes: int = MOST_SHARED_BYTES) -> None:
+    def __init__(self, xp: ModuleType, threads: int = 1, *, most_bytes: int | None = None) -> None:
         self._xp, self._threads, self._most_bytes = xp, threads, most_bytes
 
     @cached_property
@@ -56,7 +57,8 @@ class CardClasses:
     def exchange(self, pairs: Pairs, class_of: Ids, k: int) -> CardExchange | Exchange:
         """What moves words."""
         with self._beside:
-            if _shared_bytes(len(pairs.starts), k + len(SPECIAL)) > self._most_bytes:
+            most_bytes = self._most_bytes or self._xp.cuda.Device().attributes.get(_SHARED, USUAL_SHARED_BYTES)
+            if _shared_bytes(len(pairs.starts), k + len(SPECIAL)) > most_bytes:
                 return Exchange(Pairs(*map(on_cpu, pairs)), class_of, k, threads=self._threads)
             return CardExchange(self._xp, pairs, class_of, k, self._beside)
 

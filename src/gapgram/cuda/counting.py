@@ -33,7 +33,8 @@ from gapgram.text.corpus import Corpus
 
 Array = Any  # of NumPy, or of CuPy on the card
 
-TEXT_BYTES, WINDOW_BYTES = 40, 256  # of a card, about, that a position of a text takes, and counting it
+TEXT_BYTES = 160  # of a card, about, that a position of a text takes, with its neighbours while classes are found
+WINDOW_BYTES = 256  # that counting it takes
 _SMALL = 1 << 15  # statistics below this are packed into one number
 
 

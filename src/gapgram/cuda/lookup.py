@@ -19,6 +19,7 @@ from gapgram.kernels.keys import key_of
 from gapgram.kernels.model_arrays import BACKOFF, SCALE
 from gapgram.kernels.search import find_key, first_at_least, first_guess
 from gapgram.kernels.tables import (
+    CLUSTERING_BITS,
     CODE_BITS,
     FIRST_CONTEXT,
     FIRST_GRAM,
@@ -48,8 +49,8 @@ class Shape(NamedTuple):
     """What a kernel is compiled for.
 
     chains: every pattern falls back on one other, so that probabilities add up from the shortest pattern on.
-    single: every prediction starts from one pattern. gated: there is a learned gate. classes: some patterns are of
-    classes.
+    single: every prediction starts from one pattern. gated: there is a learned gate. clusterings: of the words, whose
+    classes some patterns are of.
     """
 
     n_patterns: int
@@ -57,7 +58,7 @@ class Shape(NamedTuple):
     chains: bool
     single: bool
     gated: bool
-    classes: bool
+    clusterings: int
 
     @property
     def threads(self) -> int:
@@ -72,6 +73,35 @@ class Shape(NamedTuple):
 def place_of(model, p, column):
     """A column of `kernels.tables` places for pattern p."""
     return model.places[p * N_COLUMNS + column]
+
+
+@cuda.jit(device=True)
+def clustering_on_card(model, p):
+    """`kernels.tables.clustering_of` of flat places."""
+    return place_of(model, p, OF_CLASSES) & ((1 << CLUSTERING_BITS) - 1)
+
+
+@cuda.jit(device=True)
+def first_class_on_card(model, p):
+    """`kernels.tables.first_class` of flat places."""
+    return place_of(model, p, OF_CLASSES) >> CLUSTERING_BITS
+
+
+@cache
+def giving(shape: Shape) -> Any:
+    """A function for kernels: the probability of a word given what pattern p counts: itself, or its class."""
+    clusterings = shape.clusterings
+
+    @cuda.jit(device=True)
+    def given_of(model, p, word):
+        if not clusterings or clustering_on_card(model, p) == 0:
+            return 1.0
+        n_words = model.given_class.size // clusterings
+        if word >= n_words:
+            return 0.0
+        return model.given_class[(clustering_on_card(model, p) - 1) * n_words + word]
+
+    return given_of
 
 
 @cuda.jit(device=True)
@@ -158,23 +188,24 @@ def locating(shape: Shape) -> Any:
     receives the row of its context (-1: the sentence is too short), results[p * stride + at] the word's probability
     under it where there are `chains`, else the count of its gram.
     """
-    n_patterns, threads, chains, classes = shape.n_patterns, shape.threads, shape.chains, shape.classes
+    n_patterns, threads, chains, clusterings = shape.n_patterns, shape.threads, shape.chains, shape.clusterings
     keyed, count_of, (searched, parts_seen) = for_card(key_of), count_reader(), _searching(shape)
+    given_of = giving(shape)
 
     @cuda.jit(device=True)
     def locate(model, word, known, column, entries, rows, results, stride, at):
-        given = 1.0
-        if classes:
-            given = model.given_class[word] if word < model.given_class.size else 0.0
-        root, key = 0, np.int64(0)
+        root, key, given = 0, np.int64(0), 1.0
         for p in range(n_patterns):
             form, reach = format_on_card(model, p), place_of(model, p, REACH)
             entry, code, row = np.int64(-1), np.int64(0), np.int64(-1)
             if reach == 0:
                 # The word itself, or its class; the patterns up to the next such one have its key.
-                root, entry = p, word
-                if classes and place_of(model, p, OF_CLASSES) > 0 and word < model.class_of.size:
-                    entry = np.int64(model.class_of[word])
+                root, entry, given = p, word, given_of(model, p, word)
+                if clusterings and clustering_on_card(model, p) > 0:
+                    n_words = model.given_class.size // clusterings
+                    if word < n_words:
+                        entry = np.int64(model.class_of[(clustering_on_card(model, p) - 1) * n_words + word])
+                        entry -= first_class_on_card(model, p)
                 entry = entry if 0 <= entry < form.n_grams else np.int64(0)
                 key = keyed(entry, form.key_bits)
                 code = np.int64(model.grams[(form.first_bit >> 5) + entry]) & code_mask(form)
@@ -200,8 +231,7 @@ def locating(shape: Shape) -> Any:
                     below = results[model.edge_to[model.edge_base[p]] * stride + at]
                 if row >= 0:
                     kept = (count - discount_of(model, p, count)) * row_value(model, row, SCALE)
-                    kept = kept * given if classes and place_of(model, p, OF_CLASSES) > 0 else kept
-                    below = below * row_value(model, row, BACKOFF) + kept
+                    below = below * row_value(model, row, BACKOFF) + kept * given
                 results[p * stride + at] = below
             else:
                 results[p * stride + at] = count

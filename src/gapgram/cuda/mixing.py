@@ -10,11 +10,11 @@ import numpy as np
 from numba import cuda
 
 from gapgram.cuda.card import for_card
-from gapgram.cuda.lookup import Shape, discount_of, place_of, row_value
+from gapgram.cuda.lookup import Shape, discount_of, giving, place_of, row_value
 from gapgram.kernels.gate import BUCKETS, LIMIT, add_logits, word_bucket, word_row
 from gapgram.kernels.model_arrays import BUCKET, SCALE, WEIGHT, ModelArrays, Positions
 from gapgram.kernels.probabilities import share
-from gapgram.kernels.tables import N_GRAMS, OF_CLASSES
+from gapgram.kernels.tables import N_GRAMS
 
 
 @cuda.jit(device=True)
@@ -101,8 +101,8 @@ def mixing_by_thread(shape: Shape) -> Any:
 
     mix(model, ids, t, word, known, rows, results)
     """
-    n_patterns, chains, single, classes = shape.n_patterns, shape.chains, shape.single, shape.classes
-    gate, shares_of = gating(shape), sharing(shape)
+    n_patterns, chains, single = shape.n_patterns, shape.chains, shape.single
+    gate, shares_of, given_of = gating(shape), sharing(shape), giving(shape)
 
     @cuda.jit(device=True)
     def mix(model, ids, t, word, known, rows, results):
@@ -121,13 +121,12 @@ def mixing_by_thread(shape: Shape) -> Any:
             return mixed / total
         shares = cuda.local.array(n_patterns, np.float64)
         rest = shares_of(model, known, rows, weights, shares)
-        given = model.given_class[word] if classes and word < model.given_class.size else 0.0
         total = rest / (place_of(model, 0, N_GRAMS) - 1)
         for p in range(n_patterns):
             count = np.int64(results[p])
             if count > 0 and shares[p] > 0.0:
                 kept = shares[p] * (count - discount_of(model, p, count)) * row_value(model, rows[p], SCALE)
-                total += kept * given if place_of(model, p, OF_CLASSES) > 0 else kept
+                total += kept * given_of(model, p, word)
         return total
 
     return mix

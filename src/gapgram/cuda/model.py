@@ -40,11 +40,6 @@ class CardModel(LanguageModel):
 
     def __init__(self, model: LanguageModel, arrays: ModelArrays) -> None:
         """arrays: of the model, in the fast layout."""
-        if arrays.tables.class_of.size > arrays.tables.word_counts.size:
-            raise UsageError(
-                "the model has several clusterings of its words, which the card cannot score with: use the CPU, or "
-                "train with one (--effort default)"
-            )
         self._cuda = find_card()
         from gapgram.cuda.buffer import packed
         from gapgram.cuda.lookup import Shape
@@ -53,7 +48,8 @@ class CardModel(LanguageModel):
         self._model = model
         self._shape = Shape(
             arrays.discounts.shape[0], arrays.order, bool(only_chains(arrays.edge_base)),
-            arrays.starts.size == arrays.start_base.size - 1, arrays.gate_table.size > 0, arrays.given_class.size > 0,
+            arrays.starts.size == arrays.start_base.size - 1, arrays.gate_table.size > 0,
+            arrays.given_class.size // max(arrays.tables.word_counts.size, 1),
         )  # fmt: skip
         self._n_classes = max(arrays.member_base.size - 1, 0)
         self._buffer = self._cuda.to_device(packed(arrays))

@@ -18,9 +18,11 @@ from gapgram.cuda.buffer import arrays_of
 from gapgram.cuda.card import for_card
 from gapgram.cuda.lookup import (
     Shape,
+    clustering_on_card,
     code_mask,
     count_reader,
     discount_of,
+    first_class_on_card,
     format_on_card,
     locating,
     place_of,
@@ -31,7 +33,7 @@ from gapgram.cuda.mixing import gating, mixing_by_thread, sharing
 from gapgram.kernels.keys import inverse_of, word_of
 from gapgram.kernels.model_arrays import SCALE
 from gapgram.kernels.special_words import START_ID
-from gapgram.kernels.tables import FIRST_ROW, N_GRAMS, NEAREST, OF_CLASSES, REACH, TAIL
+from gapgram.kernels.tables import FIRST_ROW, N_GRAMS, NEAREST, REACH, TAIL
 
 
 def states_a_block(shape: Shape) -> int:
@@ -128,7 +130,7 @@ def lists_kernel(shape: Shape) -> Any:
 @cache
 def spread_kernel(shape: Shape) -> Any:
     """out[s]: log10 of the probability of every word after a state, a block a state, from what `lists_kernel` found."""
-    n_patterns = shape.n_patterns
+    n_patterns, clusterings = shape.n_patterns, shape.clusterings
     count_of, inverse, word_at = count_reader(), for_card(inverse_of), for_card(word_of)
 
     @cuda.jit
@@ -144,7 +146,7 @@ def spread_kernel(shape: Shape) -> Any:
             cuda.syncthreads()
             form, scale = format_on_card(model, p), scales[s, p]
             back = inverse(form.key_bits)
-            of_classes = place_of(model, p, OF_CLASSES) > 0
+            of_classes, first_class = clustering_on_card(model, p) > 0, first_class_on_card(model, p)
             for i in range(cuda.threadIdx.x, sizes[s, p] if scale > 0.0 else 0, cuda.blockDim.x):
                 g = begins[s, p] + i
                 gram = np.int64(model.grams[(form.first_bit >> 5) + g])
@@ -154,14 +156,15 @@ def spread_kernel(shape: Shape) -> Any:
                 if count > 0:
                     term = scale * (count - discount_of(model, p, count))
                     if of_classes:
-                        masses[s, min(word, n_classes - 1)] += term
+                        masses[s, min(first_class + word, n_classes - 1)] += term
                     else:
                         out[s, min(word, n_words - 1)] += term
         cuda.syncthreads()
         for word in range(cuda.threadIdx.x, n_words, cuda.blockDim.x):
             total = out[s, word]
-            if n_classes > 0:
-                total += masses[s, min(np.int64(model.class_of[word]), n_classes - 1)] * model.given_class[word]
+            for c in range(clusterings):
+                own = c * (model.given_class.size // clusterings) + word
+                total += masses[s, min(np.int64(model.class_of[own]), n_classes - 1)] * model.given_class[own]
             out[s, word] = -math.inf if word == START_ID else math.log10(total)
 
     return kernel
