@@ -8,7 +8,6 @@ A context that is not there has the backoff 1. A word that is not there is `<unk
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -20,11 +19,10 @@ import numpy.typing as npt
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.kernels.backoff import distribution
 from gapgram.kernels.backoff_text import score_line, score_positions
-from gapgram.kernels.words import DONE
 from gapgram.models.backoff_states import BackoffStepper
 from gapgram.models.grams import Grams
 from gapgram.queries.by_ids import ByIds
-from gapgram.queries.language_model import Sentence
+from gapgram.queries.language_model import LineKernel, Sentence
 from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.text.vocabulary import Vocabulary
 
@@ -103,13 +101,8 @@ class BackoffModel(ByIds):
         )
         return out, lengths
 
-    def line_score(self, line: bytes, bos: bool = True, eos: bool = True) -> float | None:
-        """log10 of the probability of one line, without the rest that `score_block` gives."""
-        status, total = self._score_line(line, bos is True or bool(bos), eos is True or bool(eos))
-        return total if status == DONE else None
-
     @cached_property
-    def _score_line(self) -> Callable[..., tuple[int, float]]:
+    def _score_line(self) -> LineKernel:
         words, g = self._vocabulary, self.grams
         figures = g.words, g.children, g.log10_probs, g.log10_backoffs
         return score_line.bind((g.order, *figures, words.slots, words.pool, words.offsets), b"\n", True, True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
@@ -28,9 +28,9 @@ from gapgram.kernels.scoring import score_last, score_positions
 from gapgram.kernels.special_words import END, END_ID, SPECIAL, START, START_ID, UNKNOWN, UNKNOWN_ID
 from gapgram.kernels.successors import distribution
 from gapgram.kernels.tables import N_GRAMS
-from gapgram.kernels.words import ALLOW_UNKNOWN, DONE, SPECIAL_FOUND
+from gapgram.kernels.words import ALLOW_UNKNOWN, SPECIAL_FOUND
 from gapgram.models import file as model_file
-from gapgram.queries.language_model import LanguageModel, Sentence
+from gapgram.queries.language_model import LanguageModel, LineKernel, Sentence
 from gapgram.queries.line_scores import ScoredLines
 from gapgram.queries.predict import Prediction, Predictor
 from gapgram.queries.states import TableStepper
@@ -331,13 +331,8 @@ class Model(LanguageModel):
 
     _score_last = bound_kernel(score_last, lambda self: (np.empty(1, np.int32), self._arrays))
 
-    def line_score(self, line: bytes, bos: bool = True, eos: bool = True) -> float | None:
-        """log10 of the probability of one line, without the rest that `score_block` gives."""
-        status, total = self._score_line(line, bos is True or bool(bos), eos is True or bool(eos))
-        return total if status == DONE else None
-
     @cached_property
-    def _score_line(self) -> Callable[..., tuple[int, float]]:
+    def _score_line(self) -> LineKernel:
         words = self.vocabulary
         return score_line.bind((self._arrays, words.slots, words.pool, words.offsets), b"\n", True, True)
 

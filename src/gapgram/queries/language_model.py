@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from gapgram.errors import UsageError
 from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.kernels.scores import sum_sequences
 from gapgram.kernels.special_words import END, START, START_ID, UNKNOWN_ID
+from gapgram.kernels.words import DONE
 from gapgram.queries.history import MAX_WORDS
 from gapgram.queries.line_scores import PIECE_BYTES, ScoredLines, is_unknown, map_pieces
 from gapgram.queries.open_vocabulary import SpellsWords
@@ -37,6 +38,8 @@ from gapgram.system.parallel import checked_threads, parallel_map
 from gapgram.text import corpus as text
 from gapgram.text.files import Block, Paths
 from gapgram.text.vocabulary import REMEMBERED, REMEMBERED_CHARACTERS, Vocabulary
+
+LineKernel = Callable[[bytes, bool, bool], tuple[int, float]]  # of a line: whether it was scored, and its score
 
 _new = tuple.__new__  # a third of the time that State(…) takes
 _MANY_IDS = 1 << 20  # are checked by several threads
@@ -202,6 +205,14 @@ class LanguageModel(SpellsWords):
         """
         if open_vocabulary:
             return float(self.score_many([sentence], bos, eos, open_vocabulary=True, threads=1)[0])
+        kernel = self._score_text
+        if kernel is not None and isinstance(sentence, str) and " " in sentence and "\n" not in sentence:  # most are so
+            try:
+                status, total = kernel(f"{sentence}\n".encode(), bos is True or bool(bos), eos is True or bool(eos))
+                if status == DONE:
+                    return total
+            except UnicodeEncodeError:  # halves of characters, which no word has
+                pass
         line = text.line_of_sentence(sentence)
         if self.tokeniser is not None:
             line = self.tokenised(text.block_of_line(line, is_tokenised=not isinstance(sentence, str))).data
@@ -211,12 +222,21 @@ class LanguageModel(SpellsWords):
         return float(self.score_block(text.block_of_line(line, is_tokenised=True), bos=bos, eos=eos).sums[0])
 
     def line_score(self, line: bytes, bos: bool = True, eos: bool = True) -> float | None:
-        """log10 of the probability of one line, which ends in its only newline.
+        """log10 of the probability of one line, with its newline; None where `score_block` is to do it."""
+        if self._score_line is None:
+            return None
+        status, total = self._score_line(line, bos is True or bool(bos), eos is True or bool(eos))
+        return total if status == DONE else None  # such as a line with `<s>` in it
 
-        None where it may not be scored, as a line with `<s>` in it, or this kind of model has no faster way than
-        `score_block`.
-        """
+    @cached_property
+    def _score_line(self) -> LineKernel | None:
+        """What scores a line that ends in its only newline, from bytes to their sum, where a model has a kernel."""
         return None
+
+    @cached_property
+    def _score_text(self) -> LineKernel | None:
+        """The same, where words are what white space separates."""
+        return self._score_line if self.tokeniser is None else None
 
     def scores(
         self, sentence: Sentence, bos: bool = True, eos: bool = True, *, open_vocabulary: bool = False

@@ -190,11 +190,6 @@ def block_of_line(line: bytes, *, is_tokenised: bool = False) -> Block:
 
 def line_of_sentence(sentence: str | Sequence[str], *, stacklevel: int = 3) -> bytes:
     """One sentence as a line, which ends in its only newline; the name of a file in its place is warned of."""
-    if isinstance(sentence, str) and " " in sentence and "\n" not in sentence:  # as most are
-        try:
-            return f"{sentence}\n".encode()
-        except UnicodeEncodeError:  # halves of characters, which no word has
-            return f"{sentence}\n".encode("utf-8", "surrogatepass")
     if isinstance(sentence, str) and " " not in sentence and _FILE_NAME.fullmatch(sentence) and isfile(sentence):
         said = f"{sentence!r} is scored as a sentence of one word; {FILES_ARE_FOR}"
         warnings.warn(said, PathWarning, stacklevel=stacklevel)

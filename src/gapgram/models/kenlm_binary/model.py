@@ -20,13 +20,12 @@ from gapgram.kernels.kenlm_memory import memory_of
 from gapgram.kernels.kenlm_text import score_line
 from gapgram.kernels.kenlm_words import find_hash, hash_word
 from gapgram.kernels.special_words import END, START
-from gapgram.kernels.words import DONE
 from gapgram.models.kenlm_binary.header import HEAD_BYTES, Header, bad_grams, damaged, describe, read_header
 from gapgram.models.kenlm_binary.layout import Layout, read_layout
 from gapgram.models.kenlm_binary.states import KEY_BYTES, KenlmStepper
 from gapgram.models.kenlm_binary.words import KenlmVocabulary
 from gapgram.queries.by_ids import ByIds
-from gapgram.queries.language_model import Sentence
+from gapgram.queries.language_model import LineKernel, Sentence
 from gapgram.system.parallel import parallel_map
 
 _CHUNK = 1 << 14  # words that one thread scores at a time
@@ -114,13 +113,8 @@ class KenlmModel(ByIds):
         numbers = np.empty(0, np.int64)
         return entry(kernels.score_positions, np.empty(0, np.int32), numbers, self._file, np.empty(0), numbers)
 
-    def line_score(self, line: bytes, bos: bool = True, eos: bool = True) -> float | None:
-        """log10 of the probability of one line, without the rest that `score_block` gives."""
-        status, total = self._score_line(line, bos is True or bool(bos), eos is True or bool(eos))
-        return total if status == DONE else None
-
     @cached_property
-    def _score_line(self) -> Callable[..., tuple[int, float]]:
+    def _score_line(self) -> LineKernel:
         return score_line.bind((self._file,), b"\n", True, True)
 
     def distribution(self, context: Sentence = ()) -> Floats:
