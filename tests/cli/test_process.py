@@ -149,7 +149,7 @@ def test_interrupted_while_counting_an_older_model_survives(text: Path, models: 
 
 def test_interrupted_while_finding_classes(text: Path) -> None:
     arguments = ["classes", str(text), "-o", str(text.parent / "c"), "-k", "9", "-q"]
-    returned, said, _ = interrupt(arguments, signal.SIGINT, module="classes.exchange", name="_cuts")
+    returned, said, _ = interrupt(arguments, signal.SIGINT, module="classes.exchange", name="cut_by_size")
     assert (returned, said) == (130, "gapgram: interrupted; nothing half-written was left behind\n")
     assert [p.name for p in text.parent.iterdir()] == ["text"]
 
