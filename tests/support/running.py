@@ -13,7 +13,8 @@ HANGING_SECONDS = 600  # after which a process is taken to hang; no test depends
 
 def apart_from_compiling(said: str) -> str:
     """What a command said on stderr, whether or not another had left it compiled kernels."""
-    return said.replace(f"{COMPILING}\n", "")
+    as_ascii = COMPILING.encode("ascii", "backslashreplace").decode()
+    return said.replace(f"{COMPILING}\n", "").replace(f"{as_ascii}\n", "")
 
 
 class Ran(NamedTuple):
