@@ -19,6 +19,7 @@ from tests.support.running import Ran, apart_from_compiling
 
 import gapgram
 from gapgram.cli.main import main
+from gapgram.native import store
 
 # Kernels are compiled in the first example, so that no example may be timed; the same examples every time.
 settings.register_profile(
@@ -107,3 +108,12 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         yield run
     for number, handler in handlers.items():
         signal.signal(number, handler)
+
+
+@pytest.fixture
+def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Kernels that a test makes are not found again: their source is not among those that a store depends on."""
+    monkeypatch.setattr(store, "_folders", lambda: (tmp_path / "kernels",))
+    store.folder_to_write.cache_clear()
+    yield
+    store.folder_to_write.cache_clear()

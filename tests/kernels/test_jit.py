@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,10 +14,13 @@ from gapgram.errors import CacheWarning
 from gapgram.kernels import jit
 from gapgram.kernels.jit import bound_first, entry, kernel
 from gapgram.kernels.prefetch import prefetch
-from gapgram.native import compiling, on_first_compilation, store
+from gapgram.native import compiling, on_first_compilation
 from gapgram.native.kinds import Mismatch
 
-pytestmark = pytest.mark.skipif(jit.AS_PYTHON, reason="kernels run as plain Python")
+pytestmark = [
+    pytest.mark.skipif(jit.AS_PYTHON, reason="kernels run as plain Python"),
+    pytest.mark.usefixtures("own_store"),
+]
 
 
 class Inner(NamedTuple):
@@ -30,15 +33,6 @@ class Outer(NamedTuple):
     inner: Inner
     flag: bool
     table: np.ndarray
-
-
-@pytest.fixture(autouse=True)
-def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What is compiled here is not found again: its source is not among those that a store depends on."""
-    monkeypatch.setattr(store, "_folders", lambda: (tmp_path / "kernels",))
-    store.folder_to_write.cache_clear()
-    yield
-    store.folder_to_write.cache_clear()
 
 
 def test_numbers_arrays_and_bytes_come_and_go() -> None:

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+from gapgram.errors import CacheWarning
 from gapgram.kernels import jit
 from gapgram.kernels.jit import kernel
-from gapgram.native import store
 
-pytestmark = pytest.mark.skipif(not jit.AS_MACHINE_CODE or jit.AS_PYTHON, reason="kernels are not compiled here")
+pytestmark = [
+    pytest.mark.skipif(not jit.AS_MACHINE_CODE or jit.AS_PYTHON, reason="kernels are not compiled here"),
+    pytest.mark.usefixtures("own_store"),
+]
 
 _LARGE = 1 << 20
-
-
-@pytest.fixture(autouse=True)
-def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What is compiled here is not found again."""
-    monkeypatch.setattr(store, "_folders", lambda: (tmp_path / "kernels",))
-    store.folder_to_write.cache_clear()
-    yield
-    store.folder_to_write.cache_clear()
 
 
 def _ranges(start: Any, stop: Any, step: Any) -> Any:
@@ -173,3 +166,17 @@ def test_arguments_stay_out_of_memory() -> None:
         dispatcher.compile(types)
     text = dispatcher.overloads[types].library.get_llvm_str()
     assert "alloca { " not in text and "insertvalue" not in text
+
+
+def test_a_kernel_that_catches_errors_is_left_to_numba() -> None:
+    @kernel
+    def first_or_zero(numbers: Any) -> Any:
+        try:
+            if numbers.size == 0:
+                raise ValueError
+            return numbers[0]
+        except Exception:
+            return 0.0
+
+    with pytest.warns(CacheWarning, match="kernels do not catch errors"):
+        assert (first_or_zero(np.zeros(0)), first_or_zero(np.ones(2))) == (0.0, 1.0)
