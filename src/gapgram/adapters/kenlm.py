@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from functools import total_ordering
+from functools import cached_property, total_ordering
 from os import PathLike
 from typing import Any, NamedTuple
 
 from gapgram.kernels.special_words import END, START, UNKNOWN_ID
+from gapgram.kernels.words import DONE
 from gapgram.models.open import load
 from gapgram.queries.language_model import LanguageModel as AnyLanguageModel
+from gapgram.queries.language_model import LineKernel
 from gapgram.text.vocabulary import REMEMBERED, REMEMBERED_CHARACTERS, Vocabulary
 
 __all__ = ["ARPALoadComplain", "Config", "FullScoreReturn", "LanguageModel", "LoadMethod", "Model", "State"]
@@ -115,8 +117,12 @@ class Model:
             self._model = load(os.fsdecode(path), progress=config is not None and config.show_progress)
         else:
             raise TypeError(f"path: expected a path or a model, found {type(path).__name__}")
-        self._step, self._line_score = self._model._stepper.one, self._model.line_score
+        self._step = self._model._stepper.one
         self._ids: dict[str | bytes, int] = {}  # of words that were asked for; never of <s>
+
+    @cached_property
+    def _score_line(self) -> LineKernel | None:
+        return self._model._score_line
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (os.fsdecode(self.path) if self.path else self._model,)
@@ -136,9 +142,17 @@ class Model:
 
     def score(self, sentence: str | bytes, bos: bool = True, eos: bool = True) -> float:
         """log10 of the probability of a sentence."""
+        kernel = self._score_line
+        if kernel is not None and isinstance(sentence, str) and "\n" not in sentence:  # most are so
+            try:
+                status, total = kernel(f"{sentence}\n".encode(), bos is True or bool(bos), eos is True or bool(eos))
+                if status == DONE:
+                    return total
+            except UnicodeEncodeError:  # halves of characters, which no word has
+                pass
         text = sentence.encode("utf-8", "surrogatepass") if isinstance(sentence, str) else _bytes(sentence)
         line = text if b"\n" not in text else text.replace(b"\n", b" ")
-        score = self._line_score(line + b"\n", bos, eos)
+        score = self._model.line_score(line + b"\n", bos, eos)
         if score is None:  # special words, or a kind of model that takes steps
             return sum([score for score, _, _ in self._full_scores(text, bos, eos)], 0.0)
         return score
