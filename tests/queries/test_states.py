@@ -15,6 +15,7 @@ from gapgram import Model
 from gapgram.errors import TextError, UsageError
 from gapgram.kernels.gate import word_bucket
 from gapgram.kernels.lookup import BLOCK
+from gapgram.kernels.probabilities import only_chains
 from gapgram.kernels.stepping import gate_word
 from gapgram.models.arpa import read_arpa, write_arpa
 from gapgram.models.mixture import Mixture
@@ -56,6 +57,22 @@ def test_steps_give_the_bits_of_whole_sequences(kinds: dict[str, LanguageModel],
     for words in [*SENTENCES, ["zzz"], ["w1", "zzz", "zzz", "w2"], []]:
         assert stepped(model, model.begin_sentence(), [*words, "</s>"])[0] == model.scores(words).tolist()
         assert stepped(model, model.null_context(), words)[0] == model.scores(words, bos=False, eos=False).tolist()
+
+
+def test_patterns_that_are_stored_for_others_do_not_slow_a_model_down() -> None:
+    """Such as contiguous ones, which are always counted: predictions still fall back along chains, a step as a text."""
+    model = trained(toy_text(60, seed=22, vocabulary=900), order=4, lattice="1,11,101,1101", weights="learned")
+    n_edges, family = np.diff(model.parts.arrays.edge_base), model.counts.lattice.patterns
+    assert [str(p) for p, n in zip(model.counts.lattice.stored, n_edges, strict=True) if n == 0] == ["1", "111", "1111"]
+    assert len(family) == 4
+    assert only_chains(model.parts.arrays.edge_base)
+    for words in SENTENCES[:9]:
+        assert stepped(model, model.begin_sentence(), [*words, "</s>"])[0] == model.scores(words).tolist()
+    assert float(model.distribution(["w1", "w2"]).sum()) == pytest.approx(1)
+    for word in ("w1", "w9", "</s>"):
+        assert 10 ** model.log10_prob(word, ["w1", "w2"]) == pytest.approx(
+            model.distribution(["w1", "w2"])[model.vocabulary.id(word)], rel=1e-12
+        )
 
 
 @pytest.mark.parametrize("name", ALL)

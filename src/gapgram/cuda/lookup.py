@@ -17,6 +17,7 @@ from gapgram.cuda.card import THREADS, for_card
 from gapgram.errors import DeviceError
 from gapgram.kernels.keys import key_of
 from gapgram.kernels.model_arrays import BACKOFF, SCALE
+from gapgram.kernels.probabilities import fallback_of
 from gapgram.kernels.search import find_key, first_at_least, first_guess
 from gapgram.kernels.tables import (
     CLUSTERING_BITS,
@@ -190,7 +191,7 @@ def locating(shape: Shape) -> Any:
     """
     n_patterns, threads, chains, clusterings = shape.n_patterns, shape.threads, shape.chains, shape.clusterings
     keyed, count_of, (searched, parts_seen) = for_card(key_of), count_reader(), _searching(shape)
-    given_of = giving(shape)
+    given_of, falls_back_on = giving(shape), for_card(fallback_of)
 
     @cuda.jit(device=True)
     def locate(model, word, known, column, entries, rows, results, stride, at):
@@ -228,7 +229,7 @@ def locating(shape: Shape) -> Any:
                 # Equations (8), (15) and (24): shorter patterns come first, so what this one falls back on is known.
                 below = 1.0 / (place_of(model, 0, N_GRAMS) - 1)
                 if p > 0:
-                    below = results[model.edge_to[model.edge_base[p]] * stride + at]
+                    below = results[falls_back_on(model.edge_base, model.edge_to, p) * stride + at]
                 if row >= 0:
                     kept = (count - discount_of(model, p, count)) * row_value(model, row, SCALE)
                     below = below * row_value(model, row, BACKOFF) + kept * given

@@ -14,7 +14,7 @@ from gapgram.kernels.gate import BUCKETS, bucket_of_row, exponentials, sum_logit
 from gapgram.kernels.jit import bound_first, kernel
 from gapgram.kernels.keys import key_of
 from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT
-from gapgram.kernels.probabilities import discounted, given_class
+from gapgram.kernels.probabilities import discounted, fallback_of, given_class
 from gapgram.kernels.read_tables import ask_for_context, context_at, first_listed, listed_count
 from gapgram.kernels.scores import log10_of
 from gapgram.kernels.search import find_key, first_guess
@@ -99,7 +99,7 @@ def _look_up(word, held, base, available, slot_of, model, one):
         one.entries[p] = entry
         one.rows[p] = row
         # Its probability under this pattern, from that under the pattern it falls back on
-        fallen = one.values[model.edge_to[model.edge_base[p]]] if p > 0 else model.uniform
+        fallen = one.values[fallback_of(model.edge_base, model.edge_to, p)] if p > 0 else model.uniform
         if row >= 0:
             count = _count(tables, p, entry, gram)
             kept = discounted(model.discounts, p, count) * row_values[row, SCALE]

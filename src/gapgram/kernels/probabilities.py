@@ -24,11 +24,20 @@ def discounted(discounts, p, count):
 
 @kernel
 def only_chains(edge_base):
-    """Whether every pattern but the empty one falls back on exactly one other."""
+    """Whether no pattern falls back on several others.
+
+    Those that fall back on none, beside the empty one, are stored for the sake of others: no prediction comes to them.
+    """
     chains = True
-    for p in range(1, edge_base.size - 1):
-        chains = chains and edge_base[p + 1] - edge_base[p] == 1
+    for p in range(edge_base.size - 1):
+        chains = chains and edge_base[p + 1] - edge_base[p] <= 1
     return chains
+
+
+@shared
+def fallback_of(edge_base, edge_to, p):
+    """The pattern that pattern p falls back on, in a lattice of `only_chains`; the empty one where there is none."""
+    return edge_to[edge_base[p]] if edge_base[p + 1] > edge_base[p] else 0
 
 
 @kernel
@@ -51,7 +60,7 @@ def _chain_values(positions, found, model):
     for p in range(values.shape[0]):
         rows, counts = found.rows[p, column : column + n], found.counts[p, column : column + n]
         own_given = given[clustering_of(places, p)]
-        below, own = values[model.edge_to[model.edge_base[p]] if p > 0 else np.int64(0)], values[p]
+        below, own = values[fallback_of(model.edge_base, model.edge_to, p)], values[p]
         next_rows = found.rows[min(p + 1, values.shape[0] - 1), column : column + n]
         for i in range(n):
             prefetch(flat_values, row_values.shape[1] * next_rows[i])  # which the next pattern reads
