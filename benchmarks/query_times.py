@@ -1,8 +1,10 @@
 """How long the queries of one open model take, for `benchmarks/speed.py`: CPU and wall seconds, the best of three.
 
-    python benchmarks/query_times.py gapgram|kenlm MODEL TEST
+    python benchmarks/query_times.py gapgram|kenlm MODEL TEST [KENLM_BINARY]
 
 prints JSON. What is measured, `speed.py` says; `some` sentences and their `steps` are those of one sentence and step.
+With a file of KenLM's, single calls are also measured beside KenLM's own, in turn (`beside_kenlm.py`): of how many
+times KenLM's speed they are.
 """
 
 from __future__ import annotations
@@ -11,12 +13,14 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 SOME = 1000  # sentences that are scored one by one
 BEAM = 256  # states that are extended at a time
 AGAIN = 3
+IN_TURN, ROUNDS = 500, 7  # sentences that are scored in turn with KenLM, and how often
 
 Times = dict[str, Any]
 
@@ -84,6 +88,25 @@ def of_gapgram(path: str, test: str, lines: list[str], some: list[list[str]]) ->
     return times
 
 
+def in_turn_with_kenlm(path: str, lines: list[str], kenlm_binary: str) -> dict[str, float]:
+    """KenLM's time for single calls divided by ours, where the two take turns."""
+    import kenlm
+
+    from gapgram import kenlm as own_kenlm
+    from gapgram import load
+
+    beside, model, peer = import_module("beside_kenlm"), load(path), kenlm.Model(kenlm_binary)
+    asked, turns = own_kenlm.Model(model), lines[:IN_TURN]
+    works = {
+        "one": (beside.scored_by(model), beside.scored_by(peer)),
+        "kenlm": (beside.scored_by(asked), beside.scored_by(peer)),
+        "base": (beside.stepped_by(own_kenlm, asked), beside.stepped_by(kenlm, peer)),
+        "step": (beside.extended_by(model), beside.stepped_by(kenlm, peer)),
+    }
+    taken = {name: beside.in_turn(own, theirs, turns, ROUNDS) for name, (own, theirs) in works.items()}
+    return {name: theirs / own for name, (own, theirs) in taken.items()}
+
+
 def of_kenlm(path: str, test: str, lines: list[str], some: list[list[str]]) -> Times:
     """The times of a binary that KenLM's own module opens."""
     import kenlm
@@ -99,10 +122,12 @@ def of_kenlm(path: str, test: str, lines: list[str], some: list[list[str]]) -> T
 
 def main() -> None:
     """Measure, and print what came of it."""
-    program, path, test = sys.argv[1:]
+    program, path, test, *beside = sys.argv[1:]
     lines = [line for line in Path(test).read_text("utf-8").split("\n") if line.strip()]
     some = [line.split() for line in lines[:SOME]]
     times = {"gapgram": of_gapgram, "kenlm": of_kenlm}[program](path, test, lines, some)
+    if beside:
+        times["turns"] = in_turn_with_kenlm(path, lines, beside[0])
     print(json.dumps({"steps": sum(map(len, some)), "some": len(some), **times}))
 
 

@@ -2,10 +2,10 @@
 
     KENLM_BIN=… python benchmarks/speed.py TRAIN TEST [-n 5] [--words 1000000] [--json]
 
-Every measurement is a process of its own. KenLM's programs (lmplz, build_binary, query) are found on PATH or
-in the folder KENLM_BIN, its Python module if it is installed; without them their figures are left out, and that is
-said. Kernels are compiled before anything is measured. With several orders or numbers of words, such as
-`-n 2,3,4,5 --words 1000000,5000000`, the table has a line for each: how cost grows.
+Every measurement is a process of its own, but for those in turn. KenLM's programs (lmplz, build_binary, query) are
+found on PATH or in the folder KENLM_BIN, its Python module if it is installed; without them their figures are left
+out, and that is said. Kernels are compiled before anything is measured. With several orders or numbers of words, such
+as `-n 2,3,4,5 --words 1000000,5000000`, the table has a line for each: how cost grows.
 
 What is measured:
 
@@ -20,6 +20,9 @@ What is measured:
     BaseScore       `gapgram.kenlm.Model.BaseScore` word by word, against the same
     kenlm score     `gapgram.kenlm.Model.score(line)` in a loop, against `kenlm.Model.score`
     beam            `Model.extend_many` of 256 states at a time, against the same
+    … in turn       single calls once more, in one process with KenLM's: 100 sentences by one, then by the other, of
+                    how many times KenLM's speed they are. Both find the processor's caches as the other left them, and
+                    the machine as busy; in a process of its own each keeps its tables near
 
 The column ARPA is lmplz's file, converted to one that opens at once (`gapgram convert`).
 """
@@ -56,7 +59,9 @@ MODELS = {
 }
 COMPACT = ["--layout", "compact"]  # for every model once more, where `gapgram train` knows it
 PEER, ARPA = "KenLM", "ARPA"
+PROBING = "probing"  # KenLM's file
 
+IN_TURN = {"one": "one sentence", "kenlm": "kenlm score", "base": "BaseScore", "step": "step"}
 QUERY_TIMES = Path(__file__).with_name("query_times.py")
 
 
@@ -131,9 +136,9 @@ def gapgram(*arguments: object) -> list[str]:
     return [sys.executable, "-m", "gapgram", *map(str, arguments)]
 
 
-def query_times(program: str, model: Path, test: Text) -> dict[str, Any]:
-    """What the queries of a model take, in a process of their own."""
-    measured = run([sys.executable, str(QUERY_TIMES), program, str(model), str(test.path)])
+def query_times(program: str, model: Path, test: Text, *beside: Path) -> dict[str, Any]:
+    """What the queries of a model take, in a process of their own; and beside KenLM, where there is a file of its."""
+    measured = run([sys.executable, str(QUERY_TIMES), program, str(model), str(test.path), *map(str, beside)])
     times: dict[str, Any] = json.loads(measured.output)
     return times
 
@@ -162,14 +167,19 @@ def figures_of_queries(times: dict[str, Any], predictions: int) -> dict[str, flo
     figures["BaseScore, k/CPU s"] = times["steps"] / times["base"][0] / 1e3
     figures["step, k/CPU s"] = times["steps"] / times["step"][0] / 1e3
     figures["beam, k/CPU s"] = times["steps"] / times["beam"][0] / 1e3
+    for name, row in IN_TURN.items():
+        if name in times.get("turns", {}):
+            figures[f"{row} in turn, of KenLM's"] = times["turns"][name]
     return figures
 
 
-def measure_gapgram(text: Text, test: Text, order: int, folder: Path, options: list[str]) -> dict[str, float]:
+def measure_gapgram(
+    text: Text, test: Text, order: int, folder: Path, options: list[str], beside: list[Path]
+) -> dict[str, float]:
     path = folder / "model"
     trained = run(gapgram("train", text.path, "-o", path, "-n", order, "-q", *options), folder=folder)
     info = json.loads(run(gapgram("info", path, "--json")).output)
-    times = query_times("gapgram", path, test)
+    times = query_times("gapgram", path, test, *beside)
     batch = run(gapgram("perplexity", path, test.path, "--threads", 1, "-q"))
     one = run(gapgram("score", path, test.first_line, "-q"))
     path.unlink()
@@ -181,12 +191,12 @@ def measure_gapgram(text: Text, test: Text, order: int, folder: Path, options: l
 
 
 def measure_kenlm(text: Text, test: Text, order: int, folder: Path) -> Figures | None:
-    """KenLM, and gapgram with the ARPA file that lmplz made."""
+    """KenLM, and gapgram with the ARPA file that lmplz made; KenLM's own file is left for others beside it."""
     programs = {name: kenlm_program(name) for name in ("lmplz", "build_binary", "query")}
     if not all(programs.values()) or order < 2:
         print("KenLM's programs are neither on PATH nor in KENLM_BIN: its figures are left out", file=sys.stderr)
         return None
-    arpa, binary = folder / "arpa", folder / "probing"
+    arpa, binary = folder / "arpa", folder / PROBING
     lmplz = run([str(programs["lmplz"]), "-o", str(order), "-T", str(folder)], text.path, arpa, folder)
     with arpa.open(encoding="utf-8") as file:
         counts = [line for line in itertools.islice(file, 2 * order + 2) if line.startswith("ngram ")]
@@ -211,9 +221,9 @@ def measure_kenlm(text: Text, test: Text, order: int, folder: Path) -> Figures |
         print("KenLM's Python module is not installed (pip install kenlm): its figures are left out", file=sys.stderr)
     backoff = folder / "backoff"
     run(gapgram("convert", arpa, "-o", backoff, "-q"))
-    ours = query_times("gapgram", backoff, test)
+    ours = query_times("gapgram", backoff, test, *beside_kenlm(folder))
     of_arpa = {"model, MB": backoff.stat().st_size / 1e6, **figures_of_queries(ours, test.predictions)}
-    for path in (arpa, binary, backoff):
+    for path in (arpa, backoff):
         path.unlink()
     return {ARPA: of_arpa, PEER: figures}
 
@@ -254,13 +264,20 @@ def all_models() -> dict[str, list[str]]:
 
 
 def measure(text: Text, test: Text, order: int, folder: Path, models: dict[str, list[str]], kenlm: bool) -> Figures:
-    figures = {name: measure_gapgram(text, test, order, folder, options) for name, options in models.items()}
+    (folder / PROBING).unlink(missing_ok=True)
     try:
         peer = measure_kenlm(text, test, order, folder) if kenlm else None
     except Failed as failed:  # it is built for orders up to 6 unless told otherwise
         print(f"KenLM's figures are left out at order {order}: {failed}", file=sys.stderr)
         peer = None
+    beside = beside_kenlm(folder) if peer else []
+    figures = {name: measure_gapgram(text, test, order, folder, options, beside) for name, options in models.items()}
     return figures | (peer or {})
+
+
+def beside_kenlm(folder: Path) -> list[Path]:
+    """The file of KenLM's that single calls are measured beside; none where its module is not installed."""
+    return [folder / PROBING] if importlib.util.find_spec("kenlm") else []
 
 
 Figures = dict[str, dict[str, float]]
