@@ -34,8 +34,8 @@ MODELS: dict[str, dict[str, Any]] = {
     "glm full+full": {"classes": "auto", "lattice": "full+full"},
     "glm 3": {"classes": ["auto", 60, 1500]},
     "glm chain": {"lattice": "chain"},
-    **{f"glm auto:{n}": {"lattice": f"auto:{n}"} for n in (8, 16, 24, 32, 40)},
-    **{f"words auto:{n}": {"lattice": f"auto:{n}", "effort": "fast"} for n in (8, 16, 24, 32, 40)},
+    **{f"glm auto:{n}": {"lattice": f"auto:{n}"} for n in (8, 12, 16, 24, 32, 40)},
+    **{f"words auto:{n}": {"lattice": f"auto:{n}", "effort": "fast"} for n in (8, 12, 16, 24, 32, 40)},
     **{f"best auto:{n}": {"lattice": f"auto:{n}", "effort": "best"} for n in (16, 24, 32, 40)},
 }
 USUAL = ("mkn", "glm words", "glm classes", "glm best")
