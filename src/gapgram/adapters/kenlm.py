@@ -13,7 +13,6 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 from gapgram.kernels.special_words import END, START, UNKNOWN_ID
-from gapgram.kernels.words import DONE
 from gapgram.models.open import load
 from gapgram.queries.language_model import LanguageModel as AnyLanguageModel
 from gapgram.queries.language_model import LineKernel
@@ -145,17 +144,17 @@ class Model:
         kernel = self._score_line
         if kernel is not None and isinstance(sentence, str) and "\n" not in sentence:  # most are so
             try:
-                status, total = kernel(f"{sentence}\n".encode(), bos is True or bool(bos), eos is True or bool(eos))
-                if status == DONE:
-                    return total
+                score = kernel(f"{sentence}\n".encode(), bos is True or bool(bos), eos is True or bool(eos))
+                if score == score:  # it is a number
+                    return score
             except UnicodeEncodeError:  # halves of characters, which no word has
                 pass
         text = sentence.encode("utf-8", "surrogatepass") if isinstance(sentence, str) else _bytes(sentence)
         line = text if b"\n" not in text else text.replace(b"\n", b" ")
-        score = self._model.line_score(line + b"\n", bos, eos)
-        if score is None:  # special words, or a kind of model that takes steps
+        known = self._model.line_score(line + b"\n", bos, eos)
+        if known is None:  # special words, or a kind of model that takes steps
             return sum([score for score, _, _ in self._full_scores(text, bos, eos)], 0.0)
-        return score
+        return known
 
     def perplexity(self, sentence: str | bytes) -> float:
         """The perplexity of a sentence, its end counted as a word."""

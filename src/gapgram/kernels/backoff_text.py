@@ -15,7 +15,7 @@ from gapgram.kernels.jit import bound_first, kernel
 from gapgram.kernels.prefetch import prefetch
 from gapgram.kernels.scores import possible_log10
 from gapgram.kernels.special_words import START_ID
-from gapgram.kernels.words import ALLOW_UNKNOWN, encode_lines
+from gapgram.kernels.words import ALLOW_UNKNOWN, DONE, encode_lines
 
 _BLOCK = 256  # positions that are looked up together
 
@@ -130,7 +130,7 @@ def score_positions(ids, begins, order, words, children, log10_probs, log10_back
 
 @bound_first(8)
 def score_line(order, words, children, log10_probs, log10_backoffs, slots, pool, offsets, line, bos, eos):
-    """(why `encode_lines` stopped, log10 of the probability of a line); the line, bytes, ends in its only newline."""
+    """As `kernels.score_line.score_line`: log10 of the probability of a line, no number where it has special words."""
     text = np.frombuffer(line, np.uint8)
     ids = np.empty(text.size // 2 + 4, np.int32)  # a word and what follows it are two bytes or more
     status, _, used, _, _ = encode_lines(text, ALLOW_UNKNOWN, True, slots, pool, offsets, ids)
@@ -142,4 +142,4 @@ def score_line(order, words, children, log10_probs, log10_backoffs, slots, pool,
         score_positions(ids[first:last], begins, order, words, children, log10_probs, log10_backoffs, out, lengths)
         for t in range(n):
             total += out[t]
-    return status, total
+    return total if status == DONE else np.nan

@@ -177,8 +177,10 @@ class BoundKernel(Kernel):
 def _partly(function: Callable[..., Any], constants: tuple[Any, ...]) -> Callable[..., Any]:
     """What `BoundKernel.bind` gives where there is no machine code."""
 
-    def call(*arguments: object) -> tuple[Any, ...]:
+    def call(*arguments: object) -> Any:
         found = function(*constants, *arguments)
+        if not isinstance(found, tuple):
+            return found
         return tuple(each.tobytes() if getattr(each, "dtype", None) == np.int8 else each for each in found)
 
     return call

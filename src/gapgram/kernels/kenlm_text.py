@@ -7,16 +7,17 @@ import numpy as np
 from gapgram.kernels.jit import bound_first
 from gapgram.kernels.kenlm_arrays import file_id
 from gapgram.kernels.kenlm_scoring import start, step, take
-from gapgram.kernels.kenlm_words import FILE_DAMAGED, find_word
+from gapgram.kernels.kenlm_words import find_word
 from gapgram.kernels.special_words import END_ID, UNKNOWN_ID
-from gapgram.kernels.words import ALLOW_UNKNOWN, DONE, SPECIAL_FOUND, next_word, refused
+from gapgram.kernels.words import ALLOW_UNKNOWN, next_word, refused
 
 
 @bound_first(1)
 def score_line(file, line, bos, eos):
-    """(why it stopped, log10 of the probability of a line); the line, bytes, ends in its only newline.
+    """log10 of the probability of a line, bytes that end in their only newline.
 
-    The sum has the bits of those of `kenlm_scoring.score_positions`.
+    No number where it has special words, or the file is damaged. The sum has the bits of those of
+    `kenlm_scoring.score_positions`.
     """
     text, context = np.frombuffer(line, np.uint8), np.empty(file.order, np.int64)
     backoffs, after = np.empty(file.order, np.float32), np.empty(file.order, np.float32)
@@ -27,18 +28,16 @@ def score_line(file, line, bos, eos):
         word = np.int64(END_ID)
         if begin < end:
             word = find_word(text, begin, end, file)
-            if word < -1:
-                return FILE_DAMAGED, total
-            if refused(word, ALLOW_UNKNOWN):
-                return SPECIAL_FOUND, total
+            if word < -1 or refused(word, ALLOW_UNKNOWN):
+                return np.nan
         found = file_id(max(word, np.int64(UNKNOWN_ID)), file)
         score, _, n = step(found, context, backoffs, n, file, after)
         if np.isnan(score):
-            return FILE_DAMAGED, total
+            return np.nan
         total += score
         take(found, n, context)
         backoffs, after = after, backoffs
         if begin == end:
             break
         begin, end, _ = next_word(text, end)
-    return DONE, total
+    return total

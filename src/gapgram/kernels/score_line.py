@@ -6,12 +6,12 @@ import numpy as np
 
 from gapgram.kernels.jit import bound_first
 from gapgram.kernels.scoring import score_positions
-from gapgram.kernels.words import ALLOW_UNKNOWN, encode_lines
+from gapgram.kernels.words import ALLOW_UNKNOWN, DONE, encode_lines
 
 
 @bound_first(4)
 def score_line(model, slots, pool, offsets, line, bos, eos):
-    """(why `encode_lines` stopped, log10 of the probability of a line); the line, bytes, ends in its only newline.
+    """log10 of the probability of a line, bytes that end in their only newline; no number where it has special words.
 
     The sum has the bits that `kernels.score_text.score_lines` has for it.
     """
@@ -27,4 +27,4 @@ def score_line(model, slots, pool, offsets, line, bos, eos):
         score_positions(words, available, model, scores)
         for t in range(words.size):
             total += scores[t]
-    return status, total
+    return total if status == DONE else np.nan

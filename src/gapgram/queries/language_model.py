@@ -23,7 +23,6 @@ from gapgram.errors import UsageError
 from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.kernels.scores import sum_sequences
 from gapgram.kernels.special_words import END, START, START_ID, UNKNOWN_ID
-from gapgram.kernels.words import DONE
 from gapgram.queries.history import MAX_WORDS
 from gapgram.queries.line_scores import PIECE_BYTES, ScoredLines, is_unknown, map_pieces
 from gapgram.queries.open_vocabulary import SpellsWords
@@ -39,7 +38,7 @@ from gapgram.text import corpus as text
 from gapgram.text.files import Block, Paths
 from gapgram.text.vocabulary import REMEMBERED, REMEMBERED_CHARACTERS, Vocabulary
 
-LineKernel = Callable[[bytes, bool, bool], tuple[int, float]]  # of a line: whether it was scored, and its score
+LineKernel = Callable[[bytes, bool, bool], float]  # the score of a line; no number where it was not scored
 
 _new = tuple.__new__  # a third of the time that State(…) takes
 _MANY_IDS = 1 << 20  # are checked by several threads
@@ -208,25 +207,25 @@ class LanguageModel(SpellsWords):
         kernel = self._score_text
         if kernel is not None and isinstance(sentence, str) and " " in sentence and "\n" not in sentence:  # most are so
             try:
-                status, total = kernel(f"{sentence}\n".encode(), bos is True or bool(bos), eos is True or bool(eos))
-                if status == DONE:
-                    return total
+                score = kernel(f"{sentence}\n".encode(), bos is True or bool(bos), eos is True or bool(eos))
+                if score == score:  # it is a number
+                    return score
             except UnicodeEncodeError:  # halves of characters, which no word has
                 pass
         line = text.line_of_sentence(sentence)
         if self.tokeniser is not None:
             line = self.tokenised(text.block_of_line(line, is_tokenised=not isinstance(sentence, str))).data
-        score = self.line_score(line, bos, eos)
-        if score is not None:
-            return score
+        known = self.line_score(line, bos, eos)
+        if known is not None:
+            return known
         return float(self.score_block(text.block_of_line(line, is_tokenised=True), bos=bos, eos=eos).sums[0])
 
     def line_score(self, line: bytes, bos: bool = True, eos: bool = True) -> float | None:
         """log10 of the probability of one line, with its newline; None where `score_block` is to do it."""
         if self._score_line is None:
             return None
-        status, total = self._score_line(line, bos is True or bool(bos), eos is True or bool(eos))
-        return total if status == DONE else None  # such as a line with `<s>` in it
+        score = self._score_line(line, bos is True or bool(bos), eos is True or bool(eos))
+        return score if score == score else None  # no number, such as for a line with `<s>` in it
 
     @cached_property
     def _score_line(self) -> LineKernel | None:
