@@ -360,7 +360,7 @@ def checked(blocks: Iterable[Block], rules: TextRules) -> Iterator[Block]:
     nothing = Vocabulary.of([])
     with _closing(blocks):
         for block in blocks:
-            valid = replace(block, data=checked_text(block, rules).tobytes())
+            valid = replace(block, held=checked_text(block, rules))
             encode_block(valid, nothing, rules)
             yield valid
 
@@ -377,11 +377,11 @@ def _closing(blocks: Iterable[Block]) -> Iterator[None]:
 
 def checked_text(block: Block, rules: TextRules) -> Bytes:
     """The bytes of a block, known to be UTF-8."""
-    data = block.data
+    text = block.text
     try:
-        data.decode("utf-8")
+        str(text.data, "utf-8")
     except UnicodeDecodeError as error:
         if rules.invalid == "error":
             raise invalid_utf8(block, error.start) from None
-        data = data.decode("utf-8", "replace").encode("utf-8")
-    return np.frombuffer(data, np.uint8)
+        text = np.frombuffer(block.data.decode("utf-8", "replace").encode("utf-8"), np.uint8)
+    return text
