@@ -1,5 +1,6 @@
 """The only home of compiled code: arrays in, arrays out; nothing here prints or reads the environment.
 
+    utf8            whether bytes are text
     words           bytes to word ids
     word_order      the order of the words of a vocabulary
     sorting         positions into groups of equal grams

@@ -28,7 +28,7 @@ from gapgram.kernels.scoring import score_last, score_positions
 from gapgram.kernels.special_words import END, END_ID, SPECIAL, START, START_ID, UNKNOWN, UNKNOWN_ID
 from gapgram.kernels.successors import distribution
 from gapgram.kernels.tables import N_GRAMS
-from gapgram.kernels.words import ALLOW_UNKNOWN, SPECIAL_FOUND
+from gapgram.kernels.words import ALLOW_UNKNOWN, NOT_UTF8, SPECIAL_FOUND
 from gapgram.models import file as model_file
 from gapgram.queries.language_model import LanguageModel, LineKernel, Sentence
 from gapgram.queries.line_scores import ScoredLines
@@ -342,10 +342,11 @@ class Model(LanguageModel):
         """Score lines as they are read from a text, from bytes to sums in one kernel."""
         if self.tokeniser is not None:
             block = self.tokenised(block, rules)
-        score, arguments, data = self._score_lines, self._text_arguments, checked_text(block, rules)
-        status, stopped, ids, scores, begins, sums = score(
-            data, SPECIAL_RULES[rules.special], bool(bos), bool(eos), *arguments
-        )
+        asked, data = (SPECIAL_RULES[rules.special], bool(bos), bool(eos), *self._text_arguments), block.text
+        status, stopped, ids, scores, begins, sums = self._score_lines(data, *asked)
+        if status == NOT_UTF8:
+            data = checked_text(block, rules)  # refused, or bytes replaced
+            status, stopped, ids, scores, begins, sums = self._score_lines(data, *asked)
         if status == SPECIAL_FOUND:
             raise special_word(block, data, stopped, rules)
         return ScoredLines(ids, scores, begins, sums, block)
