@@ -24,6 +24,7 @@
     scoring         the probability of every word of a text
     score_text      lines of text to scores in one go
     score_line      the same for one line
+    figures         what scored lines add to a perplexity
     stepping        one word after another, from state to state
     one_step        the same for one word after one state
     successors      what follows a context, and the distribution that it makes
