@@ -36,7 +36,7 @@ from gapgram.queries.predict import Prediction, Predictor
 from gapgram.queries.states import TableStepper
 from gapgram.signature import Signature
 from gapgram.system.atomic_file import temporary_folder
-from gapgram.system.parallel import checked_threads, parallel_map
+from gapgram.system.parallel import checked_threads, parallel_map, piece_size
 from gapgram.text.corpus import QUERY_RULES, SPECIAL_RULES, TextRules, checked_text
 from gapgram.text.files import Block
 from gapgram.text.refused import special_word
@@ -383,7 +383,9 @@ class Model(LanguageModel):
 
 
 def _runs(begins: Integers, words: int) -> list[tuple[int, int]]:
-    """Bounds of runs of whole sequences, each of about so many words."""
-    goals = np.arange(0, int(begins[-1]), words)
-    cuts = np.unique(np.append(np.searchsorted(begins, goals), begins.size - 1)).tolist()
+    """Bounds of runs of whole sequences, each of about so many words; the last are smaller."""
+    goals, end = [0], int(begins[-1])
+    while goals[-1] < end:
+        goals.append(goals[-1] + piece_size(end - goals[-1], words))
+    cuts = np.unique(np.append(np.searchsorted(begins, goals[:-1]), begins.size - 1)).tolist()
     return list(pairwise(cuts))

@@ -17,7 +17,7 @@ import numpy as np
 from gapgram.arguments import checked_path, wrong_type
 from gapgram.arrays import Bytes
 from gapgram.errors import TextError, TextFileError, TextNotFoundError, UsageError
-from gapgram.system.parallel import read_ahead
+from gapgram.system.parallel import SMALLER, read_ahead
 from gapgram.system.progress import NO_BAR, progress_bar
 from gapgram.text.compressed import DECODE_ERRORS, KINDS, WindowError
 
@@ -75,16 +75,18 @@ class Block:
 
 def pieces_of(block: Block, following: Iterator[Block], piece_bytes: int) -> Iterator[Block]:
     """The pieces of a block, and of those that follow while they are larger than what a pipe gives at once."""
-    pieces = block.cut(piece_bytes)
-    return iter(pieces) if len(block.held) <= MOST_OF_PIPE_BYTES else _and_those_of(pieces, following, piece_bytes)
+    yield from _pieces(block, piece_bytes)
+    if len(block.held) > MOST_OF_PIPE_BYTES:
+        for other in following:
+            yield from _pieces(other, piece_bytes)
+            if len(other.held) <= MOST_OF_PIPE_BYTES:
+                return
 
 
-def _and_those_of(pieces: list[Block], following: Iterator[Block], piece_bytes: int) -> Iterator[Block]:
-    yield from pieces
-    for block in following:
-        yield from block.cut(piece_bytes)
-        if len(block.held) <= MOST_OF_PIPE_BYTES:
-            return
+def _pieces(block: Block, piece_bytes: int) -> list[Block]:
+    """The pieces of a block; of one that is not full, the last of its file, smaller ones: threads end at one time."""
+    is_full = len(block.held) > BLOCK_BYTES - BLOCK_BYTES // SMALLER or piece_bytes > BLOCK_BYTES
+    return block.cut(piece_bytes if is_full else max(1, piece_bytes // SMALLER))
 
 
 def as_paths(texts: Paths) -> list[str | Path]:
