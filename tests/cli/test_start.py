@@ -43,7 +43,7 @@ _KERNELS = {
     "train TEXT -o NEW -n 3 --model mkn --threads 2": COUNTING,
     "train TEXT -o NEW -n 3 --classes none --threads 2": COUNTING | LEARNING,
     "score MODEL TEXT": {"score_text.score_lines", "scores.sum_sequences"},
-    "perplexity MODEL TEXT": {"score_text.score_lines", "scores.sum_sequences"},
+    "perplexity MODEL TEXT": {"figures.figures_of_lines", "score_text.score_lines"},
     "predict MODEL w1": {"topk.most_probable", "topk.most_words", "topk.n_blocks", "words.find_word"},
     "predict MODEL w1 --prefix w": {
         "completions.prefix_range",

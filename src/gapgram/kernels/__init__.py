@@ -1,5 +1,6 @@
 """The only home of compiled code: arrays in, arrays out; nothing here prints or reads the environment.
 
+    utf8            whether bytes are text
     words           bytes to word ids
     word_order      the order of the words of a vocabulary
     sorting         positions into groups of equal grams
@@ -23,6 +24,7 @@
     scoring         the probability of every word of a text
     score_text      lines of text to scores in one go
     score_line      the same for one line
+    figures         what scored lines add to a perplexity
     stepping        one word after another, from state to state
     one_step        the same for one word after one state
     successors      what follows a context, and the distribution that it makes

@@ -8,7 +8,8 @@ from gapgram.kernels.jit import kernel
 from gapgram.kernels.scores import sum_sequences
 from gapgram.kernels.scoring import score_positions
 from gapgram.kernels.special_words import END_ID, START_ID
-from gapgram.kernels.words import encode_lines
+from gapgram.kernels.utf8 import is_utf8
+from gapgram.kernels.words import NOT_UTF8, encode_lines
 
 
 @kernel
@@ -16,11 +17,14 @@ def score_lines(text, special, bos, eos, slots, pool, offsets, model):
     """Score every line of a text; lines without words too. Every line ends in a newline.
 
     Returns (why `encode_lines` stopped, where, the id and log10 of the probability of each position, where lines
-    begin, the sum of each line). With `bos` the first position of a line is `<s>`, whose score is 0.
+    begin, the sum of each line). With `bos` the first position of a line is `<s>`, whose score is 0. Bytes that are not
+    UTF-8 are not scored: NOT_UTF8, and no lines.
     """
+    if not is_utf8(text):
+        return NOT_UTF8, 0, np.empty(0, np.int32), np.empty(0), np.zeros(1, np.int64), np.empty(0)
     newlines = 0
     for i in range(text.size):
-        newlines += text[i] == 10
+        newlines += text[np.uint64(i)] == 10
     ids = np.empty(text.size // 2 + 2 * newlines + 2, np.int32)  # a word and what follows it are two bytes or more
     status, stopped, used, lines, _ = encode_lines(text, special, True, slots, pool, offsets, ids)
     begins, available = np.zeros(lines + 1, np.int64), np.empty(used, np.int16)

@@ -16,8 +16,8 @@ from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
 # What is done with a word of the text that is <unk>, <s> or </s>.
 REFUSE_SPECIAL, SKIP_SPECIAL, ALLOW_UNKNOWN = 0, 1, 2
 
-# Why `encode_lines` or `learn_lines` returned.
-DONE, TABLE_FULL, SPECIAL_FOUND = 0, 1, 2
+# Why `encode_lines` or `learn_lines` returned; the last, why `score_text.score_lines` did not begin.
+DONE, TABLE_FULL, SPECIAL_FOUND, NOT_UTF8 = 0, 1, 2, 3
 
 _BATCH = 256  # words that are looked up together
 

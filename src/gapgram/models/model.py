@@ -28,7 +28,7 @@ from gapgram.kernels.scoring import score_last, score_positions
 from gapgram.kernels.special_words import END, END_ID, SPECIAL, START, START_ID, UNKNOWN, UNKNOWN_ID
 from gapgram.kernels.successors import distribution
 from gapgram.kernels.tables import N_GRAMS
-from gapgram.kernels.words import ALLOW_UNKNOWN, SPECIAL_FOUND
+from gapgram.kernels.words import ALLOW_UNKNOWN, NOT_UTF8, SPECIAL_FOUND
 from gapgram.models import file as model_file
 from gapgram.queries.language_model import LanguageModel, LineKernel, Sentence
 from gapgram.queries.line_scores import ScoredLines
@@ -36,7 +36,7 @@ from gapgram.queries.predict import Prediction, Predictor
 from gapgram.queries.states import TableStepper
 from gapgram.signature import Signature
 from gapgram.system.atomic_file import temporary_folder
-from gapgram.system.parallel import checked_threads, parallel_map
+from gapgram.system.parallel import checked_threads, parallel_map, piece_size
 from gapgram.text.corpus import QUERY_RULES, SPECIAL_RULES, TextRules, checked_text
 from gapgram.text.files import Block
 from gapgram.text.refused import special_word
@@ -342,10 +342,11 @@ class Model(LanguageModel):
         """Score lines as they are read from a text, from bytes to sums in one kernel."""
         if self.tokeniser is not None:
             block = self.tokenised(block, rules)
-        score, arguments, data = self._score_lines, self._text_arguments, checked_text(block, rules)
-        status, stopped, ids, scores, begins, sums = score(
-            data, SPECIAL_RULES[rules.special], bool(bos), bool(eos), *arguments
-        )
+        asked, data = (SPECIAL_RULES[rules.special], bool(bos), bool(eos), *self._text_arguments), block.text
+        status, stopped, ids, scores, begins, sums = self._score_lines(data, *asked)
+        if status == NOT_UTF8:
+            data = checked_text(block, rules)  # refused, or bytes replaced
+            status, stopped, ids, scores, begins, sums = self._score_lines(data, *asked)
         if status == SPECIAL_FOUND:
             raise special_word(block, data, stopped, rules)
         return ScoredLines(ids, scores, begins, sums, block)
@@ -382,7 +383,9 @@ class Model(LanguageModel):
 
 
 def _runs(begins: Integers, words: int) -> list[tuple[int, int]]:
-    """Bounds of runs of whole sequences, each of about so many words."""
-    goals = np.arange(0, int(begins[-1]), words)
-    cuts = np.unique(np.append(np.searchsorted(begins, goals), begins.size - 1)).tolist()
+    """Bounds of runs of whole sequences, each of about so many words; the last are smaller."""
+    goals, end = [0], int(begins[-1])
+    while goals[-1] < end:
+        goals.append(goals[-1] + piece_size(end - goals[-1], words))
+    cuts = np.unique(np.append(np.searchsorted(begins, goals[:-1]), begins.size - 1)).tolist()
     return list(pairwise(cuts))

@@ -260,7 +260,7 @@ class LanguageModel(SpellsWords):
             lines = self.score_block(block, bos=bos, eos=eos)
             return (self.opened(lines) if open_vocabulary else lines).sums
 
-        blocks = text.blocks_of_sentences(sentences, block_bytes=block_bytes or self.piece_bytes)
+        blocks = text.blocks_of_sentences(sentences, block_bytes=block_bytes or self.piece_bytes, for_threads=True)
         return np.concatenate([np.empty(0), *parallel_map(sums_of, blocks, threads, ahead=3)])
 
     def _open_log10_prob(self, word: str, context: Sentence) -> float:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-PIECE_BYTES = 1 << 17  # of text, for one thread at a time; encoding and scoring share a cache
+PIECE_BYTES = 1 << 18  # of text, for one thread at a time; encoding and scoring share a cache
 
 
 class ScoredLines(NamedTuple):

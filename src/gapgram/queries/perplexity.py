@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapgram.arrays import Begins, Floats, Mask
-from gapgram.kernels.scores import sum_sequences
+from gapgram.arrays import Begins, Bytes, Floats, Mask
+from gapgram.kernels.figures import figures_of_lines, size_of_lines
 from gapgram.queries.shown import html_facts
 
 
@@ -132,39 +132,45 @@ class ScoredText(NamedTuple):
     scores: Floats
     begins: Begins
     unknown: Mask
-    raw: bytes | None
+    raw: Bytes | None
     open_scores: Floats | None = None
 
 
 class PieceFigures(NamedTuple):
-    """What lines that were scored add to the perplexity of a text: sums of the scores of each that has words."""
+    """What lines that were scored add to the perplexity of a text: those with words, and their sums.
+
+    A sum is a few numbers that have it exactly (`kernels.figures`); none where no line has words.
+    """
 
     n_words: int
     n_unknown: int
     n_lines: int
-    sums: list[float]
-    known_sums: list[float]
-    open_sums: list[float]
+    n_sentences: int
+    sums: Floats
+    known_sums: Floats
+    open_sums: Floats
     text_words: int | None
     text_bytes: int | None
+
+
+_NO_SUM: Floats = np.empty(0)
 
 
 def figures_of(piece: ScoredText, *, is_tokenised: bool) -> PieceFigures:
     """The figures of lines; is_tokenised: whether words were cut further."""
     scores, begins, unknown, raw, open_scores = piece
-    has_words = np.diff(begins) > 2
-    n_words = scores.size - 2 * has_words.size
-
-    def sums_of(numbers: Floats) -> list[float]:
-        sums: list[float] = sum_sequences(numbers, begins)[has_words].tolist()
-        return sums
-
-    text_words = None if raw is None else _words(raw, has_words) if is_tokenised else n_words
+    n_lines, text_words, text_bytes = begins.size - 1, None, None
+    n_words = scores.size - 2 * n_lines
+    n_unknown, n_sentences, sums, known_sums = figures_of_lines(scores, begins, unknown)
+    open_sums = _NO_SUM if open_scores is None else figures_of_lines(open_scores, begins, unknown)[2]
+    if raw is not None:
+        text_bytes, text_words = raw.size, n_words
+        if is_tokenised or n_sentences < n_lines:
+            text_bytes, words = size_of_lines(raw, begins)
+            text_words = words if is_tokenised else n_words
     return PieceFigures(
-        n_words, int(unknown.sum()), has_words.size, sums_of(scores), sums_of(np.where(unknown, 0.0, scores)),
-        sums_of(open_scores) if open_scores is not None else [],
-        text_words, _bytes_with_words(raw, has_words) if raw is not None else None,
-    )  # fmt: skip
+        n_words, n_unknown, n_lines, n_sentences, sums, known_sums, open_sums, text_words, text_bytes
+    )
 
 
 def perplexity_of_pieces(
@@ -176,7 +182,7 @@ def perplexity_of_pieces(
 
 def perplexity_of_figures(figures: Iterable[PieceFigures], signature: object) -> Perplexity:
     """The perplexity of a text from what its pieces add to it."""
-    n_words = n_unknown = n_lines = text_words = text_bytes = 0
+    n_words = n_unknown = n_lines = n_sentences = text_words = text_bytes = 0
     is_raw = True
     sums: list[float] = []
     known_sums: list[float] = []
@@ -185,34 +191,18 @@ def perplexity_of_figures(figures: Iterable[PieceFigures], signature: object) ->
         n_words += piece.n_words
         n_unknown += piece.n_unknown
         n_lines += piece.n_lines
-        sums += piece.sums
-        known_sums += piece.known_sums
-        open_sums += piece.open_sums
+        n_sentences += piece.n_sentences
+        sums += piece.sums.tolist()
+        known_sums += piece.known_sums.tolist()
+        open_sums += piece.open_sums.tolist()
         is_raw &= piece.text_bytes is not None
         text_words += piece.text_words or 0
         text_bytes += piece.text_bytes or 0
     # Each sum is rounded once, so that it does not depend on how the text was cut into pieces.
     return Perplexity(
-        n_words, n_unknown, len(sums), math.fsum(sums), math.fsum(known_sums), str(signature), n_lines - len(sums),
+        n_words, n_unknown, n_sentences, math.fsum(sums), math.fsum(known_sums), str(signature), n_lines - n_sentences,
         text_words if is_raw else None, text_bytes if is_raw else None, math.fsum(open_sums) if open_sums else None,
     )  # fmt: skip
-
-
-def _bytes_with_words(raw: bytes, has_words: Mask) -> int:
-    """The bytes of the lines that have words, with their ends.
-
-    >>> _bytes_with_words(b"a b\\n \\nc\\n", np.array([True, False, True]))
-    6
-    """
-    if has_words.all():
-        return len(raw)
-    return sum(len(line) + 1 for line, counted in zip(raw.split(b"\n"), has_words.tolist(), strict=False) if counted)
-
-
-def _words(raw: bytes, has_words: Mask) -> int:
-    """What white space separates, in the lines that have words."""
-    lines = zip(raw.split(b"\n"), has_words.tolist(), strict=False)
-    return sum(len(line.split()) for line, counted in lines if counted)
 
 
 def perplexity_of(log10_prob: float, predictions: int) -> float:

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 
 from gapgram.arguments import wrong_type
+from gapgram.arrays import Bytes
 from gapgram.errors import UsageError
 from gapgram.kernels.special_words import START
 from gapgram.text.corpus import QUERY_RULES, TextRules
@@ -54,10 +55,10 @@ class ReadsText(ABC):
             return block
         return self.tokeniser.tokenised(block, rules)
 
-    def raw_text(self, block: Block, rules: TextRules) -> bytes | None:
+    def raw_text(self, block: Block, rules: TextRules) -> Bytes | None:
         """The bytes of lines as they were written; None where they came as tokens."""
         is_tokens = self.tokeniser is not None and (block.is_tokenised or rules.tokenised)
-        return None if is_tokens else block.data
+        return None if is_tokens else block.text
 
     def _context_words(self, context: Sentence) -> list[str]:
         """The words of a context: of a text, before which `<s>` may stand, or a list of words."""

@@ -41,7 +41,7 @@ def pieces_of_documents(block: Block, *, documents: bool) -> Iterator[tuple[bool
         lines.pop()  # after the last newline
     for is_empty, run in groupby(lines, key=lambda line: not line.split()):
         some = list(run)
-        yield is_empty or first == 1, replace(block, first_line=first, data=b"\n".join([*some, b""]))
+        yield is_empty or first == 1, replace(block, first_line=first, held=b"\n".join([*some, b""]))
         first += len(some)
 
 

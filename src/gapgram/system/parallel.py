@@ -23,6 +23,8 @@ from gapgram.system.progress import NO_BAR, progress_bar
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+SMALLER = 4  # the last pieces of some work are so much smaller than the others
+_SHARES = 64  # a piece is at most this share of what is left
 _END: Any = object()
 
 
@@ -33,6 +35,15 @@ def checked_threads(threads: int | None) -> int:
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return threads
+
+
+def piece_size(left: int, most: int) -> int:
+    """How much of what is left of some work a thread takes next: less at the end, so that all end at about one time.
+
+    >>> [piece_size(left, 100) for left in (9000, 5000, 1000, 10)]
+    [100, 78, 25, 25]
+    """
+    return max(1, min(most, max(most // SMALLER, left // _SHARES)))
 
 
 def read_ahead(items: Iterable[Item]) -> Iterator[Item]:

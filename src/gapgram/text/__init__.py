@@ -1,6 +1,7 @@
 """Bytes to word ids.
 
     files           plain and compressed text files, in blocks of whole lines
+    held_sentences  sentences in memory as lines of text
     vocabulary      words and their ids
     word_table      a vocabulary while it is learned
     word_sample     the words that a model of spelling is trained on

@@ -7,25 +7,25 @@ model. What may be wrong with text, and the choices there are, is the same for b
 from __future__ import annotations
 
 import contextlib
-import re
-import warnings
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby
-from os import PathLike
-from os.path import isfile
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from gapgram.arguments import wrong_type
 from gapgram.arrays import Begins, Bytes, Ids, Integers
-from gapgram.errors import PathWarning, TextError, UsageError
+from gapgram.errors import TextError, UsageError
 from gapgram.kernels import words as kernels
 from gapgram.kernels.special_words import END_ID, START_ID
 from gapgram.system.parallel import parallel_map, taken
-from gapgram.text.files import BLOCK_BYTES, Block, Paths, blocks_of_files
+from gapgram.text.files import Block, Paths, blocks_of_files
+from gapgram.text.held_sentences import FILES_ARE_FOR as FILES_ARE_FOR
+from gapgram.text.held_sentences import block_of_line as block_of_line
+from gapgram.text.held_sentences import block_of_sentence as block_of_sentence
+from gapgram.text.held_sentences import blocks_of_sentences as blocks_of_sentences
+from gapgram.text.held_sentences import line_of_sentence as line_of_sentence
 from gapgram.text.refused import invalid_utf8, special_word
 from gapgram.text.rules import QUERY_RULES as QUERY_RULES
 from gapgram.text.rules import SPECIAL_RULES as SPECIAL_RULES
@@ -33,8 +33,6 @@ from gapgram.text.rules import TextRules as TextRules
 from gapgram.text.vocabulary import Vocabulary
 from gapgram.text.word_sample import WordSample
 from gapgram.text.word_table import WordTable
-
-_FILE_NAME = re.compile(r"\S*[./\\]\S*\w")
 
 
 @dataclass(frozen=True)
@@ -93,9 +91,6 @@ class TextTally:
         return TextFacts(self.sentences, self.words, f"{self.digest:016x}", rule)
 
 
-FILES_ARE_FOR = "text files are for perplexity, score_lines and surprisal"
-
-
 @dataclass(frozen=True)
 class Corpus:
     """An encoded text: `ids` holds `<s> … </s>` for every sentence, one after the other.
@@ -131,42 +126,6 @@ def sentence_begins(ids: Ids) -> Begins:
     return np.append(np.flatnonzero(ids == START_ID), ids.size)
 
 
-def blocks_of_sentences(
-    sentences: Iterable[str | Sequence[str]], *, block_bytes: int = BLOCK_BYTES
-) -> Iterator[Block]:
-    """Sentences held in memory, as strings or as lists of words, as if they were lines of a file.
-
-    Lists are of the words of a model, its tokens where it has a tokeniser; a block has only strings or only lists.
-    block_bytes: from so many on, a block is full; of strings, which are made into bytes together, characters.
-    """
-    if isinstance(sentences, str):
-        raise UsageError("sentences: expected a list of sentences, found one string; put it into a list")
-    if not isinstance(sentences, Iterable):
-        raise wrong_type("sentences", sentences, "a list of sentences")
-    line = 1
-    for is_tokenised, run in groupby(sentences, lambda sentence: not isinstance(sentence, str)):
-        some, used = list[Any](), 0
-        for sentence in run:
-            some.append(_line_of(sentence, line + len(some)) if is_tokenised else sentence)
-            used += len(some[-1])
-            if used > block_bytes:
-                yield Block("sentences", line, _joined(some), is_tokenised)
-                line, some, used = line + len(some), [], 0
-        if some:
-            yield Block("sentences", line, _joined(some), is_tokenised)
-        line += len(some)
-
-
-def _joined(lines: list[Any]) -> bytes:
-    """Lines, or strings that are lines once their newlines are spaces, in one."""
-    if isinstance(lines[0], bytes):
-        return b"\n".join([*lines, b""])
-    text = "\n".join([*lines, ""])
-    if text.count("\n") != len(lines):
-        text = "\n".join([*(line.replace("\n", " ") for line in lines), ""])
-    return text.encode("utf-8", "surrogatepass")
-
-
 def blocks_to_score(
     name: str, texts: Paths | None, sentences: Iterable[str | Sequence[str]] | None, *, progress: bool
 ) -> Iterator[Block]:
@@ -176,46 +135,6 @@ def blocks_to_score(
     if sentences is not None:
         return blocks_of_sentences(sentences)
     return blocks_of_files(texts or [], title="scoring", progress=progress)
-
-
-def block_of_sentence(sentence: str | Sequence[str]) -> Block:
-    """One sentence as `blocks_of_sentences` gives it; the name of a file in its place is warned of."""
-    return block_of_line(line_of_sentence(sentence, stacklevel=4), is_tokenised=not isinstance(sentence, str))
-
-
-def block_of_line(line: bytes, *, is_tokenised: bool = False) -> Block:
-    """A line that `line_of_sentence` made, as `blocks_of_sentences` gives it."""
-    return Block("sentences", 1, line, is_tokenised)
-
-
-def line_of_sentence(sentence: str | Sequence[str], *, stacklevel: int = 3) -> bytes:
-    """One sentence as a line, which ends in its only newline; the name of a file in its place is warned of."""
-    if isinstance(sentence, str) and " " not in sentence and _FILE_NAME.fullmatch(sentence) and isfile(sentence):
-        said = f"{sentence!r} is scored as a sentence of one word; {FILES_ARE_FOR}"
-        warnings.warn(said, PathWarning, stacklevel=stacklevel)
-    return _line_of(sentence, 1) + b"\n"
-
-
-def _line_of(sentence: str | Sequence[str], number: int) -> bytes:
-    if isinstance(sentence, str):
-        return sentence.replace("\n", " ").encode("utf-8", "surrogatepass")
-    try:
-        line = " ".join(sentence).encode("utf-8", "surrogatepass")
-    except TypeError:
-        raise _no_sentence(sentence, number) from None
-    if b"\n" in line or len(line.split()) != len(sentence):
-        word = next((word for word in sentence if len(word.encode("utf-8", "surrogatepass").split()) != 1), "")
-        raise UsageError(f"sentence {number}: {word!r}: a word of a list may not be empty or hold white space")
-    return line
-
-
-def _no_sentence(sentence: object, number: int) -> UsageError:
-    if isinstance(sentence, PathLike):
-        return wrong_type(f"sentence {number}", sentence, f"words; {FILES_ARE_FOR}")
-    if isinstance(sentence, bytes) or not isinstance(sentence, Iterable):
-        return wrong_type(f"sentence {number}", sentence, "a string or a list of words")
-    other = next(word for word in sentence if not isinstance(word, str))
-    return wrong_type(f"sentence {number}", other, "words that are strings")
 
 
 def read_corpus(
@@ -360,7 +279,7 @@ def checked(blocks: Iterable[Block], rules: TextRules) -> Iterator[Block]:
     nothing = Vocabulary.of([])
     with _closing(blocks):
         for block in blocks:
-            valid = replace(block, data=checked_text(block, rules).tobytes())
+            valid = replace(block, held=checked_text(block, rules))
             encode_block(valid, nothing, rules)
             yield valid
 
@@ -377,11 +296,11 @@ def _closing(blocks: Iterable[Block]) -> Iterator[None]:
 
 def checked_text(block: Block, rules: TextRules) -> Bytes:
     """The bytes of a block, known to be UTF-8."""
-    data = block.data
+    text = block.text
     try:
-        data.decode("utf-8")
+        str(text.data, "utf-8")
     except UnicodeDecodeError as error:
         if rules.invalid == "error":
             raise invalid_utf8(block, error.start) from None
-        data = data.decode("utf-8", "replace").encode("utf-8")
-    return np.frombuffer(data, np.uint8)
+        text = np.frombuffer(block.data.decode("utf-8", "replace").encode("utf-8"), np.uint8)
+    return text

@@ -8,12 +8,16 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import IO, cast
 
+import numpy as np
+
 from gapgram.arguments import checked_path, wrong_type
+from gapgram.arrays import Bytes
 from gapgram.errors import TextError, TextFileError, TextNotFoundError, UsageError
-from gapgram.system.parallel import read_ahead
+from gapgram.system.parallel import SMALLER, read_ahead
 from gapgram.system.progress import NO_BAR, progress_bar
 from gapgram.text.compressed import DECODE_ERRORS, KINDS, WindowError
 
@@ -24,6 +28,7 @@ MOST_OF_PIPE_BYTES = 1 << 20  # that a pipe holds
 _WORD_BYTES = 5  # in plain text, with its space
 _COMPRESSION = 4  # how much larger a compressed text is inside
 LONGEST_LINE_BYTES = 1 << 24  # more is no sentence, and may be no text
+NEWLINE = ord("\n")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -31,13 +36,24 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class Block:
     """Whole lines of one file: bytes that end in a newline, and the number of the first line.
 
+    held: the bytes, or an array of them, which may be a part of a larger one: so lines are handed on without a copy.
     is_tokenised: whether the words of the lines are the tokens of a model that has a tokeniser.
     """
 
     name: str
     first_line: int
-    data: bytes
+    held: bytes | Bytes
     is_tokenised: bool = False
+
+    @cached_property
+    def data(self) -> bytes:
+        """The lines as bytes."""
+        return self.held if isinstance(self.held, bytes) else self.held.tobytes()
+
+    @property
+    def text(self) -> Bytes:
+        """The lines as an array of bytes, without a copy."""
+        return np.frombuffer(self.held, np.uint8) if isinstance(self.held, bytes) else self.held
 
     def cut(self, piece_bytes: int) -> list[Block]:
         """The same lines in pieces of so many bytes, the end of a line each.
@@ -45,29 +61,32 @@ class Block:
         >>> [(piece.first_line, piece.data) for piece in Block("text", 7, b"a\\nbc\\n\\nd\\n").cut(3)]
         [(7, b'a\\nbc\\n'), (9, b'\\nd\\n')]
         """
-        if len(self.data) <= piece_bytes:
+        if len(self.held) <= piece_bytes:
             return [self]
-        pieces, begin, line = [], 0, self.first_line
-        while begin < len(self.data):
-            end = self.data.find(b"\n", begin + piece_bytes - 1) + 1 or len(self.data)
-            pieces.append(Block(self.name, line, self.data[begin:end], self.is_tokenised))
-            line += pieces[-1].data.count(b"\n")
-            begin = end
+        text, pieces, begin, line = self.text, list[Block](), 0, 0
+        ends = np.append(np.flatnonzero(text == NEWLINE) + 1, text.size)  # of lines, and of the text
+        while begin < text.size:
+            last = int(np.searchsorted(ends, min(begin + piece_bytes, text.size)))
+            end = int(ends[last])
+            pieces.append(Block(self.name, self.first_line + line, text[begin:end], self.is_tokenised))
+            begin, line = end, last + 1
         return pieces
 
 
 def pieces_of(block: Block, following: Iterator[Block], piece_bytes: int) -> Iterator[Block]:
     """The pieces of a block, and of those that follow while they are larger than what a pipe gives at once."""
-    pieces = block.cut(piece_bytes)
-    return iter(pieces) if len(block.data) <= MOST_OF_PIPE_BYTES else _and_those_of(pieces, following, piece_bytes)
+    yield from _pieces(block, piece_bytes)
+    if len(block.held) > MOST_OF_PIPE_BYTES:
+        for other in following:
+            yield from _pieces(other, piece_bytes)
+            if len(other.held) <= MOST_OF_PIPE_BYTES:
+                return
 
 
-def _and_those_of(pieces: list[Block], following: Iterator[Block], piece_bytes: int) -> Iterator[Block]:
-    yield from pieces
-    for block in following:
-        yield from block.cut(piece_bytes)
-        if len(block.data) <= MOST_OF_PIPE_BYTES:
-            return
+def _pieces(block: Block, piece_bytes: int) -> list[Block]:
+    """The pieces of a block; of one that is not full, the last of its file, smaller ones: threads end at one time."""
+    is_full = len(block.held) > BLOCK_BYTES - BLOCK_BYTES // SMALLER or piece_bytes > BLOCK_BYTES
+    return block.cut(piece_bytes if is_full else max(1, piece_bytes // SMALLER))
 
 
 def as_paths(texts: Paths) -> list[str | Path]:
@@ -175,12 +194,15 @@ def read_blocks(
     name, line = display_name(path), 1
     rest: list[bytes] = []
     for data in read_chunks(path, on_bytes, block_bytes=block_bytes):
-        check_line(name, line, sum(map(len, rest)) + len(data.partition(b"\n")[0]))
+        first_end = data.find(b"\n")
+        check_line(name, line, sum(map(len, rest)) + (len(data) if first_end < 0 else first_end))
         cut = data.rfind(b"\n") + 1
         if cut:
-            whole = b"".join([*rest, data[:cut]])
+            # Copied and counted by NumPy, which leaves Python's lock to other threads meanwhile.
+            *before, last = (np.frombuffer(part, np.uint8) for part in (*rest, data))
+            whole = np.concatenate([*before, last[:cut]]) if before else last[:cut]
             yield Block(name, line, whole)
-            line += whole.count(b"\n")
+            line += int(np.count_nonzero(whole == NEWLINE))
             rest = []
         if cut < len(data):
             rest.append(data[cut:])

@@ -121,7 +121,7 @@ class Tokeniser:
         if lines[-1] == "":
             lines.pop()  # after the last newline
         cut = self.engine.lines(lines, threads)
-        return replace(block, data="\n".join([*cut, ""]).encode(), is_tokenised=True)
+        return replace(block, held="\n".join([*cut, ""]).encode(), is_tokenised=True)
 
     def blocks(self, blocks: Iterable[Block], rules: TextRules, threads: int) -> Iterator[Block]:
         """Blocks of text as blocks of tokens; the next is cut while one is used."""

@@ -1,0 +1,136 @@
+"""Sentences held in memory, as strings or as lists of words, made into lines of text."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from os import PathLike
+from os.path import isfile
+from typing import Any
+
+import numpy as np
+
+from gapgram.arguments import wrong_type
+from gapgram.errors import PathWarning, UsageError
+from gapgram.system.parallel import piece_size
+from gapgram.text.files import BLOCK_BYTES, NEWLINE, Block
+
+FILES_ARE_FOR = "text files are for perplexity, score_lines and surprisal"
+_FIRST = 64  # sentences by whose length that of others is guessed
+_GROWTH = 4  # how many times as many sentences as the block before a block may have
+_FILE_NAME = re.compile(r"\S*[./\\]\S*\w")
+
+
+def blocks_of_sentences(
+    sentences: Iterable[str | Sequence[str]], *, block_bytes: int = BLOCK_BYTES, for_threads: bool = False
+) -> Iterator[Block]:
+    """Sentences held in memory, as strings or as lists of words, as if they were lines of a file.
+
+    Lists are of the words of a model, its tokens where it has a tokeniser; a block has only strings or only lists.
+    block_bytes: from about so many on, a block is full.
+    for_threads: whether each block is for one thread; the last ones of a list are smaller then.
+    """
+    if isinstance(sentences, str):
+        raise UsageError("sentences: expected a list of sentences, found one string; put it into a list")
+    if not isinstance(sentences, Iterable):
+        raise wrong_type("sentences", sentences, "a list of sentences")
+    if isinstance(sentences, list):
+        yield from _blocks_of_list(sentences, block_bytes, for_threads)
+    else:
+        yield from _blocks_one_by_one(sentences, 1, block_bytes)
+
+
+def _blocks_of_list(sentences: list[Any], block_bytes: int, for_threads: bool) -> Iterator[Block]:
+    """As `blocks_of_sentences`, of a list: many strings are made into bytes without a step of Python for each."""
+    begin, n = 0, _guessed(sentences, block_bytes)
+    while begin < len(sentences):
+        some = sentences[begin : begin + (piece_size(len(sentences) - begin, n) if for_threads else n)]
+        try:
+            text = _joined(some)
+        except TypeError:  # not all are strings
+            yield from _blocks_one_by_one(sentences[begin:], begin + 1, block_bytes)
+            return
+        yield Block("sentences", begin + 1, text)
+        begin += len(some)
+        n = min(_GROWTH * n, max(1, block_bytes * len(some) // len(text)))
+
+
+def _guessed(sentences: list[Any], block_bytes: int) -> int:
+    """How many sentences a block may have, by the first ones."""
+    some = sentences[:_FIRST]
+    n_characters = sum(len(sentence) + 1 for sentence in some if isinstance(sentence, str))
+    return max(1, block_bytes * len(some) // max(1, n_characters))
+
+
+def _blocks_one_by_one(sentences: Iterable[Any], line: int, block_bytes: int) -> Iterator[Block]:
+    """As `blocks_of_sentences`, each sentence looked at by itself; the first has this number."""
+    for is_tokenised, run in groupby(sentences, lambda sentence: not isinstance(sentence, str)):
+        some, used = list[Any](), 0
+        for sentence in run:
+            some.append(_line_of(sentence, line + len(some)) if is_tokenised else sentence)
+            used += len(some[-1])
+            if used > block_bytes:
+                yield Block("sentences", line, _lines(some), is_tokenised)
+                line, some, used = line + len(some), [], 0
+        if some:
+            yield Block("sentences", line, _lines(some), is_tokenised)
+        line += len(some)
+
+
+def _lines(some: list[Any]) -> bytes:
+    """Lines, or strings that are lines once their newlines are spaces, in one."""
+    return b"\n".join([*some, b""]) if isinstance(some[0], bytes) else _joined(some)
+
+
+def _joined(strings: list[str]) -> bytes:
+    """Strings as lines; a newline in one becomes a space."""
+    try:
+        text = b"\n".join([*map(str.encode, strings), b""])
+    except UnicodeEncodeError:  # halves of characters, which no word has
+        text = "\n".join([*strings, ""]).encode("utf-8", "surrogatepass")
+    # NumPy counts without Python's lock.
+    if np.count_nonzero(np.frombuffer(text, np.uint8) == NEWLINE) == len(strings):
+        return text
+    return _joined([string.replace("\n", " ") for string in strings])
+
+
+def block_of_sentence(sentence: str | Sequence[str]) -> Block:
+    """One sentence as `blocks_of_sentences` gives it; the name of a file in its place is warned of."""
+    return block_of_line(line_of_sentence(sentence, stacklevel=4), is_tokenised=not isinstance(sentence, str))
+
+
+def block_of_line(line: bytes, *, is_tokenised: bool = False) -> Block:
+    """A line that `line_of_sentence` made, as `blocks_of_sentences` gives it."""
+    return Block("sentences", 1, line, is_tokenised)
+
+
+def line_of_sentence(sentence: str | Sequence[str], *, stacklevel: int = 3) -> bytes:
+    """One sentence as a line, which ends in its only newline; the name of a file in its place is warned of."""
+    if isinstance(sentence, str) and " " not in sentence and _FILE_NAME.fullmatch(sentence) and isfile(sentence):
+        said = f"{sentence!r} is scored as a sentence of one word; {FILES_ARE_FOR}"
+        warnings.warn(said, PathWarning, stacklevel=stacklevel)
+    return _line_of(sentence, 1) + b"\n"
+
+
+def _line_of(sentence: str | Sequence[str], number: int) -> bytes:
+    if isinstance(sentence, str):
+        return sentence.replace("\n", " ").encode("utf-8", "surrogatepass")
+    try:
+        line = " ".join(sentence).encode("utf-8", "surrogatepass")
+    except TypeError:
+        raise _no_sentence(sentence, number) from None
+    if b"\n" in line or len(line.split()) != len(sentence):
+        word = next((word for word in sentence if len(word.encode("utf-8", "surrogatepass").split()) != 1), "")
+        raise UsageError(f"sentence {number}: {word!r}: a word of a list may not be empty or hold white space")
+    return line
+
+
+def _no_sentence(sentence: object, number: int) -> UsageError:
+    if isinstance(sentence, PathLike):
+        return wrong_type(f"sentence {number}", sentence, f"words; {FILES_ARE_FOR}")
+    if isinstance(sentence, bytes) or not isinstance(sentence, Iterable):
+        return wrong_type(f"sentence {number}", sentence, "a string or a list of words")
+    other = next(word for word in sentence if not isinstance(word, str))
+    return wrong_type(f"sentence {number}", other, "words that are strings")
