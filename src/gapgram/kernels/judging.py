@@ -148,14 +148,14 @@ def _top(scores):
 
 @inlined
 def _score(at, w, own, base, block, pairs, classes, blocks, judged, ones, several, times, scores):
-    """Fill the scores of a block's classes for word w, number `at` of its batch.
+    """Fill the scores of a block's classes for word w, number `at` of its batch; `scores` has room for a whole block.
 
     Returns the score of staying in its own class, if that is of the block. Approximate, for speed: `exchange` looks
     again. base: where the neighbours of the batch begin in `judged.offsets`.
     """
     sums, priors, tables, first = classes.sums, classes.priors, classes.tables, block << blocks.bits
-    here = own - first
-    is_here = 0 <= here < scores.size
+    n_classes, here = min(scores.size, sums.shape[1] - first), own - first
+    is_here = 0 <= here < n_classes
     stay = 0.0
     for c in range(scores.size):
         scores[c] = 0
@@ -184,10 +184,10 @@ def _score(at, w, own, base, block, pairs, classes, blocks, judged, ones, severa
                 x = max(0, cells[g, here] - n - (twice if g == own else 0))
                 stay += tables[LOG, x] if n == 1 and x < tables.shape[1] - 1 else _soft(x, n, priors[CELL])
         if total > 0:
-            _add_logs(scores, sums[s, first:], priors[SUM] + SOFT * (total - 1), -total)
+            _add_logs(scores[:n_classes], sums[s, first:], priors[SUM] + SOFT * (total - 1), -total)
             stay -= _soft(sums[s, own] - total, total, priors[SUM])
         if twice > 0 and s % 2 == 0:
-            for c in range(scores.size):
+            for c in range(n_classes):
                 scores[c] += np.float32(_soft(cells[first + c, c], twice, priors[CELL]))
             if is_here:
                 stay += _soft(cells[own, here] - twice, twice, priors[CELL])
@@ -200,15 +200,16 @@ def _judge(words, begin, end, block, class_of, pairs, classes, blocks, judged):
     k, width = classes.sums.shape[1], blocks.cells.shape[1]
     first, base = block << blocks.bits, judged.offsets[words[0], 0]
     ones, several, times = np.empty(k, np.int32), np.empty(k, np.int32), np.empty(k, np.int32)
-    scores, special = np.empty(min(width, k - first), np.float32), max(SPECIAL - first, 0)
+    # In the last block also for places that are no classes: so the compiler works on whole rows, and none of it alone.
+    scores, n_classes, special = np.empty(width, np.float32), min(width, k - first), max(SPECIAL - first, 0)
     for at in range(begin, end):
         w = words[at]
         own = class_of[w]
         stay = _score(at, w, own, base, block, pairs, classes, blocks, judged, ones, several, times, scores)
-        if first <= own < first + scores.size:
+        if first <= own < first + n_classes:
             judged.stays[at] = stay
             scores[own - first] = -np.inf
-        top = special + _top(scores[special:])
+        top = special + _top(scores[special:n_classes])
         judged.tops[block, at] = first + top
         judged.scores[block, at] = scores[top]
 
