@@ -17,6 +17,7 @@ from gapgram.kernels.jit import inlined, kernel, training_kernel
 from gapgram.kernels.meeting import meet, next_piece, share_out_again
 from gapgram.kernels.prefetch import prefetch
 
+WORD_COST = 10  # to judge a word, beside its neighbours' classes: as much as so many of these
 SPECIAL = 3  # classes of <unk>, <s>, </s>, which never move
 SOFT = 0.4  # f_p(x + n) - f_p(x) is about n ln(x + p + SOFT (n - 1)): 1/e would be right for small x, 1/2 for large
 
@@ -226,11 +227,43 @@ def _choose(words, class_of, judged, best):
         best[words[at]] = top
 
 
+@inlined
+def _cost_before(at, words, offsets):
+    """About what it takes to judge all words of a batch before number `at`."""
+    return offsets[words[at], 0] - offsets[words[0], 0] + WORD_COST * at
+
+
+@kernel
+def _first_beyond(cost, words, offsets):
+    """The first word of a batch before which it takes at least so much to judge the others; their number if none."""
+    low, high = 0, words.size
+    while low < high:
+        middle = (low + high) // 2
+        if _cost_before(middle, words, offsets) < cost:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def _judge_share(me, threads, words, class_of, pairs, classes, blocks, judged):
+    """What thread `me` judges: all words for all blocks, one after the other, cut where threads have equally much."""
+    n_blocks, last = judged.tops.shape[0], words.size - 1
+    # To the last side of the last word: where the one after it begins is not known.
+    cost = judged.offsets[words[last], -1] - judged.offsets[words[0], 0] + WORD_COST * words.size
+    begin, end = n_blocks * cost * me // threads, n_blocks * cost * (me + 1) // threads
+    for block in range(begin // cost, -(-end // cost)):
+        first = _first_beyond(max(begin - block * cost, 0), words, judged.offsets)
+        beyond = _first_beyond(end - block * cost, words, judged.offsets) if end < (block + 1) * cost else words.size
+        _judge(words, first, beyond, block, class_of, pairs, classes, blocks, judged)
+
+
 @training_kernel
 def sweep(me, threads, meeting, words, cuts, best, class_of, pairs, classes, blocks, judged):
     """What thread `me` does where words move, batch by batch: words[cuts[b]] to words[cuts[b+1]] are judged by all
     threads against the same counts, then moved by the first. Returns by how much the objective rose by its moves."""
-    sides, n_blocks = classes.sums.shape[0], judged.tops.shape[0]
+    sides = classes.sums.shape[0]
     met = np.zeros(classes.sums.shape[1], np.int32)
     rise = 0.0
     for b in range(cuts.size - 1):
@@ -246,12 +279,7 @@ def sweep(me, threads, meeting, words, cuts, best, class_of, pairs, classes, blo
         meet(meeting, threads)
         if me == 0:
             share_out_again(meeting)
-        # All words for all blocks: to each thread as many as to another, one after the other.
-        n = batch.size
-        begin, end = n_blocks * n * me // threads, n_blocks * n * (me + 1) // threads
-        for block in range(begin // n, -(-end // n)):
-            some = max(begin, block * n) - block * n, min(end, block * n + n) - block * n
-            _judge(batch, some[0], some[1], block, class_of, pairs, classes, blocks, judged)
+        _judge_share(me, threads, batch, class_of, pairs, classes, blocks, judged)
         meet(meeting, threads)
         # One moves words; the others wait.
         if me == 0:
