@@ -1,4 +1,4 @@
-"""Asking for memory before it is read, so that reads do not wait for each other."""
+"""Asking for memory before it is read or written, so that reads do not wait for each other."""
 
 from __future__ import annotations
 
