@@ -27,7 +27,6 @@ from gapgram.estimation.weights import Weights, by_counts, held_out, left_out, u
 from gapgram.estimation.weights.learned import Parameters, Problem
 from gapgram.estimation.weights.sample import FittingSample
 from gapgram.kernels.gate import BUCKETS
-from gapgram.kernels.gradient import Adam
 from gapgram.reporting.tables import change, table
 from gapgram.text.corpus import Corpus, blocks_of_sentences, encode, read_corpus
 from gapgram.text.files import blocks_of_files
@@ -39,14 +38,13 @@ class PartlyFixed(Problem):
     hold: Callable[[Parameters], None]
     batches_at_once = 1
 
-    def take_steps(self, fitted: list[tuple[Parameters, Adam]], *about: Any) -> None:
+    def take_steps(self, values: Parameters, *about: Any) -> None:
         """A step, of which what is held is taken back."""
-        before, change = fitted[0][0].flat.copy(), self.zeros()
-        super().take_steps(fitted, *about)
-        change.flat[:] = fitted[0][0].flat - before
+        before, change = values.flat.copy(), self.zeros()
+        super().take_steps(values, *about)
+        change.flat[:] = values.flat - before
         self.hold(change)
-        for values, _ in fitted:
-            values.flat[:] = before + change.flat
+        values.flat[:] = before + change.flat
 
 
 def hold_nothing(gradients: Parameters) -> None:

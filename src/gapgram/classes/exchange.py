@@ -169,7 +169,8 @@ class Exchange:
         self.counts = ClassCounts(cells, sums, tables, priors, np.empty(sums.shape), changed, n_changed)
         kernels.fill_sums(self.counts)
         self.offsets: Integers = np.append(0, np.cumsum(np.minimum(neighbours, width).T)[:-1]).reshape(-1, sides)
-        bits = int(np.clip((-(-width // threads) - 1).bit_length(), *_BLOCK_BITS))
+        # A block for every two threads: who judges for fewer classes at a time looks at each word more often.
+        bits = int(np.clip((-(-2 * width // threads) - 1).bit_length(), *_BLOCK_BITS))
         self.n_blocks = (width - 1 >> bits) + 1
         blocks = self.n_blocks * sides * width, 1 << bits
         self.blocks = Blocks(np.zeros(blocks, np.int32), np.zeros(blocks, np.float32), bits)

@@ -25,8 +25,18 @@ from gapgram.system.parallel import SharedCores, all_in_threads, checked_threads
 from gapgram.text.corpus import Corpus
 from gapgram.text.sentences import sample_sentences
 
-BAND_POSITIONS = 1 << 20
+BAND_POSITIONS = 1 << 20  # of a band at most
+_CACHED_POSITIONS, _MANY_BANDS = 1 << 16, 1 << 11  # what is counted of so many stays in the cache of a processor
 MAX_POSITIONS = 1 << 31
+
+
+def usual_band(n_positions: int) -> int:
+    """About how many positions of a text a thread counts at a time: few, but of a large text not too few.
+
+    >>> usual_band(10_000_000), usual_band(1 << 28), usual_band(MAX_POSITIONS)
+    (65536, 131072, 1048576)
+    """
+    return min(max(_CACHED_POSITIONS, n_positions // _MANY_BANDS), BAND_POSITIONS)
 
 
 @dataclass(frozen=True)
@@ -56,7 +66,8 @@ class Bands:
 class TextInMemory:
     """A text in memory, as a `TextSource`.
 
-    band_positions: of the text, about, that a thread counts at a time; there are at least as many bands as threads.
+    band_positions: of the text, about, that a thread counts at a time, as `usual_band` says unless said otherwise;
+        there are at least as many bands as threads.
     documents: the first sentence of each, and the number of sentences, where they are told apart.
     keeps_words: it is counted again, with other classes: the counts of words stay in memory.
     """
@@ -67,14 +78,15 @@ class TextInMemory:
         *,
         threads: int,
         progress: bool = False,
-        band_positions: int = BAND_POSITIONS,
+        band_positions: int | None = None,
         documents: Begins | None = None,
         keeps_words: bool = False,
     ) -> None:
         self.documents, self.word_sample = documents, corpus.word_sample
         self.ids, self.vocabulary, self.word_counts = corpus.ids, corpus.vocabulary, corpus.word_counts
         self.facts, self.positions, self.longest_sentence = corpus.facts, corpus.ids.size, corpus.longest_sentence
-        self._threads, self._progress, self._band_positions = threads, progress, band_positions
+        self._threads, self._progress = threads, progress
+        self._band_positions = band_positions or usual_band(corpus.ids.size)
         self._ahead: dict[Pattern, list[Piece]] | None = None
         self._keeps_words = keeps_words
 
@@ -132,7 +144,7 @@ def count(
     *,
     threads: int | None = None,
     progress: bool = False,
-    band_positions: int = BAND_POSITIONS,
+    band_positions: int | None = None,
 ) -> Counts:
     """Count all patterns of a lattice in a corpus; those of classes, where it has any, by these clusterings."""
     threads = checked_threads(threads)

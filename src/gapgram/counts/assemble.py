@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from gapgram.counts.streaming import StoredPiece
 
 NO_CLASSES, NO_COUNTS = np.empty(0, np.int32), np.empty(0, np.int64)
+_TASKS = 16  # for each thread: pieces are many and small
 NO_PIECE = Piece(*np.empty((3, 0), np.int64))
 
 
@@ -55,11 +57,16 @@ def assemble(
         pieces[patterns[p]][i] = NO_PIECE
         return large_grams + at[kernels.FIRST_GRAM] + done, counts
 
+    def fill_some(some: list[tuple[int, int, int, int]]) -> list[tuple[Integers, Integers]]:
+        return [fill(*one) for one in some]
+
     wanted = list(_in_turn(patterns, pieces))
+    step = -(-len(wanted) // (_TASKS * threads))
     for p in range(len(patterns)):
         at = places[p]
         contexts[at[kernels.FIRST_CONTEXT] + at[kernels.N_CONTEXTS] * at[kernels.STRIDE]] = sizes[p] << ROW_BITS
-    large = parallel_map(lambda one: fill(*one), wanted, threads)
+    tasks = [wanted[i : i + step] for i in range(0, len(wanted), step)]
+    large = chain.from_iterable(parallel_map(fill_some, tasks, threads))
     large_at, large_counts = (np.concatenate(arrays) for arrays in zip(*large, strict=True))
     all_rows = np.concatenate(rows)
     return frozen(Tables(grams, large_at, large_counts, contexts, places, parts, all_rows, class_of, word_counts))

@@ -33,7 +33,8 @@
     completions     the next words that start with a prefix
     rank            the rank of a word among all
     fitting         what weights are fitted to
-    gradient        weights from that, by threads that work together
+    gradient        how its likelihood changes with what is fitted
+    descent         weights from that, by threads that work together
     meeting         threads that wait for each other
     pairs           neighbours of words, counted
     exchange        words into classes of like neighbours

@@ -35,7 +35,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.kernels.jit import inlined, kernel, training_kernel
-from gapgram.kernels.prefetch import prefetch
+from gapgram.kernels.prefetch import prefetch, prefetch_to_write
 
 TABLE = 1 << 17  # numbers, at most, whose f is looked up
 CLASS_BITS = 20  # of a class in the place of a cell
@@ -228,6 +228,18 @@ def move(w, to, sign, itself, neighbours, counts, n_found, classes, blocks):
     return rise
 
 
+@inlined
+def _ask_for_cells(to, neighbours, n_found, cells):
+    """Ask for the cells that change where a word goes to a class, or leaves it."""
+    k = cells.shape[1]
+    flat = cells.reshape(-1)
+    for s in range(n_found.size):
+        base = s // 2 * k * k
+        for i in range(n_found[s]):
+            g = neighbours[s, i]
+            prefetch_to_write(flat, base + (g * k + to if s % 2 == 0 else to * k + g))
+
+
 @kernel
 def exchange(words, best, class_of, pairs, classes, blocks):
     """Move words, one after the other, where the class proposed really raises the objective.
@@ -253,6 +265,8 @@ def exchange(words, best, class_of, pairs, classes, blocks):
             for i in range(n_found[s]):
                 counts[s, i] = met[neighbours[s, i]]
                 met[neighbours[s, i]] = 0
+        _ask_for_cells(own, neighbours, n_found, classes.cells)
+        _ask_for_cells(new, neighbours, n_found, classes.cells)
         change = move(w, own, -1, itself, neighbours, counts, n_found, classes, blocks)
         change += move(w, new, 1, itself, neighbours, counts, n_found, classes, blocks)
         if change > LEAST:

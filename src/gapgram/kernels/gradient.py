@@ -1,17 +1,9 @@
-"""The gradient of -ln P over positions of a text, and steps of Adam, by several threads with the result of one.
+"""The gradient of -ln P over positions of a text.
 
-What is fitted says `kernels.fitting`; equations (16) to (25) of docs/ideas/mathematics.md.
-
-The halves of a batch are added up by themselves, each in the order of its positions, however many threads there are.
-Threads wait for lines of the cache that others have written; so what one works out stays with it as far as it can.
-
-One thread or two: each has a half, a copy of all parameters, and takes all steps: they hand each other sums, no more.
-
-More: every position is worked out by itself, how -ln P changes with the logits, the odds of falling back and the
-discounts of its patterns. When all threads have done that, these slopes are added up column by column of the features:
-the rows of the gate table that a feature of one kind can be belong to it alone, and so does what is fitted for a
-pattern. So each number is added up by one thread, and what was added up in a column takes its step at once. Where there
-are more threads than there are columns for, a column is added up for some of the patterns at a time.
+What is fitted says `kernels.fitting`; equations (16) to (25) of docs/ideas/mathematics.md. Every position is worked out
+by itself, how -ln P changes with the logits, the odds of falling back and the discounts of its patterns. These slopes
+are then added up column by column of the features: the rows of the gate table that a feature of one kind can be belong
+to it alone, and so does what is fitted for a pattern. `kernels.descent` has the threads that do so.
 """
 
 from __future__ import annotations
@@ -22,11 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapgram.kernels.fitting import COUNT, N1, N2, N3, TOTAL
-from gapgram.kernels.gate import BUCKETS, WORD_BUCKETS
+from gapgram.kernels.gate import BUCKETS
 from gapgram.kernels.jit import apart, kernel, training_kernel
-from gapgram.kernels.meeting import meet
 
-_MANY_THREADS = 8  # more of them add up columns in two parts
 MAX_DISCOUNTS = np.array([1.0, 2.0, 3.0])  # D1, D2, D3+ stay between 0 and these
 
 
@@ -75,23 +65,6 @@ class Sums(NamedTuple):
     table: Any
     shift: Any
     odds: Any
-
-
-class Schedule(NamedTuple):
-    """Batches of positions, bounds[b] to bounds[b+1], the learning rate of each, and the number of the first step."""
-
-    bounds: Any
-    rates: Any
-    first_step: Any
-
-
-class Adam(NamedTuple):
-    """What a step of Adam needs: where parameters started, how strongly they are held there, and running means."""
-
-    start: Any
-    hold: Any
-    means: Any
-    squares: Any
 
 
 @kernel
@@ -213,27 +186,19 @@ def report_on(positions, fixed, start, fitted, slopes):
 
 
 @kernel
-def _add_rows(f, patterns, positions, begin, end, first, slopes, sums):
-    """Add up the slopes of the logits of some patterns by the rows of the gate table that are column f's."""
-    features, n_patterns = positions.features, sums.table.shape[1]
-    if patterns[1] - patterns[0] == n_patterns:
-        for t in range(begin, end):
-            if features[t, f] >= 0:
-                row = sums.table[features[t, f]]
-                by_logit = slopes.logits[t - first]
-                for p in range(n_patterns):
-                    row[p] += by_logit[p]
-        return
+def add_rows(f, positions, begin, end, first, slopes, sums):
+    """Add up the slopes of the logits by the rows of the gate table that are column f's."""
+    features = positions.features
     for t in range(begin, end):
         if features[t, f] >= 0:
-            row = sums.table[features[t, f], patterns[0] : patterns[1]]
-            by_logit = slopes.logits[t - first, patterns[0] : patterns[1]]
+            row = sums.table[features[t, f]]
+            by_logit = slopes.logits[t - first]
             for p in range(row.size):
                 row[p] += by_logit[p]
 
 
 @kernel
-def _add_pattern(f, positions, fitted, begin, end, first, slopes, sums):
+def add_pattern(f, positions, fitted, begin, end, first, slopes, sums):
     """Add up the slopes of the shifts and discounts of pattern f."""
     statistics, features = positions.statistics, positions.features
     by_discount = np.zeros(3)
@@ -260,135 +225,7 @@ def add_gradient(positions, fixed, fitted, slopes, sums):
     loss = slopes_of(positions, fixed, fitted, 0, n, 0, slopes)
     n_patterns = fixed.down.size
     for f in range(positions.features.shape[1]):
-        _add_rows(f, (0, n_patterns), positions, 0, n, 0, slopes, sums)
+        add_rows(f, positions, 0, n, 0, slopes, sums)
         if f < n_patterns:
-            _add_pattern(f, positions, fitted, 0, n, 0, slopes, sums)
+            add_pattern(f, positions, fitted, 0, n, 0, slopes, sums)
     return loss
-
-
-@training_kernel
-def follow(fitted, begin, end):
-    """What follows from parameters begin … end-1: equation (22) of docs/ideas/mathematics.md for the discounts."""
-    first_shift, first_odds = fitted.table.size, fitted.table.size + fitted.shift.size
-    width = fitted.lifted_by.shape[1]
-    for i in range(max(begin, first_shift), min(end, first_odds)):
-        k = i - first_shift
-        fitted.lifted_by[k // width, k % width] = math.exp(fitted.flat[i])
-    for i in range(max(begin, first_odds), end):
-        k = i - first_odds
-        fitted.discounts[k // 3, k % 3] = MAX_DISCOUNTS[k % 3] / (1.0 + math.exp(-fitted.flat[i]))
-
-
-@kernel
-def _rows_of(f, n_patterns, order):
-    """The rows of the gate table that are column f's (`kernels.gate`)."""
-    if f < n_patterns:
-        return f * BUCKETS, f * BUCKETS + BUCKETS
-    words = n_patterns * BUCKETS
-    if f == n_patterns:
-        return words, words + order
-    first = words + order + (f - n_patterns - 1) * WORD_BUCKETS
-    return first, first + WORD_BUCKETS
-
-
-@kernel
-def _take_steps(begin, end, fitted, adam, first, second, n, fast, slow):
-    """One step of Adam (Kingma and Ba, 2015) for parameters begin … end-1, in place.
-
-    The gradient is the mean over n positions, of whose sum the two halves are given, and a pull to the start: equation
-    (21) of docs/ideas/mathematics.md. fast, slow: what makes up for the first steps, of the means and of the squares.
-    """
-    values, start, means, squares = fitted.flat, adam.start, adam.means, adam.squares
-    # `np.divide` does not look whether it divides by 0, so that the compiler works on several parameters at once.
-    for i in range(begin, end):
-        gradient = np.divide(first[i] + second[i], n) + adam.hold * (values[i] - start[i])
-        mean = 0.9 * means[i] + 0.1 * gradient
-        square = 0.99 * squares[i] + 0.01 * (gradient * gradient)
-        values[i] -= np.divide(fast * mean, np.sqrt(slow * square) + 1e-8)
-        means[i] = mean
-        squares[i] = square
-    follow(fitted, begin, end)
-
-
-@kernel
-def _step_and_forget(begin, end, fitted, adam, first, second, n, fast, slow):
-    """A step for some parameters; zeroes their sums."""
-    _take_steps(begin, end, fitted, adam, first, second, n, fast, slow)
-    for i in range(begin, end):
-        first[i] = 0.0
-        second[i] = 0.0
-
-
-@kernel
-def _step_of_column(f, patterns, fitted, adam, first, second, n, fast, slow, order):
-    """A step for what column f was added up for: some patterns in its rows, and, with the first, its own numbers."""
-    n_patterns = fitted.table.shape[1]
-    begin, end = _rows_of(f, n_patterns, order)
-    if patterns[1] - patterns[0] == n_patterns:
-        _step_and_forget(begin * n_patterns, end * n_patterns, fitted, adam, first, second, n, fast, slow)
-    else:
-        for row in range(begin, end):
-            base = row * n_patterns
-            _step_and_forget(base + patterns[0], base + patterns[1], fitted, adam, first, second, n, fast, slow)
-    if f < n_patterns and patterns[0] == 0:
-        shift = fitted.table.size + f * BUCKETS
-        _step_and_forget(shift, shift + BUCKETS, fitted, adam, first, second, n, fast, slow)
-        odds = fitted.table.size + fitted.shift.size + 3 * f
-        _step_and_forget(odds, odds + 3, fitted, adam, first, second, n, fast, slow)
-
-
-@training_kernel
-def fit_by_halves(
-    me, threads, meeting, schedule, positions, fixed, own, own_adam, twin, twin_adam, slopes, first_half, second_half
-):
-    """What thread `me` of one or two does for some batches: its half of each, and all steps of its own copy.
-
-    own, own_adam: what the first thread fits. twin, twin_adam: what the second does, with the same result.
-    first_half, second_half: of a batch, added up.
-    """
-    fitted, adam = (own, own_adam) if me == 0 else (twin, twin_adam)
-    n_columns, n_patterns, bounds = positions.features.shape[1], fixed.down.size, schedule.bounds
-    for b in range(bounds.size - 1):
-        begin, n, step = bounds[b], bounds[b + 1] - bounds[b], schedule.first_step + b
-        for half in range(me, 2, threads):
-            first, last = (begin, begin + n // 2) if half == 0 else (begin + n // 2, begin + n)
-            sums = first_half if half == 0 else second_half
-            for i in range(sums.flat.size):
-                sums.flat[i] = 0.0
-            slopes_of(positions, fixed, fitted, first, last, begin, slopes)
-            for f in range(n_columns):
-                _add_rows(f, (0, n_patterns), positions, first, last, begin, slopes, sums)
-                if f < n_patterns:
-                    _add_pattern(f, positions, fitted, first, last, begin, slopes, sums)
-        meet(meeting, threads)
-        fast, slow = schedule.rates[b] / (1.0 - 0.9**step), 1.0 / (1.0 - 0.99**step)
-        _take_steps(0, fitted.flat.size, fitted, adam, first_half.flat, second_half.flat, n, fast, slow)
-        meet(meeting, threads)
-
-
-@training_kernel
-def fit_by_columns(me, threads, meeting, schedule, positions, fixed, fitted, adam, slopes, first_half, second_half):
-    """What thread `me` of several does for some batches: its share of the positions of each, then of the columns.
-
-    first_half, second_half: of a batch, added up; 0 at first.
-    """
-    n_columns, n_patterns, bounds = positions.features.shape[1], fixed.down.size, schedule.bounds
-    order, parts = n_columns - n_patterns, 1 if threads <= _MANY_THREADS else 2
-    for b in range(bounds.size - 1):
-        begin, n, step = bounds[b], bounds[b + 1] - bounds[b], schedule.first_step + b
-        half, end = begin + n // 2, begin + n
-        fast, slow = schedule.rates[b] / (1.0 - 0.9**step), 1.0 / (1.0 - 0.99**step)
-        slopes_of(
-            positions, fixed, fitted, begin + n * me // threads, begin + n * (me + 1) // threads, begin, slopes
-        )
-        meet(meeting, threads)
-        for share in range(me, n_columns * parts, threads):
-            f, part = share % n_columns, share // n_columns
-            patterns = n_patterns * part // parts, n_patterns * (part + 1) // parts
-            _add_rows(f, patterns, positions, begin, half, begin, slopes, first_half)
-            _add_rows(f, patterns, positions, half, end, begin, slopes, second_half)
-            if part == 0 and f < n_patterns:
-                _add_pattern(f, positions, fitted, begin, half, begin, slopes, first_half)
-                _add_pattern(f, positions, fitted, half, end, begin, slopes, second_half)
-            _step_of_column(f, patterns, fitted, adam, first_half.flat, second_half.flat, n, fast, slow, order)
-        meet(meeting, threads)

@@ -17,6 +17,7 @@ from gapgram.kernels.jit import inlined, kernel, training_kernel
 from gapgram.kernels.meeting import meet, next_piece, share_out_again
 from gapgram.kernels.prefetch import prefetch
 
+WORD_COST = 10  # to judge a word, beside its neighbours' classes: as much as so many of these
 SPECIAL = 3  # classes of <unk>, <s>, </s>, which never move
 SOFT = 0.4  # f_p(x + n) - f_p(x) is about n ln(x + p + SOFT (n - 1)): 1/e would be right for small x, 1/2 for large
 
@@ -148,14 +149,14 @@ def _top(scores):
 
 @inlined
 def _score(at, w, own, base, block, pairs, classes, blocks, judged, ones, several, times, scores):
-    """Fill the scores of a block's classes for word w, number `at` of its batch.
+    """Fill the scores of a block's classes for word w, number `at` of its batch; `scores` has room for a whole block.
 
     Returns the score of staying in its own class, if that is of the block. Approximate, for speed: `exchange` looks
     again. base: where the neighbours of the batch begin in `judged.offsets`.
     """
     sums, priors, tables, first = classes.sums, classes.priors, classes.tables, block << blocks.bits
-    here = own - first
-    is_here = 0 <= here < scores.size
+    n_classes, here = min(scores.size, sums.shape[1] - first), own - first
+    is_here = 0 <= here < n_classes
     stay = 0.0
     for c in range(scores.size):
         scores[c] = 0
@@ -184,10 +185,10 @@ def _score(at, w, own, base, block, pairs, classes, blocks, judged, ones, severa
                 x = max(0, cells[g, here] - n - (twice if g == own else 0))
                 stay += tables[LOG, x] if n == 1 and x < tables.shape[1] - 1 else _soft(x, n, priors[CELL])
         if total > 0:
-            _add_logs(scores, sums[s, first:], priors[SUM] + SOFT * (total - 1), -total)
+            _add_logs(scores[:n_classes], sums[s, first:], priors[SUM] + SOFT * (total - 1), -total)
             stay -= _soft(sums[s, own] - total, total, priors[SUM])
         if twice > 0 and s % 2 == 0:
-            for c in range(scores.size):
+            for c in range(n_classes):
                 scores[c] += np.float32(_soft(cells[first + c, c], twice, priors[CELL]))
             if is_here:
                 stay += _soft(cells[own, here] - twice, twice, priors[CELL])
@@ -200,15 +201,16 @@ def _judge(words, begin, end, block, class_of, pairs, classes, blocks, judged):
     k, width = classes.sums.shape[1], blocks.cells.shape[1]
     first, base = block << blocks.bits, judged.offsets[words[0], 0]
     ones, several, times = np.empty(k, np.int32), np.empty(k, np.int32), np.empty(k, np.int32)
-    scores, special = np.empty(min(width, k - first), np.float32), max(SPECIAL - first, 0)
+    # In the last block also for places that are no classes: so the compiler works on whole rows, and none of it alone.
+    scores, n_classes, special = np.empty(width, np.float32), min(width, k - first), max(SPECIAL - first, 0)
     for at in range(begin, end):
         w = words[at]
         own = class_of[w]
         stay = _score(at, w, own, base, block, pairs, classes, blocks, judged, ones, several, times, scores)
-        if first <= own < first + scores.size:
+        if first <= own < first + n_classes:
             judged.stays[at] = stay
             scores[own - first] = -np.inf
-        top = special + _top(scores[special:])
+        top = special + _top(scores[special:n_classes])
         judged.tops[block, at] = first + top
         judged.scores[block, at] = scores[top]
 
@@ -225,11 +227,43 @@ def _choose(words, class_of, judged, best):
         best[words[at]] = top
 
 
+@inlined
+def _cost_before(at, words, offsets):
+    """About what it takes to judge all words of a batch before number `at`."""
+    return offsets[words[at], 0] - offsets[words[0], 0] + WORD_COST * at
+
+
+@kernel
+def _first_beyond(cost, words, offsets):
+    """The first word of a batch before which it takes at least so much to judge the others; their number if none."""
+    low, high = 0, words.size
+    while low < high:
+        middle = (low + high) // 2
+        if _cost_before(middle, words, offsets) < cost:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def _judge_share(me, threads, words, class_of, pairs, classes, blocks, judged):
+    """What thread `me` judges: all words for all blocks, one after the other, cut where threads have equally much."""
+    n_blocks, last = judged.tops.shape[0], words.size - 1
+    # To the last side of the last word: where the one after it begins is not known.
+    cost = judged.offsets[words[last], -1] - judged.offsets[words[0], 0] + WORD_COST * words.size
+    begin, end = n_blocks * cost * me // threads, n_blocks * cost * (me + 1) // threads
+    for block in range(begin // cost, -(-end // cost)):
+        first = _first_beyond(max(begin - block * cost, 0), words, judged.offsets)
+        beyond = _first_beyond(end - block * cost, words, judged.offsets) if end < (block + 1) * cost else words.size
+        _judge(words, first, beyond, block, class_of, pairs, classes, blocks, judged)
+
+
 @training_kernel
 def sweep(me, threads, meeting, words, cuts, best, class_of, pairs, classes, blocks, judged):
     """What thread `me` does where words move, batch by batch: words[cuts[b]] to words[cuts[b+1]] are judged by all
     threads against the same counts, then moved by the first. Returns by how much the objective rose by its moves."""
-    sides, n_blocks = classes.sums.shape[0], judged.tops.shape[0]
+    sides = classes.sums.shape[0]
     met = np.zeros(classes.sums.shape[1], np.int32)
     rise = 0.0
     for b in range(cuts.size - 1):
@@ -245,12 +279,7 @@ def sweep(me, threads, meeting, words, cuts, best, class_of, pairs, classes, blo
         meet(meeting, threads)
         if me == 0:
             share_out_again(meeting)
-        # All words for all blocks: to each thread as many as to another, one after the other.
-        n = batch.size
-        begin, end = n_blocks * n * me // threads, n_blocks * n * (me + 1) // threads
-        for block in range(begin // n, -(-end // n)):
-            some = max(begin, block * n) - block * n, min(end, block * n + n) - block * n
-            _judge(batch, some[0], some[1], block, class_of, pairs, classes, blocks, judged)
+        _judge_share(me, threads, batch, class_of, pairs, classes, blocks, judged)
         meet(meeting, threads)
         # One moves words; the others wait.
         if me == 0:

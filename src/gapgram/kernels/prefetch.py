@@ -1,6 +1,8 @@
-"""Asking for memory before it is read, so that reads do not wait for each other."""
+"""Asking for memory before it is read or written, so that reads do not wait for each other."""
 
 from __future__ import annotations
+
+from functools import partial
 
 from gapgram.kernels.jit import before_compiling
 
@@ -12,22 +14,25 @@ def prefetch(array, index):
     """
 
 
+def prefetch_to_write(array, index):
+    """The same for a number that will be written: other processors give it up meanwhile."""
+
+
 @before_compiling
 def _teach() -> None:
     from llvmlite import ir
     from numba.core import types
     from numba.extending import lower_builtin, type_callable
 
-    @type_callable(prefetch)
-    def type_of_prefetch(context):
-        return lambda array, index: types.void
-
-    @lower_builtin(prefetch, types.Array, types.Integer)
-    def code_of_prefetch(context, builder, signature, arguments):
+    def ask_for(context, builder, signature, arguments, to_write):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         bytes_at = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(8).as_pointer())
         number = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [bytes_at.type, number, number, number])
         ask = builder.module.declare_intrinsic("llvm.prefetch", [bytes_at.type], kind)
-        builder.call(ask, [bytes_at, number(0), number(3), number(1)])  # to read, to keep, data
+        builder.call(ask, [bytes_at, number(to_write), number(3), number(1)])  # to read or write, to keep, data
         return context.get_dummy_value()
+
+    for function, to_write in ((prefetch, 0), (prefetch_to_write, 1)):
+        type_callable(function)(lambda context: lambda array, index: types.void)
+        lower_builtin(function, types.Array, types.Integer)(partial(ask_for, to_write=to_write))

@@ -19,7 +19,7 @@ from gapgram.arrays import Begins, Bytes, Ids, Integers
 from gapgram.errors import TextError, UsageError
 from gapgram.kernels import words as kernels
 from gapgram.kernels.special_words import END_ID, START_ID
-from gapgram.system.parallel import parallel_map, taken
+from gapgram.system.parallel import parallel_map
 from gapgram.text.files import Block, Paths, blocks_of_files
 from gapgram.text.held_sentences import FILES_ARE_FOR as FILES_ARE_FOR
 from gapgram.text.held_sentences import block_of_line as block_of_line
@@ -189,14 +189,17 @@ class Reader:
                 for block in blocks:
                     yield from self.read_block(block)
             else:
-                for reader, pieces in parallel_map(self._read_apart, blocks, self._threads):
-                    if not self.tally.lines:  # the first
-                        self.table = reader.table
-                    else:
-                        numbers = self.table.take_over(reader.table)
-                        pieces = [numbers[piece] for piece in pieces]
-                    self.tally.add_tally(reader.tally)
+                for pieces in parallel_map(_renumbered, self._taken_over(blocks), self._threads):
                     yield from pieces
+
+    def _taken_over(self, blocks: Iterable[Block]) -> Iterator[tuple[list[Ids], Ids | None]]:
+        """The ids of each block, and the number here of each number that they are; None where it is the same."""
+        for reader, pieces in parallel_map(self._read_apart, blocks, self._threads):
+            numbers = self.table.take_over(reader.table) if self.tally.lines else None
+            if numbers is None:  # the first
+                self.table = reader.table
+            self.tally.add_tally(reader.tally)
+            yield pieces, numbers
 
     def _read_apart(self, block: Block) -> tuple[Reader, list[Ids]]:
         """A reader that has read one block, and the ids that it gave out."""
@@ -244,11 +247,21 @@ class Reader:
     def corpus(self, pieces: list[Ids]) -> Corpus:
         """The text whose ids these are, as `read` gave them out; empties the list."""
         facts, vocabulary, word_counts, new_ids, sample = self.finish()
-        ids = np.concatenate(pieces)
+        ends = np.cumsum([piece.size for piece in pieces]).tolist()
+        ids, empty_lines = np.empty(ends[-1], np.int32), self.tally.lines - facts.sentences
+
+        def number(i: int) -> None:
+            np.take(new_ids, pieces[i], out=ids[ends[i] - pieces[i].size : ends[i]], mode="clip")
+
+        list(parallel_map(number, range(len(pieces)), self._threads))
         pieces.clear()
-        empty_lines = self.tally.lines - facts.sentences
-        ids = taken(new_ids, ids, self._threads)
         return Corpus(ids, vocabulary, word_counts, facts, self.tally.longest_sentence, empty_lines, sample)
+
+
+def _renumbered(block: tuple[list[Ids], Ids | None]) -> list[Ids]:
+    """Ids under other numbers."""
+    pieces, numbers = block
+    return pieces if numbers is None else [numbers[piece] for piece in pieces]
 
 
 def encode(blocks: Iterable[Block], vocabulary: Vocabulary, rules: TextRules = QUERY_RULES) -> Iterator[Encoded]:

@@ -21,16 +21,15 @@ from gapgram.counts.counts import Counts
 from gapgram.estimation.discounts import Discounts
 from gapgram.estimation.weights.fallback_graph import Weights, falling_back, mixture, pattern_of_row
 from gapgram.estimation.weights.sample import FittingSample
-from gapgram.kernels import fitting
+from gapgram.kernels import descent, fitting
 from gapgram.kernels import gradient as kernels
+from gapgram.kernels.descent import Adam, Schedule
 from gapgram.kernels.gate import BUCKETS, WORD_BUCKETS
 from gapgram.kernels.gradient import (
     MAX_DISCOUNTS,
-    Adam,
     FittedNumbers,
     FixedNumbers,
     SamplePositions,
-    Schedule,
     Slopes,
     Sums,
 )
@@ -85,7 +84,7 @@ class Parameters:
         fitted = FittedNumbers(
             self.flat, self.table, self.shift, self.odds, np.empty(self.shift.shape), np.empty(self.odds.shape)
         )
-        kernels.follow(fitted, 0, self.flat.size)
+        descent.follow(fitted, 0, self.flat.size)
         return fitted
 
     @property
@@ -198,38 +197,36 @@ class Problem:
     def fit(self, *, threads: int = 1, progress: bool = False) -> Parameters:
         """Minimise by Adam over the sample several times, in its order, with a rate that falls to nothing.
 
-        Threads divide each batch, and add up as one would (`kernels.gradient`).
+        Threads divide each batch, and add up as one would (`kernels.descent`).
         """
         batches = batches_of(len(self.sample))
         rates, most = self.learning_rates(len(batches)), max((end - begin for begin, end in batches), default=0)
-        fitted = [(self.start(), self._new_adam()) for _ in range(2 if threads == 2 else 1)]
+        values, adam = self.start(), self._new_adam()
         room = _slopes(most, len(self.down)), self.zeros().as_sums, self.zeros().as_sums
         at_once = self.batches_at_once if self.sample.folder is None else 4  # a sample in files is read by few
         bar = progress_bar("fitting weights", total=len(batches), unit="batch", progress=True) if progress else NO_BAR
         with bar as advance:
             for first, last in _spans(batches, at_once):
-                self.take_steps(fitted, batches[first:last], rates[first:last], first + 1, room, threads)
+                self.take_steps(values, adam, batches[first:last], rates[first:last], first + 1, room, threads)
                 advance(last - first)
-        return fitted[0][0]
+        return values
 
     def take_steps(
         self,
-        fitted: list[tuple[Parameters, Adam]],
+        values: Parameters,
+        adam: Adam,
         batches: list[tuple[int, int]],
         rates: Floats,
         first_step: int,
         room: tuple[Slopes, Sums, Sums],
         threads: int,
     ) -> None:
-        """Work through batches that follow each other, each with its learning rate; all copies of the values change."""
+        """Work through batches that follow each other, each with its learning rate; the values change."""
         begin, end = batches[0][0], batches[-1][1]
         bounds = np.array([begin, *(last for _, last in batches)]) - begin
         schedule, positions, fixed = Schedule(bounds, rates, first_step), self.positions(begin, end), self._fixed
-        copies = [each for values, adam in (fitted[0], fitted[-1]) for each in (values.for_kernels, adam)]
-        if threads > 2:
-            run_together(kernels.fit_by_columns, threads, schedule, positions, fixed, *copies[:2], *room)
-        else:
-            run_together(kernels.fit_by_halves, threads, schedule, positions, fixed, *copies, *room)
+        kernel = descent.fit_by_columns if threads > 2 else descent.fit_by_halves
+        run_together(kernel, threads, schedule, positions, fixed, values.for_kernels, adam, *room)
 
     def _new_adam(self) -> Adam:
         return Adam(self.start().flat, self.hold_to_start, self.zeros().flat, self.zeros().flat)
