@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from types import FunctionType, ModuleType
 from typing import Any
@@ -31,19 +32,37 @@ def find_card() -> Any:
 
     NUMBA_ENABLE_CUDASIM=1 lets Python play the card, slowly: for tests.
     """
-    if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") in ("", "0") and find_spec("numba_cuda") is None:
+    is_real = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") in ("", "0")
+    if is_real and find_spec("numba_cuda") is None:
         raise DeviceError(f"device cuda: the package numba-cuda is missing: {to_install('cuda')}")
     try:
         with warnings.catch_warnings():  # what numba-cuda uses of NumPy that is to go is no matter of who scores
             warnings.simplefilter("ignore")
             from numba import cuda
 
+            if is_real:
+                _import_implementations()
         available = cuda.is_available()
     except Exception as error:  # whatever a broken driver, or a NumPy that numba-cuda does not know, raises
         raise DeviceError(f"device cuda: numba-cuda or the driver of the card does not work ({error})") from None
     if not available:
         raise DeviceError("device cuda: no card was found, or its driver is missing; leave it out to use the CPU")
     return cuda
+
+
+def _import_implementations() -> None:
+    """Import now what numba-cuda imports when it first compiles, while NumPy has a name that it asks for.
+
+    numba-cuda 0.30 names `np.row_stack`, which NumPy 2.5 has no longer; it is what `np.vstack` is.
+    """
+    is_gone = not hasattr(np, "row_stack")
+    if is_gone:
+        np.row_stack = np.vstack  # type: ignore[attr-defined, unused-ignore]
+    try:
+        import_module("numba.cuda.cudaimpl")
+    finally:
+        if is_gone:
+            del np.row_stack  # type: ignore[attr-defined, unused-ignore]
 
 
 def find_sorter() -> tuple[ModuleType, int]:
