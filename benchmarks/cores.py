@@ -4,7 +4,7 @@
     python benchmarks/cores.py TEXT --score MODEL [--threads 1,2,4,8,16] [--times 3]
 
 The first trains the default model so many times with each number of threads, after one training to warm up; prints the
-least time, by step, how many times as fast that is as with the first number, and whether the files are the same. `ids
+least time, by step, how many times as fast that is as with the least number, and whether the files are the same. `ids
 to weights` is all but reading, and writing what the file still lacks when the weights are there. The second scores the
 text with a model: as ids, as a file, and as sentences. `docs/measured/cores.md` and `docs/measured/card.md` say what
 came of it.
@@ -173,9 +173,9 @@ def main() -> None:
     if options.times > 1:
         train(options.text, numbers[-1], options.device, taken)
     found = {n: measure(options.text, n, options.device, options.times, taken) for n in numbers}
-    first = found[numbers[0]][0]
+    first = found[min(numbers)][0]
     print_steps(found)
-    speed_ups = {n: first / seconds for n, (seconds, _, _) in found.items()}
+    speed_ups = {n: first / found[n][0] for n in sorted(found)}
     print("\nspeed-up: " + ", ".join(f"{n}: {up:.2f}" for n, up in speed_ups.items()))
     print("the files are the same:", len({digest for _, digest, _ in found.values()}) == 1)
     if options.plot:
