@@ -98,11 +98,11 @@ def test_an_answer_comes_before_the_next_line_is_asked(models: dict[str, Model])
 
 # Runs the command line, but says so when it comes to the given function, and waits there until its input ends.
 STOPPING_AT = """
-import sys
+import os, sys
 from gapgram.{module} import {name} as real
 import gapgram.{module} as module
 def waiting(*arguments, **options):
-    print("here", flush=True)
+    os.write(1, b"here\\n")  # in one piece: several threads may come here
     sys.stdin.read()
     return real(*arguments, **options)
 module.{name} = waiting
