@@ -39,7 +39,7 @@ def build(folder: Path) -> Path:
     settings = (HERE / "zensical.toml").read_text(encoding="utf-8")
     (folder / "zensical.toml").write_text(settings.replace("# navigation", f"nav = {as_toml(navigation)}"))
     done = subprocess.run(
-        [sys.executable, "-m", "zensical", "build", "--strict", "-f", str(folder / "zensical.toml")],
+        [sys.executable, "-m", "zensical", "build", "--strict", "-f", str(folder.resolve() / "zensical.toml")],
         cwd=folder, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode:
