@@ -51,6 +51,7 @@ def test_texts_that_cannot_be_trained_on(cli: Cli, folder: Path, data: bytes, ex
     (["train", "text", "-o", "m", "--min-count", "0"], "minimum count 0: expected 1 or more"),
     (["train", "text", "-o", "m", "--vocab-limit", "0"], "vocabulary limit 0: expected 1 or more words"),
     (["train", "text", "-o", "none/m"], "none does not exist; make it first"),
+    (["train", "text", "-o", "text/m"], "text is a file, not a folder; write to another place"),
     (["train", "text", "-o", "."], ".: a folder; name a file to write"),
     (["train", "text", "-o", "-"], "-: a file gets its name once it is whole, so none goes to standard output"),
     (["train", "text", "-o", "text"], "text: is read and would be replaced; name another file to write"),

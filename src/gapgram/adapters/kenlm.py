@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from gapgram.kernels.special_words import END, START, UNKNOWN_ID
 from gapgram.models.open import load
 from gapgram.queries.language_model import LanguageModel as AnyLanguageModel
-from gapgram.queries.language_model import LineKernel
+from gapgram.queries.line_scores import LineKernel, score_of_text
 from gapgram.text.vocabulary import REMEMBERED, REMEMBERED_CHARACTERS, Vocabulary
 
 __all__ = ["ARPALoadComplain", "Config", "FullScoreReturn", "LanguageModel", "LoadMethod", "Model", "State"]
@@ -143,12 +143,9 @@ class Model:
         """log10 of the probability of a sentence."""
         kernel = self._score_line
         if kernel is not None and isinstance(sentence, str) and "\n" not in sentence:  # most are so
-            try:
-                score = kernel(f"{sentence}\n".encode(), bos is True or bool(bos), eos is True or bool(eos))
-                if score == score:  # it is a number
-                    return score
-            except UnicodeEncodeError:  # halves of characters, which no word has
-                pass
+            score = score_of_text(kernel, sentence, bos, eos)
+            if score is not None:
+                return score
         text = sentence.encode("utf-8", "surrogatepass") if isinstance(sentence, str) else _bytes(sentence)
         line = text if b"\n" not in text else text.replace(b"\n", b" ")
         known = self._model.line_score(line + b"\n", bos, eos)

@@ -22,7 +22,8 @@ from gapgram.kernels.backoff_text import score_line, score_positions
 from gapgram.models.backoff_states import BackoffStepper
 from gapgram.models.grams import Grams
 from gapgram.queries.by_ids import ByIds
-from gapgram.queries.language_model import LineKernel, Sentence
+from gapgram.queries.language_model import Sentence
+from gapgram.queries.line_scores import LineKernel
 from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.text.vocabulary import Vocabulary
 

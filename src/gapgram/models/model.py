@@ -30,8 +30,8 @@ from gapgram.kernels.successors import distribution
 from gapgram.kernels.tables import N_GRAMS
 from gapgram.kernels.words import ALLOW_UNKNOWN, NOT_UTF8, SPECIAL_FOUND
 from gapgram.models import file as model_file
-from gapgram.queries.language_model import LanguageModel, LineKernel, Sentence
-from gapgram.queries.line_scores import ScoredLines
+from gapgram.queries.language_model import LanguageModel, Sentence
+from gapgram.queries.line_scores import LineKernel, ScoredLines
 from gapgram.queries.predict import Prediction, Predictor
 from gapgram.queries.states import TableStepper
 from gapgram.signature import Signature

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.kernels.scores import sum_sequences
 from gapgram.kernels.special_words import END, START, START_ID, UNKNOWN_ID
 from gapgram.queries.history import MAX_WORDS
-from gapgram.queries.line_scores import PIECE_BYTES, ScoredLines, is_unknown, map_pieces
+from gapgram.queries.line_scores import PIECE_BYTES, LineKernel, ScoredLines, is_unknown, map_pieces, score_of_text
 from gapgram.queries.open_vocabulary import SpellsWords
 from gapgram.queries.perplexity import Perplexity, PieceFigures, ScoredText, figures_of, perplexity_of_figures
 from gapgram.queries.predict import Prediction
@@ -37,8 +37,6 @@ from gapgram.system.parallel import checked_threads, parallel_map
 from gapgram.text import corpus as text
 from gapgram.text.files import Block, Paths
 from gapgram.text.vocabulary import REMEMBERED, REMEMBERED_CHARACTERS, Vocabulary
-
-LineKernel = Callable[[bytes, bool, bool], float]  # the score of a line; no number where it was not scored
 
 _new = tuple.__new__  # a third of the time that State(…) takes
 _MANY_IDS = 1 << 20  # are checked by several threads
@@ -206,12 +204,9 @@ class LanguageModel(SpellsWords):
             return float(self.score_many([sentence], bos, eos, open_vocabulary=True, threads=1)[0])
         kernel = self._score_text
         if kernel is not None and isinstance(sentence, str) and " " in sentence and "\n" not in sentence:  # most are so
-            try:
-                score = kernel(f"{sentence}\n".encode(), bos is True or bool(bos), eos is True or bool(eos))
-                if score == score:  # it is a number
-                    return score
-            except UnicodeEncodeError:  # halves of characters, which no word has
-                pass
+            score = score_of_text(kernel, sentence, bos, eos)
+            if score is not None:
+                return score
         line = text.line_of_sentence(sentence)
         if self.tokeniser is not None:
             line = self.tokenised(text.block_of_line(line, is_tokenised=not isinstance(sentence, str))).data

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gapgram.queries.session import Session
 
 Result = TypeVar("Result")
+LineKernel = Callable[[bytes, bool, bool], float]  # the score of a line; no number where it was not scored
 
 PIECE_BYTES = 1 << 18  # of text, for one thread at a time; encoding and scoring share a cache
 
@@ -80,6 +81,15 @@ class LineScore(NamedTuple):
         if words:
             out["scores"] = [{"word": word, "log10_prob": score} for word, score in self.word_scores]
         return out
+
+
+def score_of_text(kernel: LineKernel, sentence: str, bos: bool, eos: bool) -> float | None:
+    """What a kernel says of a sentence without newlines; None where it is to be looked at more closely."""
+    try:
+        score = kernel(f"{sentence}\n".encode(), bos is True or bool(bos), eos is True or bool(eos))
+    except UnicodeEncodeError:  # halves of characters, which no word has
+        return None
+    return score if score == score else None  # no number, such as for a line with `<s>` in it
 
 
 def score_lines(

@@ -32,6 +32,13 @@ _FILE, _FOLDER = ".unfinished", ".work"
 _LEADS_NOWHERE = (errno.ELOOP, errno.ENAMETOOLONG)
 
 
+def no_folder(path: str | Path, parent: Path) -> ModelFileError:
+    """What is said of a file whose folder is none."""
+    if parent.exists():
+        return ModelFileError(f"{path}: {parent} is a file, not a folder; write to another place")
+    return ModelFileError(f"{path}: the folder {parent} does not exist; make it first")
+
+
 def check_writable(path: str | Path, inputs: Iterable[str | Path] = ()) -> None:
     """Refuse a place where no file can be written, or that holds what is read; worth asking before long work."""
     target = Path(os.path.realpath(checked_path("file to write", path)))
@@ -39,7 +46,7 @@ def check_writable(path: str | Path, inputs: Iterable[str | Path] = ()) -> None:
     if str(path) == "-":
         raise ModelFileError("-: a file gets its name once it is whole, so none goes to standard output; name one")
     if not target.parent.is_dir():
-        raise ModelFileError(f"{path}: the folder {target.parent} does not exist; make it first")
+        raise no_folder(path, target.parent)
     if stat.S_ISDIR(mode):
         raise ModelFileError(f"{path}: a folder; name a file to write")
     if mode and not stat.S_ISREG(mode):

@@ -17,7 +17,7 @@ from gapgram.applications.classification.units import CHARACTERS, WORDS, as_unit
 from gapgram.errors import ModelFileError, TextError, UsageError
 from gapgram.models.model import Model
 from gapgram.queries.language_model import LanguageModel
-from gapgram.system.atomic_file import sync_folder, temporary_folder
+from gapgram.system.atomic_file import no_folder, sync_folder, temporary_folder
 from gapgram.text.corpus import TextRules
 from gapgram.training.train import train
 
@@ -107,7 +107,7 @@ def _n_words(models: Sequence[LanguageModel]) -> int:
 
 def _check_target(target: Path) -> None:
     if not target.parent.is_dir():
-        raise ModelFileError(f"{target}: the folder {target.parent} does not exist; make it first")
+        raise no_folder(target, target.parent)
     if target.exists() and not (target / FILE).is_file():
         raise ModelFileError(f"{target}: is there already and is no classifier; name another folder to write")
 

@@ -25,7 +25,8 @@ from gapgram.models.kenlm_binary.layout import Layout, read_layout
 from gapgram.models.kenlm_binary.states import KEY_BYTES, KenlmStepper
 from gapgram.models.kenlm_binary.words import KenlmVocabulary
 from gapgram.queries.by_ids import ByIds
-from gapgram.queries.language_model import LineKernel, Sentence
+from gapgram.queries.language_model import Sentence
+from gapgram.queries.line_scores import LineKernel
 from gapgram.system.parallel import parallel_map
 
 _CHUNK = 1 << 14  # words that one thread scores at a time
