@@ -69,6 +69,24 @@ def test_first_arguments_may_be_given_once() -> None:
         doubled(b"")
 
 
+def test_a_string_is_taken_as_a_line_of_bytes() -> None:
+    @bound_first(1)
+    def bytes_of(nothing: Any, line: Any) -> Any:
+        return 0, np.frombuffer(line, np.uint8).view(np.int8).copy()
+
+    kernel_of_lines = bytes_of.bind((0,), "")
+
+    def taken(line: Any) -> Any:
+        return kernel_of_lines(line)[1]
+
+    assert taken("a bé") == "a bé\n".encode()
+    assert taken("") == b"\n"
+    assert taken(b"as they are") == b"as they are"
+    for wrong in ("two\nlines", "\ud800", "a" * 20_000, None, 5):  # newlines, half a character, very long ones
+        with pytest.raises(TypeError, match="arguments of other kinds"):
+            taken(wrong)
+
+
 def test_a_brief_kernel_may_take_any_amount_of_memory() -> None:
     @bound_first(1)
     def summed(step: Any, n: Any) -> Any:
@@ -233,8 +251,8 @@ def test_an_entry_takes_its_own_kinds_alone() -> None:
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
-        ([1, 2], "kernels take numbers, arrays, bytes and named tuples of these: found list"),
-        ("text", "kernels take numbers, arrays, bytes and named tuples of these: found str"),
+        ([1, 2], "kernels take numbers, arrays, bytes, strings and named tuples of these: found list"),
+        ({1: 2}, "kernels take numbers, arrays, bytes, strings and named tuples of these: found dict"),
         (np.zeros(2, ">i4"), "kernels take arrays of this machine's own numbers, aligned: found dtype('>i4')"),
         (np.zeros(2, complex), "kernels take arrays of this machine's own numbers, aligned: found dtype('complex128')"),
         (np.zeros(9, np.uint8)[1:].view(np.int64), "aligned: found dtype('int64')"),

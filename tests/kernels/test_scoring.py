@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +12,9 @@ import pytest
 import gapgram
 from gapgram.kernels import keys, lookup
 from gapgram.kernels.gate import LIMIT, add_logits, exponentials, sum_logits
+from gapgram.kernels.jit import kernel
+from gapgram.kernels.search import find_keys
+from gapgram.kernels.tables import GramFormat
 from gapgram.kernels.words import DONE, encode_lines
 from gapgram.models.model import Model
 from gapgram.text.vocabulary import Vocabulary
@@ -95,3 +100,33 @@ def test_words_are_encoded_the_same_across_batches(n_words: int) -> None:
     expected = [1, *([3, 4, 5, 0] * n_words)[:n_words], 2, 1, 4, 2]
     assert (status, stopped, found, empty) == (DONE, text.size, 4, 2)
     assert out[:used].tolist() == expected
+
+
+@pytest.mark.parametrize("n_grams", [1, 3, 16, 17, 40, 700])
+def test_a_key_is_found_by_lines_of_grams_wherever_it_lies(n_grams: int) -> None:
+    """Contexts of many sizes, each beginning anywhere in a line, with keys spread evenly or all together."""
+    key_bits, code_bits, draw = 17, 15, np.random.default_rng(n_grams)
+    for shift, together in itertools.product(range(0, 20, 3), (False, True)):
+        span = 2 * n_grams if together else 1 << key_bits
+        own = np.sort(draw.choice(span, n_grams, replace=False))
+        others = draw.choice(own, 40)  # neighbours of the context have some of the same keys
+        grams = np.concatenate([others[:shift], own, others]) << code_bits | 5
+        bits = np.append(grams, 0)[: len(grams) // 2 * 2].astype(np.uint32).view(np.uint64)
+        form = GramFormat(32 * shift, 32, code_bits, key_bits, n_grams, 1)
+        strange = draw.integers(0, 1 << key_bits, 30)
+        asked = np.concatenate([own[:: max(1, n_grams // 50)], strange, [0, (1 << key_bits) - 1]])
+        entries, codes = find_all(bits, form, asked, n_grams)
+        expected = [int(np.searchsorted(own, key)) if key in own else -1 for key in asked]
+        assert entries.tolist() == expected
+        assert codes.tolist() == [5 if entry >= 0 else 0 for entry in expected]
+
+
+@kernel
+def find_all(bits: Any, form: Any, asked: Any, n_grams: Any) -> Any:
+    """Search all keys among the first grams of a pattern."""
+    n = asked.size
+    entries, codes, searches = np.full(n, -1, np.int64), np.zeros(n, np.int64), lookup.new_searches(n)
+    for i in range(n):
+        searches.low[i], searches.spread[i], searches.words[i] = 0, n_grams, i
+    find_keys(bits, bits.view(np.uint32), form, asked, searches, n, entries, codes)
+    return entries, codes

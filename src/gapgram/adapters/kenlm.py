@@ -142,7 +142,7 @@ class Model:
     def score(self, sentence: str | bytes, bos: bool = True, eos: bool = True) -> float:
         """log10 of the probability of a sentence."""
         kernel = self._score_line
-        if kernel is not None and isinstance(sentence, str) and "\n" not in sentence:  # most are so
+        if kernel is not None and isinstance(sentence, str):  # most are so
             score = score_of_text(kernel, sentence, bos, eos)
             if score is not None:
                 return score

@@ -30,7 +30,7 @@ from gapgram.kernels.bits import from_bit, lowest_one, ones, read_bits, select_o
 from gapgram.kernels.jit import apart, inlined, kernel
 from gapgram.kernels.prefetch import prefetch
 from gapgram.kernels.search import gram_word
-from gapgram.kernels.tables import GramFormat, code_mask_of, format_of, gram_at
+from gapgram.kernels.tables import FIRST_ROW, N_ROWS, GramFormat, code_mask_of, format_of, gram_at
 
 # Columns of `packed_places`: words for the book, vector and records, bits for the others (multiples of 64).
 BOOK, MORE, N_MORE, VALUE_WIDTH, BUCKET_BITS, BUCKETS, BUCKET_WIDTH = 0, 1, 2, 3, 4, 5, 6
@@ -144,21 +144,30 @@ def packed_context(tables, p, context):
 
 
 @kernel
-def packed_contexts(tables, p, chosen, n, low, spread, rows):
+def packed_contexts(tables, p, chosen, low, spread, rows):
     """`read_contexts` of `kernels.read_tables`, in the compact layout."""
     packed, at, bits, form = packed_pattern(tables, p)
-    records, vector, end_of_vector = at[RECORDS], at[VECTOR], form.n_grams + form.n_contexts
+    records, vector, end_of_vector, n = at[RECORDS], at[VECTOR], form.n_grams + form.n_contexts, chosen.size
+    first_row = tables.places[p, FIRST_ROW]
+    last_row = first_row + tables.places[p, N_ROWS] - 1
     for i in range(n):
-        prefetch(packed, records + (chosen[i] >> BLOCK_BITS) * RECORD)
+        prefetch(packed, records + (max(chosen[i], 0) >> BLOCK_BITS) * RECORD)
     for i in range(n):
-        head = np.int64(packed[records + (chosen[i] >> BLOCK_BITS) * RECORD] >> np.uint64(RANK_BITS + 1))
+        context = min(max(chosen[i], 0), form.n_contexts - 1)
+        head = np.int64(packed[records + (context >> BLOCK_BITS) * RECORD] >> np.uint64(RANK_BITS + 1))
         prefetch(packed, vector + (min(head, end_of_vector) >> 6))
     for i in range(n):
-        begin, end = packed_span(packed, at, form, chosen[i])
-        low[i], spread[i] = begin, end - begin
-        prefetch(bits, gram_word(form, begin))
+        low[i], spread[i] = 0, 0
+        if chosen[i] >= 0:
+            begin, end = packed_span(packed, at, form, min(chosen[i], form.n_contexts - 1))
+            low[i], spread[i] = begin, end - begin
+            prefetch(bits, gram_word(form, begin))
     for i in range(n):
-        rows[i] = packed_row(packed, at, bits, form, chosen[i], low[i], low[i] + spread[i])
+        rows[i] = first_row
+        if chosen[i] >= 0:
+            context = min(chosen[i], form.n_contexts - 1)
+            row = first_row + packed_row(packed, at, bits, form, context, low[i], low[i] + spread[i])
+            rows[i] = min(row, last_row)
 
 
 @kernel

@@ -178,12 +178,21 @@ def _partly(function: Callable[..., Any], constants: tuple[Any, ...]) -> Callabl
     """What `BoundKernel.bind` gives where there is no machine code."""
 
     def call(*arguments: object) -> Any:
-        found = function(*constants, *arguments)
+        found = function(*constants, *(_as_bytes(each) for each in arguments))
         if not isinstance(found, tuple):
             return found
         return tuple(each.tobytes() if getattr(each, "dtype", None) == np.int8 else each for each in found)
 
     return call
+
+
+def _as_bytes(argument: Any) -> Any:
+    """A string as the line that machine code would make of it."""
+    if not isinstance(argument, str):
+        return argument
+    if "\n" in argument:
+        raise Mismatch("a line of text has no newline")
+    return f"{argument}\n".encode()
 
 
 def _prepare_compiling() -> None:

@@ -7,14 +7,18 @@ import numpy as np
 from gapgram.kernels.compact_read import packed_context, packed_contexts, packed_count
 from gapgram.kernels.jit import apart, kernel, replaced, training_kernel
 from gapgram.kernels.keys import inverse_of, key_of, word_of
+from gapgram.kernels.lanes import in_lanes
 from gapgram.kernels.prefetch import prefetch
 from gapgram.kernels.search import find_key, first_at_least, first_guess
 from gapgram.kernels.tables import (
     COUNT_BITS,
     FIRST_CONTEXT,
     FIRST_GRAM,
+    FIRST_ROW,
     LAYOUT,
+    N_CONTEXTS,
     N_GRAMS,
+    N_ROWS,
     ROW_BITS,
     ROW_MASK,
     STRIDE,
@@ -127,24 +131,43 @@ def _ask_for_nothing(tables, p, context):
 @replaced(by=_ask_for_nothing, where=LAYOUT)
 def ask_for_context(tables, p, context):
     """Begin to bring near what `context_at` will read; the context may be any number."""
-    prefetch(tables.contexts, tables.places[p, FIRST_CONTEXT] + context * tables.places[p, STRIDE])
+    stride = tables.places[p, STRIDE]
+    record = tables.places[p, FIRST_CONTEXT] + context * stride
+    prefetch(tables.contexts, record)
+    prefetch(tables.contexts, record + stride)  # may lie in the next line of the cache
+
+
+@in_lanes
+def _read_contexts(
+    lanes, contexts, chosen, first, stride, last, n_grams, first_row, last_row, low, spread, rows
+):
+    """`read_contexts`, for all lanes."""
+    context = lanes.read(chosen)
+    record = lanes.least(lanes.most(context, 0), last) * stride + first
+    this, following = lanes.gather(contexts, record), lanes.gather(contexts, record + stride)
+    begin = lanes.least(lanes.shifted(this, ROW_BITS), n_grams)
+    grams = lanes.most(lanes.least(lanes.shifted(following, ROW_BITS), n_grams) - begin, 0)
+    lanes.write(low, begin)
+    lanes.write(spread, lanes.where(context >= 0, grams, 0))
+    lanes.write(rows, lanes.where(context >= 0, lanes.least((this & ROW_MASK) + first_row, last_row), first_row))
 
 
 @replaced(by=packed_contexts, where=LAYOUT)
-def read_contexts(tables, p, chosen, n, low, spread, rows):
-    """Of the first n chosen contexts of pattern p where their grams begin, how many there are, and their rows."""
-    contexts, places = tables.contexts, tables.places
-    first, stride, n_grams = places[p, FIRST_CONTEXT], places[p, STRIDE], places[p, N_GRAMS]
-    for i in range(n):
-        record = first + chosen[i] * stride
-        prefetch(contexts, record)
-        prefetch(contexts, record + stride)  # may lie in the next line of the cache
-    for i in range(n):
-        record = first + chosen[i] * stride
-        this, following = contexts[np.uint64(record)], contexts[np.uint64(record + stride)]
-        low[i] = min(_begin(this), n_grams)
-        spread[i] = max(min(_begin(following), n_grams) - low[i], 0)
-        rows[i] = this & ROW_MASK
+def read_contexts(tables, p, chosen, low, spread, rows):
+    """Of contexts of pattern p where their grams begin, how many there are, and the rows of their statistics.
+
+    Where one is -1, which was never seen, there are no grams, and the row is the first of the pattern.
+    """
+    place = tables.places[p]
+    if place[N_CONTEXTS] <= 0:  # there is nothing to read
+        for i in range(chosen.size):
+            low[i], spread[i], rows[i] = 0, 0, place[FIRST_ROW]
+        return
+    last, last_row = place[N_CONTEXTS] - 1, place[FIRST_ROW] + place[N_ROWS] - 1
+    _read_contexts(
+        chosen.size, tables.contexts, chosen, place[FIRST_CONTEXT], place[STRIDE], last, place[N_GRAMS],
+        place[FIRST_ROW], last_row, low, spread, rows,
+    )  # fmt: skip
 
 
 @training_kernel

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from gapgram.kernels.chains import chain_probabilities
 from gapgram.kernels.jit import kernel
+from gapgram.kernels.lanes import LANES
 from gapgram.kernels.lookup import BLOCK, locate, locate_all, new_found
 from gapgram.kernels.model_arrays import Positions
-from gapgram.kernels.probabilities import probabilities
+from gapgram.kernels.probabilities import only_chains, probabilities
 from gapgram.kernels.scores import log10_of
 from gapgram.kernels.special_words import START_ID
 
@@ -17,12 +19,16 @@ def score_positions(ids, available, model, out):
     """log10 of the probability of every word; 0 where the word is `<s>`, which is never predicted."""
     halo = model.order  # columns before those of a block, so that every offset lies in the columns
     block = min(BLOCK, ids.size)
-    found = new_found(model.discounts.shape[0], halo + block)
+    found = new_found(model.discounts.shape[0], halo + block + LANES)
+    chains = only_chains(model.edge_base)
     for begin in range(0, ids.size, block):
         end = min(begin + block, ids.size)
         known, scores = available[begin:end], out[begin:end]
-        locate(ids[begin:end], known, found, halo, model.tables)
-        probabilities(Positions(ids, begin, 1, known, halo), found, model, scores)
+        if chains:
+            chain_probabilities(ids, begin, known, found, halo, model, scores)
+        else:
+            locate(ids[begin:end], known, found, halo, model.tables)
+            probabilities(Positions(ids, begin, 1, known, halo), found, model, scores)
         for i in range(end - begin):
             scores[i] = log10_of(scores[i]) if ids[begin + i] != START_ID else 0.0
         if end < ids.size:

@@ -106,7 +106,7 @@ class BackoffModel(ByIds):
     def _score_line(self) -> LineKernel:
         words, g = self._vocabulary, self.grams
         figures = g.words, g.children, g.log10_probs, g.log10_backoffs
-        return score_line.bind((g.order, *figures, words.slots, words.pool, words.offsets), b"\n", True, True)
+        return score_line.bind((g.order, *figures, words.slots, words.pool, words.offsets), "", True, True)
 
     def distribution(self, context: Sentence = ()) -> Floats:
         """P(· | context) as an array over the ids of the vocabulary."""

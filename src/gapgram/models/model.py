@@ -334,7 +334,7 @@ class Model(LanguageModel):
     @cached_property
     def _score_line(self) -> LineKernel:
         words = self.vocabulary
-        return score_line.bind((self._arrays, words.slots, words.pool, words.offsets), b"\n", True, True)
+        return score_line.bind((self._arrays, words.slots, words.pool, words.offsets), "", True, True)
 
     def score_block(
         self, block: Block, rules: TextRules = QUERY_RULES, *, bos: bool = True, eos: bool = True

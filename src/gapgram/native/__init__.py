@@ -17,6 +17,7 @@
     array_values    and with arrays that are values
     new_arrays      and with no function for each kind of array that is made
     writing         and with fewer instructions for LLVM
+    lanes           loops that take eight numbers at a time
 
 Only `kinds`, `loading`, `sources`, `store` and `shipped` are needed, and no Numba, where all that is called was
 compiled before.

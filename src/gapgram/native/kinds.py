@@ -1,7 +1,8 @@
 """What the arguments of a kernel are; a kernel is compiled once for each combination of kinds.
 
-A kind is a plain value that can be compared and written: `bool`, `int`, `unsigned`, `float`, `none` or `bytes`, an
-`Array`, or the `Bundle` of a tuple with names. Numbers have 64 bits.
+A kind is a plain value that can be compared and written: `bool`, `int`, `unsigned`, `float`, `none`, `bytes` or
+`line`, an `Array`, or the `Bundle` of a tuple with names. Numbers have 64 bits. A line of text comes as bytes, with its
+newline, or as a string without one; kernels see the bytes.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Mismatch(TypeError):
 Kind: TypeAlias = str | Array | Bundle
 
 _PLAIN = {
-    bool: "bool", int: "int", np.uint64: "unsigned", float: "float", bytes: "bytes", type(None): "none",
+    bool: "bool", int: "int", np.uint64: "unsigned", float: "float", bytes: "bytes", str: "line", type(None): "none",
 }  # fmt: skip
 
 
@@ -54,7 +55,8 @@ def kind_of(value: Any) -> Kind:
         return "int"
     if isinstance(value, np.floating):
         return "float"
-    raise TypeError(f"kernels take numbers, arrays, bytes and named tuples of these: found {type(value).__name__}")
+    found = type(value).__name__
+    raise TypeError(f"kernels take numbers, arrays, bytes, strings and named tuples of these: found {found}")
 
 
 def _array_kind(array: np.ndarray[Any, Any]) -> Array:

@@ -14,7 +14,8 @@ from llvmlite import binding as llvm
 
 from gapgram.native.kinds import Mismatch
 
-OBJECTS = ("ndarray", "uint64", "numpy", "none", "true", "false", "failed", "mismatch")  # that machine code is given
+# That machine code is given
+OBJECTS = "ndarray", "uint64", "numpy", "none", "true", "false", "str", "failed", "mismatch"
 MOST_CLASSES = 8  # that it may be given beside them
 
 _OF_PYTHON = frozenset((
@@ -22,10 +23,10 @@ _OF_PYTHON = frozenset((
     "PyErr_Clear", "PyErr_Occurred", "PyErr_SetString", "PyEval_RestoreThread", "PyEval_SaveThread", "PyFloat_AsDouble",
     "PyFloat_FromDouble", "PyLong_AsLongLong", "PyLong_AsUnsignedLongLong", "PyLong_FromLongLong",
     "PyLong_FromUnsignedLongLong", "PyNumber_Index", "PyObject_CallObject", "PyTuple_GetItem", "PyTuple_New",
-    "PyTuple_SetItem", "PyTuple_Size", "PyType_IsSubtype", "Py_DecRef", "Py_IncRef",
+    "PyTuple_SetItem", "PyTuple_Size", "PyType_IsSubtype", "PyUnicode_AsUTF8AndSize", "Py_DecRef", "Py_IncRef",
 ))  # fmt: skip
 _OF_C = frozenset((
-    "malloc", "realloc", "free", "memcpy", "memmove", "memset", "memcmp", "bcmp",
+    "malloc", "realloc", "free", "memcpy", "memmove", "memset", "memcmp", "memchr", "bcmp",
     "exp", "exp2", "log", "log2", "log10", "pow", "frexp", "ldexp", "lgamma", "sqrt",
     "floor", "ceil", "fmod", "round", "trunc", "sched_yield",
 ))  # fmt: skip
@@ -114,4 +115,5 @@ def _objects() -> tuple[int, ...]:
     core = sys.modules.get("numpy._core._multiarray_umath") or sys.modules["numpy.core._multiarray_umath"]
     pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
     functions = pointer(("PyCapsule_GetPointer", ctypes.pythonapi))(core._ARRAY_API, None)
-    return (id(np.ndarray), id(np.uint64), functions, id(None), id(True), id(False), id(MemoryError), id(Mismatch))
+    of_python = id(None), id(True), id(False), id(str), id(MemoryError), id(Mismatch)
+    return id(np.ndarray), id(np.uint64), functions, *of_python

@@ -24,7 +24,8 @@ from gapgram.native.words import WORD, WORDS
 
 _HEAD_BYTES = 48
 _USERS, _APART, _BEFORE, _DATA, _BYTES = 0, 1, 2, 3, 4  # words of the head
-_ALIGN_BYTES = 16
+_ALIGN_BYTES = 16  # of what `malloc` gives
+_LINE_BYTES = 64
 _ARENA_BYTES = 1 << 18  # what one sentence needs; pages that are never touched take no memory
 _ARENA, _USED = "arena", "arena.used"
 
@@ -148,11 +149,10 @@ def _new(builder: Any, n_bytes: Any) -> None:
 
 
 def _new_aligned(builder: Any, n_bytes: Any, align: Any) -> None:
-    align = builder.zext(align, WORD)
-    head = _taken(builder, builder.add(n_bytes, builder.add(align, WORD(_HEAD_BYTES))))
-    first = builder.add(builder.ptrtoint(head, WORD), WORD(_HEAD_BYTES))
-    missing = builder.urem(builder.sub(align, builder.urem(first, align)), align)
-    _fill_head(builder, head, 0, WORD(0), builder.add(first, missing), n_bytes)
+    """Numba asks for less than a line of the cache: data begin with one, so that no number lies in two."""
+    head = _taken(builder, builder.add(n_bytes, WORD(_HEAD_BYTES + _LINE_BYTES - _ALIGN_BYTES)))
+    first = builder.add(builder.ptrtoint(head, WORD), WORD(_HEAD_BYTES + _LINE_BYTES - 1))
+    _fill_head(builder, head, 0, WORD(0), builder.and_(first, WORD(-_LINE_BYTES)), n_bytes)
     builder.ret(head)
 
 

@@ -28,6 +28,7 @@ _TYPE = _HEAD_BYTES - 8  # where it has its type
 _ADDRESS, _DIMENSIONS, _SHAPE, _STRIDES, _DESCRIPTION, _FLAGS = 0, 8, 16, 24, 40, 48
 _LETTER, _BYTE_ORDER = 9, 10
 _WHOLE, _ALIGNED = 0x1, 0x100  # flags
+_LONGEST_LINE = 1 << 14  # bytes of a string that are copied to the stack
 
 
 class Code:
@@ -99,10 +100,36 @@ def take(code: Code, thing: Any, kind: Kind, words: Any) -> None:
         code.need(builder.or_(true, false))
         builder.store(builder.zext(true, WORD), words)
     elif kind == "bytes":
-        size = builder.gep(words, [WORD(1)])
-        code.need(builder.icmp_signed("==", code.call("PyBytes_AsStringAndSize", INT, thing, words, size), INT(0)))
+        _take_bytes(code, thing, words)
+    elif kind == "line":
+        _take_line(code, thing, words)
     else:
         code.need(builder.icmp_unsigned("==", thing, code.object("none")))
+
+
+def _take_bytes(code: Code, thing: Any, words: Any) -> None:
+    size = code.builder.gep(words, [WORD(1)])
+    code.need(code.builder.icmp_signed("==", code.call("PyBytes_AsStringAndSize", INT, thing, words, size), INT(0)))
+
+
+def _take_line(code: Code, thing: Any, words: Any) -> None:
+    """Bytes as they lie, or a copy of a string's with a newline; not of a string that has one, or a very long one."""
+    builder, size = code.builder, code.builder.gep(words, [WORD(1)])
+    is_string = builder.icmp_unsigned("==", _field(builder, thing, _TYPE, OBJECT), code.object("str"))
+    with builder.if_else(is_string) as (string, other):
+        with string:
+            data = code.call("PyUnicode_AsUTF8AndSize", OBJECT, thing, size)
+            code.need(cgutils.is_not_null(builder, data))
+            n = builder.load(size)
+            code.need(builder.icmp_unsigned("<=", n, WORD(_LONGEST_LINE)))
+            code.need(cgutils.is_null(builder, code.call("memchr", OBJECT, data, INT(ord("\n")), n)))
+            line = builder.alloca(BYTE, builder.add(n, WORD(1)))
+            code.call("memcpy", OBJECT, line, data, n)
+            builder.store(BYTE(ord("\n")), builder.gep(line, [n]))
+            builder.store(builder.ptrtoint(line, WORD), words)
+            builder.store(builder.add(n, WORD(1)), size)
+        with other:
+            _take_bytes(code, thing, words)
 
 
 def _is_unsigned(code: Code, thing: Any) -> Any:

@@ -22,6 +22,8 @@ from gapgram.native.kinds import Array, Bundle, Kind
 WORD, DOUBLE, BIT = ir.IntType(64), ir.DoubleType(), ir.IntType(1)
 WORDS = WORD.as_pointer()
 
+BYTES = "bytes", "line"  # kinds that kernels see as an array of bytes
+
 _NUMBERS = {
     "bool": types.boolean, "int": types.int64, "unsigned": types.uint64, "float": types.float64, "none": types.none,
 }  # fmt: skip
@@ -34,7 +36,7 @@ def type_of(kind: Kind) -> Any:
         return types.Array(numbers, kind.dimensions, "C" if kind.whole else "A")
     if isinstance(kind, Bundle):
         return Reference(kind)
-    return types.Array(types.uint8, 1, "C") if kind == "bytes" else _NUMBERS[kind]
+    return types.Array(types.uint8, 1, "C") if kind in BYTES else _NUMBERS[kind]
 
 
 def n_words(kind: Kind) -> int:
@@ -43,7 +45,7 @@ def n_words(kind: Kind) -> int:
         return sum(n_words(field) for field in kind.kinds)
     if isinstance(kind, Array):
         return 1 + kind.dimensions * (1 if kind.whole else 2)
-    return 2 if kind == "bytes" else 1
+    return 2 if kind in BYTES else 1
 
 
 class Reference(types.Type):
@@ -82,7 +84,7 @@ def read(context: Any, builder: Any, kind: Kind, numba_type: Any, at: Any) -> An
     """The value whose words are at an address."""
     if isinstance(kind, Bundle):
         return at
-    if isinstance(kind, Array) or kind == "bytes":
+    if isinstance(kind, Array) or kind in BYTES:
         return _read_array(context, builder, numba_type, at)
     word = builder.load(at)
     if kind == "float":

@@ -203,7 +203,7 @@ class LanguageModel(SpellsWords):
         if open_vocabulary:
             return float(self.score_many([sentence], bos, eos, open_vocabulary=True, threads=1)[0])
         kernel = self._score_text
-        if kernel is not None and isinstance(sentence, str) and " " in sentence and "\n" not in sentence:  # most are so
+        if kernel is not None and isinstance(sentence, str) and " " in sentence:  # most are so
             score = score_of_text(kernel, sentence, bos, eos)
             if score is not None:
                 return score

@@ -13,6 +13,7 @@ from gapgram.arguments import wrong_type
 from gapgram.arrays import Begins, Floats, Ids, Mask
 from gapgram.kernels.scores import sum_sequences
 from gapgram.kernels.special_words import UNKNOWN_ID
+from gapgram.native.kinds import Mismatch
 from gapgram.queries.perplexity import perplexity_of
 from gapgram.queries.predict import NamesWords
 from gapgram.system.parallel import parallel_map
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from gapgram.queries.session import Session
 
 Result = TypeVar("Result")
-LineKernel = Callable[[bytes, bool, bool], float]  # the score of a line; no number where it was not scored
+LineKernel = Callable[[bytes | str, bool, bool], float]  # the score of a line; no number where it was not scored
 
 PIECE_BYTES = 1 << 18  # of text, for one thread at a time; encoding and scoring share a cache
 
@@ -84,10 +85,15 @@ class LineScore(NamedTuple):
 
 
 def score_of_text(kernel: LineKernel, sentence: str, bos: bool, eos: bool) -> float | None:
-    """What a kernel says of a sentence without newlines; None where it is to be looked at more closely."""
+    """What a kernel says of a sentence; None where it is to be looked at more closely."""
     try:
-        score = kernel(f"{sentence}\n".encode(), bos is True or bool(bos), eos is True or bool(eos))
-    except UnicodeEncodeError:  # halves of characters, which no word has
+        if sentence.isascii():
+            score = kernel(sentence, bos, eos)
+        elif "\n" in sentence:
+            return None
+        else:  # a string would keep the bytes
+            score = kernel(f"{sentence}\n".encode(), bos, eos)
+    except (Mismatch, UnicodeEncodeError):  # newlines, other than true and false, halves of characters
         return None
     return score if score == score else None  # no number, such as for a line with `<s>` in it
 

@@ -116,7 +116,7 @@ class KenlmModel(ByIds):
 
     @cached_property
     def _score_line(self) -> LineKernel:
-        return score_line.bind((self._file,), b"\n", True, True)
+        return score_line.bind((self._file,), "", True, True)
 
     def distribution(self, context: Sentence = ()) -> Floats:
         """P(· | context) as an array over the ids of the vocabulary."""

@@ -1,0 +1,211 @@
+"""The probability of every word of a block where every pattern falls back on one other.
+
+Words are looked up pattern by pattern. While the grams of one pattern are on their way from memory, the probabilities
+under the pattern before it are worked out: the processor has something to do meanwhile. What is computed, and in which
+order, is what `kernels.lookup` and `kernels.probabilities` compute one after the other: the results have the same bits.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gapgram.kernels.gate import BUCKETS, exponentials, sum_logits, word_bucket, word_row
+from gapgram.kernels.jit import apart, inlined, kernel
+from gapgram.kernels.lanes import LANES, in_lanes
+from gapgram.kernels.lookup import locate_words, new_searches, prepare, readers_of, search, short_positions
+from gapgram.kernels.prefetch import prefetch
+from gapgram.kernels.probabilities import fallback_of, given_class
+from gapgram.kernels.tables import REACH, clustering_of
+from gapgram.kernels.views import part_of, part_of_row
+
+
+class Mixed(NamedTuple):
+    """How the patterns of each position are mixed.
+
+    weights     [pattern, position]: of each pattern, without the gate
+    features    [1 + pattern + offset, position]: rows of the gate table, times the number of patterns: of the words
+                available, of each pattern, of the words before
+    """
+
+    weights: np.ndarray
+    features: np.ndarray
+
+
+def _write_values(lanes, rows, counts, below, given, row_values, d0, d1, d2, d3, own):
+    """own[i]: the probability of a word under a pattern; equations (8), (15) and (24) of docs/ideas/mathematics.md.
+
+    below: that under the pattern it falls back on. d0 … d3: the pattern's discounts.
+    Returns the weight of each context, and its bucket in the gate table.
+    """
+    row, count, fallen = lanes.read(rows), lanes.read(counts), lanes.read(below)
+    scale, backoff, weight, bucket = lanes.rows_of_four(row_values, lanes.most(row, 0))
+    discount = lanes.where(count > 2, d3, lanes.where(count > 1, d2, lanes.where(count > 0, d1, d0)))
+    kept = (lanes.as_float(count) - discount) * scale
+    lanes.write(own, lanes.where(row >= 0, fallen * backoff + kept * lanes.read(given), fallen))
+    return weight, bucket
+
+
+@in_lanes
+def _values(lanes, rows, counts, below, given, row_values, d0, d1, d2, d3, own):
+    """What `_write_values` writes, and no more."""
+    _write_values(lanes, rows, counts, below, given, row_values, d0, d1, d2, d3, own)
+
+
+@in_lanes
+def _values_and_weights(
+    lanes, rows, counts, below, given, row_values, d0, d1, d2, d3, own, weights, features, first, n_patterns
+):
+    """The same, and the weight and the feature of each context.
+
+    A damaged file may say a bucket that is none: the first then.
+    """
+    weight, bucket = _write_values(lanes, rows, counts, below, given, row_values, d0, d1, d2, d3, own)
+    lanes.write(weights, weight)
+    is_bucket = (bucket >= 0.0) & (bucket < float(BUCKETS))
+    lanes.write(features, (lanes.as_int(lanes.where(is_bucket, bucket, 0.0)) + first) * n_patterns)
+
+
+@inlined
+def _work_out(p, given, found, at, model, values, mixed):
+    """The probability of each word under pattern p, its weight, and the row of the gate table that its context has."""
+    n_patterns, m = values.shape
+    rows, counts = part_of_row(found.rows, p, at, m), part_of_row(found.counts, p, at, m)
+    own, row_values, discounts = part_of_row(values, p, 0, m), model.row_values, model.discounts
+    d0, d1, d2, d3 = discounts[p, 0], discounts[p, 1], discounts[p, 2], discounts[p, 3]
+    if p == 0:
+        for i in range(m):
+            own[i] = model.uniform
+    below = part_of_row(values, fallback_of(model.edge_base, model.edge_to, p), 0, m)
+    if mixed.weights.size > 0:
+        weights, features = part_of_row(mixed.weights, p, 0, m), part_of_row(mixed.features, 1 + p, 0, m)
+        _values_and_weights(
+            m, rows, counts, below, given, row_values, d0, d1, d2, d3, own, weights, features, p * BUCKETS, n_patterns
+        )
+    else:
+        _values(m, rows, counts, below, given, row_values, d0, d1, d2, d3, own)
+
+
+@inlined
+def _ask_for_rows(rows, row_values):
+    """Ask for what `_work_out` will read."""
+    flat = row_values.reshape(-1)
+    for i in range(rows.size):
+        prefetch(flat, 4 * max(rows[i], 0))
+
+
+@kernel
+def _list_words(ids, begin, available, model, features):
+    """Fill the features of how many words are available, and of these words."""
+    n, n_patterns, order = available.size, model.discounts.shape[0], model.order
+    for i in range(n):
+        features[0, i] = (n_patterns * BUCKETS + available[i]) * n_patterns
+    # The bucket of each word, and of those before the first
+    far = min(order - 1, begin)
+    buckets = np.zeros(n + order, np.int64)
+    for t in range(n + far):
+        buckets[order - far + t] = word_bucket(np.int64(ids[begin - far + t]))
+    for k in range(1, order):
+        first, before = word_row(n_patterns, order, k, 0), part_of(buckets, order - k, n)
+        own = part_of_row(features, n_patterns + k, 0, n)
+        for i in range(n):
+            own[i] = (first + before[i]) * n_patterns
+
+
+@kernel
+def _gate(available, model, features):
+    """[position, pattern], flat: by what the gate multiplies the weight of each pattern. Equation (17)."""
+    n, n_patterns, table = available.size, model.discounts.shape[0], model.gate_table.reshape(-1)
+    if table.size == 0:
+        return np.ones(n * n_patterns)
+    start_base, starts, flat, m = model.start_base, model.starts, features.reshape(-1), features.shape[1]
+    chosen, logits = np.empty(n_patterns + model.order + 1, np.int64), np.empty(n * n_patterns)
+    for i in range(n):
+        # Those of the patterns that the prediction starts from, and of the words that it sees
+        known = np.int64(available[i])
+        chosen[0] = flat[i]
+        n_features = 1
+        for s in range(start_base[known], start_base[known + 1]):
+            chosen[np.uint64(n_features)] = flat[np.uint64((1 + starts[np.uint64(s)]) * m + i)]
+            n_features += 1
+        for k in range(n_patterns + 1, n_patterns + 1 + known):
+            chosen[np.uint64(n_features)] = flat[np.uint64(k * m + i)]
+            n_features += 1
+        sum_logits(table, chosen, n_features, part_of(logits, i * n_patterns, n_patterns))
+    gate = np.empty(n * n_patterns)
+    exponentials(logits, gate)
+    return gate
+
+
+@in_lanes
+def _add_pattern(lanes, p, n_patterns, gate, weights, values, total, out):
+    """Add the weight of a pattern to the total of each position, and what it says of the word to `out`."""
+    weight = lanes.read(weights) * lanes.gather(gate, lanes.numbers * n_patterns + p)
+    lanes.write(total, lanes.read(total) + weight)
+    lanes.write(out, lanes.read(out) + weight * lanes.read(values))
+
+
+@kernel
+def _mix(values, available, model, mixed, out):
+    """out[i]: the values of the patterns that a prediction starts from, mixed: equation (16)."""
+    n_patterns, n, start_base, starts = values.shape[0], available.size, model.start_base, model.starts
+    gate = _gate(available, model, mixed.features)
+    # The others have no weight.
+    is_start = np.empty(n_patterns, np.bool_)
+    for known in range(start_base.size - 1):
+        if start_base[known + 1] - start_base[known] < n_patterns:
+            is_start[:] = False
+            for s in range(start_base[known], start_base[known + 1]):
+                is_start[starts[s]] = True
+            for i in range(n):
+                if available[i] == known:
+                    for p in range(n_patterns):
+                        if not is_start[p]:
+                            mixed.weights[p, i] = 0.0
+    total = np.zeros(n)
+    out[:n] = 0.0
+    for p in range(n_patterns):
+        weights, own = part_of_row(mixed.weights, p, 0, n), part_of_row(values, p, 0, n)
+        _add_pattern(n, p, n_patterns, gate, weights, own, total, out)
+    for i in range(n):
+        out[i] = out[i] / total[i] if total[i] > 0.0 else 0.0
+
+
+@apart
+def chain_probabilities(ids, begin, available, found, at, model, out):
+    """out[i]: the probability of word ids[begin + i], before which available[i] words are known.
+
+    found: its columns before `at` hold the entries of the words before these; those from `at` on are filled, as many as
+    there are words, and up to LANES more.
+    """
+    n, tables, n_patterns = available.size, model.tables, model.discounts.shape[0]
+    places, words, m = tables.places, ids[begin : begin + n], n + -n % LANES
+    keys, searches, short = np.empty(n, np.int64), new_searches(m), short_positions(available, model.order)
+    values, given = np.empty((n_patterns, m)), np.ones(m)
+    several = model.starts.size > model.start_base.size - 1  # patterns that a prediction starts from
+    width = m if several else 0
+    mixed = Mixed(np.empty((n_patterns, width)), np.empty((n_patterns + model.order, width), np.int64))
+    if several and model.gate_table.size > 0:
+        _list_words(ids, begin, available, model, mixed.features)
+    root, n_searched, readers = 0, 0, readers_of(places)
+    for p in range(n_patterns):
+        if places[p, REACH] > 0:
+            n_searched = prepare(p, root, available, short, keys, found, at, m, tables, searches)
+            _ask_for_rows(part_of_row(found.rows, p, at, n), model.row_values)
+        if p > 0:
+            _work_out(p - 1, given, found, at, model, values, mixed)
+        if places[p, REACH] > 0:
+            search(p, readers[p], keys, found, at, tables, searches, n_searched)
+        else:
+            # The words themselves, or their classes; the patterns up to the next such one have their keys.
+            root = p
+            locate_words(words, p, readers[p], keys, found, at, m, tables)
+            for i in range(n):
+                given[i] = given_class(model, clustering_of(places, p), np.int64(words[i]))
+    _work_out(n_patterns - 1, given, found, at, model, values, mixed)
+    if several:
+        _mix(values, available, model, mixed, out)
+    else:
+        for i in range(n):
+            out[i] = values[model.starts[available[i]], i]

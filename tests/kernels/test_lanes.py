@@ -1,0 +1,72 @@
+"""Loops in lanes do what they say for any number of lanes, compiled and as plain Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gapgram.kernels.jit import kernel
+from gapgram.kernels.lanes import LANES, in_lanes
+from gapgram.kernels.views import part_of, part_of_row
+
+DRAW = np.random.default_rng(5)
+TABLE, ROWS = DRAW.integers(-(10**12), 10**12, 200), DRAW.normal(size=(50, 4))
+
+
+@in_lanes
+def every_operation(
+    lanes: Any, chosen: Any, table: Any, rows: Any, limit: Any, factor: Any, whole: Any, real: Any
+) -> None:
+    index = lanes.read(chosen)
+    number = lanes.gather(table, lanes.most(index, 0))
+    first, second, third, fourth = lanes.rows_of_four(rows, lanes.least(lanes.most(index, 0), 49))
+    clipped = lanes.most(lanes.least(number, limit), 0)
+    lanes.write(whole, lanes.where(index >= 0, lanes.shifted(clipped, 3) - lanes.numbers * 2 + (number & 255), -1))
+    some = (first > 0.0) & (second < 0.5)
+    mixed = lanes.where(some, first * second + third, fourth - 1.0) * factor + lanes.as_float(index)
+    lanes.write(real, mixed + lanes.as_float(lanes.as_int(third * 100.0)))
+
+
+def one_by_one(chosen: Any, limit: int, factor: float) -> tuple[list[int], list[float]]:
+    """The same, a number at a time."""
+    whole, real = [], []
+    for i, index in enumerate(chosen.tolist()):
+        number = int(TABLE[max(index, 0)])
+        a, b, c, d = ROWS[min(max(index, 0), 49)].tolist()
+        clipped = max(min(number, limit), 0)
+        whole.append((clipped >> 3) - 2 * i + (number & 255) if index >= 0 else -1)
+        mixed = (a * b + c if a > 0.0 and b < 0.5 else d - 1.0) * factor + index
+        real.append(mixed + int(c * 100.0))
+    return whole, real
+
+
+@kernel
+def compiled(chosen: Any, table: Any, rows: Any, limit: Any, factor: Any, whole: Any, real: Any) -> Any:
+    every_operation(chosen.size, chosen, table, rows, limit, factor, whole, real)
+    return 0
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, LANES, LANES + 1, 3 * LANES, 29])
+def test_lanes_do_what_a_plain_loop_does(n: int) -> None:
+    chosen, limit, factor = DRAW.integers(-3, 200, n), 10**11, 1.5
+    for work in (compiled, lambda *arguments: every_operation(n, *arguments)):
+        whole, real = np.full(n + 3, 7), np.full(n + 3, 7.0)
+        work(chosen, TABLE, ROWS, limit, factor, whole[:n], real[:n])
+        assert (whole[:n].tolist(), real[:n].tolist()) == one_by_one(chosen, limit, factor)
+        assert whole[n:].tolist() == [7, 7, 7]  # what lies behind is left alone
+        assert real[n:].tolist() == [7.0, 7.0, 7.0]
+
+
+def test_parts_of_arrays_are_views() -> None:
+    @kernel
+    def marked(table: Any, line: Any) -> Any:
+        part_of_row(table, 1, 2, 3)[:] = 9
+        part_of(line, 1, 2)[:] = 8
+        return part_of_row(table, 2, 0, 1)[0]
+
+    table, line = np.arange(15).reshape(3, 5), np.zeros(4)
+    assert marked(table, line) == 10
+    assert table[1].tolist() == [5, 6, 9, 9, 9]
+    assert line.tolist() == [0.0, 8.0, 8.0, 0.0]
