@@ -115,11 +115,15 @@ def _list_words(ids, begin, available, model, features):
 
 @kernel
 def _gate(available, model, features):
-    """[position, pattern], flat: by what the gate multiplies the weight of each pattern. Equation (17)."""
-    n, n_patterns, table = available.size, model.discounts.shape[0], model.gate_table.reshape(-1)
+    """[position, pattern], flat: by what the gate multiplies the weight of each pattern. Equation (17).
+
+    There are as many positions as features have, of which those that are no words are left as they are.
+    """
+    n, n_patterns, table, m = available.size, model.discounts.shape[0], model.gate_table.reshape(-1), features.shape[1]
+    gate = np.ones(m * n_patterns)
     if table.size == 0:
-        return np.ones(n * n_patterns)
-    start_base, starts, flat, m = model.start_base, model.starts, features.reshape(-1), features.shape[1]
+        return gate
+    start_base, starts, flat = model.start_base, model.starts, features.reshape(-1)
     chosen, logits = np.empty(n_patterns + model.order + 1, np.int64), np.empty(n * n_patterns)
     for i in range(n):
         # Those of the patterns that the prediction starts from, and of the words that it sees
@@ -133,23 +137,22 @@ def _gate(available, model, features):
             chosen[np.uint64(n_features)] = flat[np.uint64(k * m + i)]
             n_features += 1
         sum_logits(table, chosen, n_features, part_of(logits, i * n_patterns, n_patterns))
-    gate = np.empty(n * n_patterns)
-    exponentials(logits, gate)
+    exponentials(logits, part_of(gate, 0, n * n_patterns))
     return gate
 
 
 @in_lanes
-def _add_pattern(lanes, p, n_patterns, gate, weights, values, total, out):
-    """Add the weight of a pattern to the total of each position, and what it says of the word to `out`."""
+def _add_pattern(lanes, p, n_patterns, gate, weights, values, total, sums):
+    """Add the weight of a pattern to the total of each position, and what it says of the word to the sums."""
     weight = lanes.read(weights) * lanes.gather(gate, lanes.numbers * n_patterns + p)
     lanes.write(total, lanes.read(total) + weight)
-    lanes.write(out, lanes.read(out) + weight * lanes.read(values))
+    lanes.write(sums, lanes.read(sums) + weight * lanes.read(values))
 
 
 @kernel
 def _mix(values, available, model, mixed, out):
     """out[i]: the values of the patterns that a prediction starts from, mixed: equation (16)."""
-    n_patterns, n, start_base, starts = values.shape[0], available.size, model.start_base, model.starts
+    (n_patterns, m), n, start_base, starts = values.shape, available.size, model.start_base, model.starts
     gate = _gate(available, model, mixed.features)
     # The others have no weight.
     is_start = np.empty(n_patterns, np.bool_)
@@ -163,13 +166,13 @@ def _mix(values, available, model, mixed, out):
                     for p in range(n_patterns):
                         if not is_start[p]:
                             mixed.weights[p, i] = 0.0
-    total = np.zeros(n)
-    out[:n] = 0.0
+    total, sums = np.zeros(m), np.zeros(m)
     for p in range(n_patterns):
-        weights, own = part_of_row(mixed.weights, p, 0, n), part_of_row(values, p, 0, n)
-        _add_pattern(n, p, n_patterns, gate, weights, own, total, out)
+        _add_pattern(
+            m, p, n_patterns, gate, part_of_row(mixed.weights, p, 0, m), part_of_row(values, p, 0, m), total, sums
+        )
     for i in range(n):
-        out[i] = out[i] / total[i] if total[i] > 0.0 else 0.0
+        out[i] = sums[i] / total[i] if total[i] > 0.0 else 0.0
 
 
 @apart

@@ -1,4 +1,8 @@
-"""Parts of arrays, made in two instructions: Numba looks at all bounds, which takes longer than a short loop."""
+"""Parts of arrays, made in two instructions.
+
+Numba looks at all bounds, and counts who uses the memory of an array: that takes longer than a short loop. Here all of a
+part must be there, and the array must stay: it is an argument of the kernel, or is used again after the part.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +12,18 @@ from gapgram.kernels.jit import before_compiling
 
 
 def part_of_row(array: Any, row: int, begin: int, n: int) -> Any:
-    """array[row, begin : begin + n]; all of that must be there."""
+    """array[row, begin : begin + n]."""
     return array[row, begin : begin + n]
 
 
 def part_of(array: Any, begin: int, n: int) -> Any:
-    """array[begin : begin + n]; all of that must be there."""
+    """array[begin : begin + n]."""
     return array[begin : begin + n]
 
 
 @before_compiling
 def _teach() -> None:
     from numba.core import types
-    from numba.core.imputils import impl_ret_borrowed
     from numba.extending import lower_builtin, type_callable
     from numba.np import arrayobj
 
@@ -35,8 +38,8 @@ def _teach() -> None:
     def view(context, builder, signature, array, first, n):
         made = context.make_array(signature.return_type)(context, builder)
         data, step = builder.gep(array.data, [first]), array.itemsize
-        arrayobj.populate_array(made, data, [n], [step], step, array.meminfo, array.parent)
-        return impl_ret_borrowed(context, builder, signature.return_type, made._getvalue())
+        arrayobj.populate_array(made, data, [n], [step], step, None)
+        return made._getvalue()
 
     def numbers(context, builder, signature, arguments):
         pairs = zip(arguments[1:], signature.args[1:], strict=True)
