@@ -16,7 +16,7 @@ COUNTING = {
 LEARNING = {
     "fitting.copy_sentences",
     "fitting.features_of", "fitting.leave_out", "fitting.log_prior_of", "fitting.sentence_hashes",
-    "fitting.statistics_of", "fitting.unique_from", "descent.fit_by_halves", "descent.follow", "gradient.report_on",
+    "fitting.statistics_of", "fitting.unique_from", "descent.fit_batches", "descent.follow", "gradient.report_on",
     "lookup.availability", "build_tables.count_marked",
 }  # fmt: skip
 
