@@ -27,6 +27,7 @@ from gapgram.kernels import exchange as kernels
 from gapgram.kernels import moving
 from gapgram.kernels.exchange import ClassCounts, Pairs
 from gapgram.kernels.judging import JudgedWords
+from gapgram.kernels.meeting import APART
 from gapgram.kernels.moving import Moves
 from gapgram.kernels.pairs import pairs_at, positions_of_pairs, turned
 from gapgram.kernels.sorting import starts_by_word
@@ -204,6 +205,7 @@ class Exchange:
             np.empty((most_words, sides), np.int32), np.empty((most_words, sides), np.int32),
             np.empty((most_words, sides), np.int32), np.empty((n_blocks, most_words), np.int32),
             np.empty((n_blocks, most_words), np.float32), np.empty(most_words, np.float32),
+            np.zeros(n_blocks * APART, np.int64),
         )  # fmt: skip
 
     def no_moves(self, words: Ids, cuts: Integers) -> Moves:

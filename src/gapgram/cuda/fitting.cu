@@ -8,7 +8,7 @@
 
 #define BUCKETS 64
 #define WORD_BUCKETS 296
-#define PIECE 32  // positions, as kernels.descent has it: a thread of a warp looks at each
+#define PIECE 64  // positions, as kernels.descent has it; a warp looks at 32 of them at a time
 #define ALL 0xffffffffu
 enum { COUNT, TOTAL, N1, N2, N3 };
 
@@ -114,17 +114,17 @@ extern "C" __global__ void add_columns(
             }
         }
     } else if (f < P) {
-        double by_discount = 0.0;
-        for (int some = first; some < last; some += PIECE) {
+        double by_discount = 0.0, discount = 0.0;
+        for (int some = first; some < last; some += 32) {
             int at = some + lane, row = -1, count = 0, n1 = 0, n2 = 0, n3 = 0;
-            double s = 0.0, taken = 0.0, own = 0.0, discount = 0.0;
+            double s = 0.0, taken = 0.0, own = 0.0;
             if (at < last) {
                 const int* numbers = statistics + ((begin + at) * P + f) * 5;
                 row = features[(begin + at) * F + f];
                 count = numbers[COUNT], n1 = numbers[N1], n2 = numbers[N2], n3 = numbers[N3];
                 s = by_shift[f * n + at], taken = by_taken[f * n + at], own = by_own[f * n + at];
             }
-            for (int j = 0; j < PIECE && some + j < last; j++) {
+            for (int j = 0; j < 32 && some + j < last; j++) {
                 int r = __shfl_sync(ALL, row, j), c = __shfl_sync(ALL, count, j);
                 int of1 = __shfl_sync(ALL, n1, j), of2 = __shfl_sync(ALL, n2, j), of3 = __shfl_sync(ALL, n3, j);
                 double shift = __shfl_sync(ALL, s, j), t = __shfl_sync(ALL, taken, j), o = __shfl_sync(ALL, own, j);
@@ -136,7 +136,8 @@ extern "C" __global__ void add_columns(
                     of_piece[r - row_base] += shift;
                 }
             }
-            by_discount += discount;
+            if ((some + 32 - first) % PIECE != 0 && some + 32 < last) continue;
+            by_discount += discount, discount = 0.0;
             __syncwarp();
             for (int i = lane; i < BUCKETS; i += 32) shifts[i] += of_piece[i], of_piece[i] = 0.0;
             __syncwarp();

@@ -21,7 +21,7 @@ from gapgram.kernels.gradient import MAX_DISCOUNTS, add_pieces, add_rows, by_odd
 from gapgram.kernels.jit import inlined, kernel, shared, training_kernel
 from gapgram.kernels.meeting import meet
 
-PIECE = 32  # positions, at most
+PIECE = 64  # positions, at most
 
 
 class Schedule(NamedTuple):

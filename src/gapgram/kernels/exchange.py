@@ -13,9 +13,9 @@ from both ends. What is known of a side:
 The objective: with f_p(x) = ln Gamma(x + p) - ln Gamma(p), the sum over all cells of even sides of f_a(cell) minus the
 sum over all sides and classes of f_ka(sum). With x ln x in place of f it would be the log likelihood of class bigrams,
 but for what no exchange changes; large numbers make little difference. `a`, the prior, is what a cell is believed to
-hold before any pair was seen: a class must be worth its k unknown cells, and two words that share one rare neighbour are
-no reason to make one. `priors` holds a and k a, `tables` f of both for small numbers, and ln(x + a). These are equations
-(26) and (27) of docs/ideas/mathematics.md.
+hold before any pair was seen: a class must be worth its k unknown cells, and two words that share one rare neighbour
+are no reason to make one. `priors` holds a and k a, `tables` f of both for small numbers, and ln(x + a). These are
+equations (26) and (27) of docs/ideas/mathematics.md.
 
 Cells are kept as rows, once for each side, a block of classes after the other:
 

@@ -2,7 +2,8 @@
 
 First the neighbours of every word are counted by class: (word, side) by (word, side), shared out among the threads.
 Then each thread judges some of the words for some of the classes: a block of them, whose cells fit into the cache of a
-processor. So a frequent word is judged by several threads, too. Numbers are added up in the order of one thread.
+processor, and which stays its own as long as there are words to judge for it. So a frequent word is judged by several
+threads, too. Numbers are added up in the order of one thread.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ import numpy as np
 
 from gapgram.kernels.exchange import CELL, LOG, SUM, gather, row_of
 from gapgram.kernels.jit import inlined, kernel
+from gapgram.kernels.meeting import APART, add_one_by_one
 from gapgram.kernels.prefetch import prefetch
 
 AHEAD = 4  # words whose neighbours are asked for before they are read
-WORD_COST = 10  # to judge a word, beside its neighbours' classes: as much as so many of these
+_PIECES = 8  # that each thread judges, about, of a batch
 SPECIAL = 3  # classes of <unk>, <s>, </s>, which never move
 SOFT = 0.4  # f_p(x + n) - f_p(x) is about n ln(x + p + SOFT (n - 1)): 1/e would be right for small x, 1/2 for large
 
@@ -31,6 +33,7 @@ class JudgedWords(NamedTuple):
         ones, are met more than once, and how many pairs the word has
     tops, scores: int32, float32 [block, word of the batch], the best class but for the word's own, and its score
     stays: float32 [word of the batch], the score of its own class
+    taken: int64, at block * APART how many words were taken to be judged for a block; 0 at first
     """
 
     offsets: np.ndarray
@@ -42,6 +45,7 @@ class JudgedWords(NamedTuple):
     tops: np.ndarray
     scores: np.ndarray
     stays: np.ndarray
+    taken: np.ndarray
 
 
 @inlined
@@ -234,33 +238,14 @@ def chosen(at, own, judged):
     return top
 
 
-@inlined
-def _cost_before(at, words, offsets):
-    """About what it takes to judge all words of a batch before number `at`."""
-    return offsets[words[at], 0] - offsets[words[0], 0] + WORD_COST * at
-
-
-@kernel
-def _first_beyond(cost, words, offsets):
-    """The first word of a batch before which it takes at least so much to judge the others; their number if none."""
-    low, high = 0, words.size
-    while low < high:
-        middle = (low + high) // 2
-        if _cost_before(middle, words, offsets) < cost:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
 @kernel
 def judge_share(me, threads, words, class_of, pairs, classes, judged):
-    """What thread `me` judges: all words for all blocks, one after the other, cut where threads have equally much."""
-    n_blocks, last = judged.tops.shape[0], words.size - 1
-    # To the last side of the last word: where the one after it begins is not known.
-    cost = judged.offsets[words[last], -1] - judged.offsets[words[0], 0] + WORD_COST * words.size
-    begin, end = n_blocks * cost * me // threads, n_blocks * cost * (me + 1) // threads
-    for block in range(begin // cost, -(-end // cost)):
-        first = _first_beyond(max(begin - block * cost, 0), words, judged.offsets)
-        beyond = _first_beyond(end - block * cost, words, judged.offsets) if end < (block + 1) * cost else words.size
-        _judge(words, first, beyond, block, class_of, pairs, classes, judged)
+    """What thread `me` judges, piece by piece: words for the classes of its own block first, then of the others'."""
+    n_blocks = judged.tops.shape[0]
+    piece = max(1, words.size * n_blocks // (_PIECES * threads))
+    for i in range(n_blocks):
+        block = (me * n_blocks // threads + i) % n_blocks
+        begin = add_one_by_one(judged.taken, block * APART, piece)
+        while begin < words.size:
+            _judge(words, begin, min(words.size, begin + piece), block, class_of, pairs, classes, judged)
+            begin = add_one_by_one(judged.taken, block * APART, piece)

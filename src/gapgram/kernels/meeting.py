@@ -14,9 +14,9 @@ import sys
 
 from gapgram.kernels.jit import before_compiling, kernel
 
-_APART = 16  # numbers between two that different threads write: they are not to share a line of the cache
-_ARRIVED, _TURN, STOPPED, _NEXT = 0, _APART, 2 * _APART, 3 * _APART  # 1 at STOPPED lets nobody wait any longer
-MEETING_NUMBERS = 4 * _APART
+APART = 16  # numbers between two that different threads write: they are not to share a line of the cache
+_ARRIVED, _TURN, STOPPED, _NEXT = 0, APART, 2 * APART, 3 * APART  # 1 at STOPPED lets nobody wait any longer
+MEETING_NUMBERS = 4 * APART
 _LOOKS = 500  # before a thread that waits lets others run
 
 

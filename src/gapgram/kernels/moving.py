@@ -209,6 +209,8 @@ def sweep(me, threads, meeting, words, cuts, class_of, pairs, classes, judged, m
             moves.n_both[0] = 0
         judge_share(me, threads, batch, class_of, pairs, classes, judged)
         meet(meeting, threads)
+        if me == 0:
+            judged.taken[:] = 0
         # Wishes and claims.
         n = batch.size
         piece = max(1, n // (_PIECES * threads))
