@@ -55,9 +55,9 @@ def brute_force(ids: list[int], class_of: Ids, k: int) -> float:
     return total
 
 
-def exchange_of(corpus: Corpus, class_of: list[int] | Ids, k: int) -> Exchange:
+def exchange_of(corpus: Corpus, class_of: list[int] | Ids, k: int, threads: int = 1) -> Exchange:
     classes = np.array(class_of, np.int32)
-    return Exchange(count_pairs([corpus.ids], classes.size)[0], classes, k)
+    return Exchange(count_pairs([corpus.ids], classes.size)[0], classes, k, threads=threads)
 
 
 def hidden_classes(seed: int = 3) -> tuple[list[str], dict[str, str]]:
@@ -128,22 +128,21 @@ def test_the_rise_of_a_move_is_that_of_the_objective(text: list[list[str]], data
     assert rise == pytest.approx(exchange_of(corpus, moved, k).objective - exchange.objective, abs=1e-6)
 
 
-@given(sentences(), st.data(), st.sampled_from([1, 2]))
+@given(sentences(), st.data(), st.sampled_from([(1, 1), (16, 2)]))
 def test_words_that_move_at_once_leave_the_counts_as_counting_gives_them(
-    text: list[list[str]], data: st.DataObject, bits: int
+    text: list[list[str]], data: st.DataObject, blocks: tuple[int, int]
 ) -> None:
-    """Whatever they wish for, neighbours among them; classes in one block or in several."""
-    corpus = corpus_of(text)
-    n, k = len(corpus.vocabulary) - 3, 3
-    labels = data.draw(st.lists(st.integers(3, k + 2), min_size=n, max_size=n))
-    wishes = data.draw(st.lists(st.integers(3, k + 2), min_size=n, max_size=n))
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("gapgram.classes.exchange._BLOCK_BITS", (bits, bits))
-        exchange, again = (exchange_of(corpus, [0, 1, 2, *classes], k) for classes in (labels, wishes))
+    """Whatever they wish for, neighbours among them; classes in one block or, for many threads, in two."""
+    corpus, (threads, n_blocks) = corpus_of(text), blocks
+    n, k, classes = len(corpus.vocabulary) - 3, 200, st.sampled_from([3, 4, 130, 202])
+    labels = data.draw(st.lists(classes, min_size=n, max_size=n))
+    wishes = data.draw(st.lists(classes, min_size=n, max_size=n))
+    exchange, again = (exchange_of(corpus, [0, 1, 2, *each], k, threads) for each in (labels, wishes))
+    assert exchange.n_blocks == n_blocks
     words, judged, moves = batch_of_all(exchange)
     moves.before[:], moves.after[:], moves.wish[3:] = labels, wishes, wishes
     moving.note_both(words, 0, n, exchange.class_of, exchange.pairs, moves)
-    for block in range(exchange.n_blocks):
+    for block in range(n_blocks):
         for side in range(4):
             moving.count_moves(block, side, words, exchange.pairs, exchange.counts, judged, moves)
     for name in ("rows", "gain", "sums"):

@@ -24,9 +24,7 @@ Text = list[list[str]]
 @given(st.lists(st.integers(0, 4), max_size=30), st.integers(1, 5))
 def test_positions_sorted_by_word_do_not_depend_on_how_many_sort_them(words: list[int], threads: int) -> None:
     ids = np.array(words, np.int32)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("gapgram.counting.in_memory._LEAST_SPAN", 3)
-        positions, starts = sorted_by_word(ids, 5, threads)
+    positions, starts = sorted_by_word(ids, 5, threads, least_span=3)
     assert positions.tolist() == np.argsort(ids, kind="stable").tolist()
     assert starts.tolist() == [int((ids < word).sum()) for word in range(6)]
 

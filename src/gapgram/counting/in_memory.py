@@ -27,7 +27,6 @@ from gapgram.text.sentences import sample_sentences
 
 BAND_POSITIONS = 1 << 20  # of a band at most
 _CACHED_POSITIONS, _MANY_BANDS = 1 << 16, 1 << 11  # what is counted of so many stays in the cache of a processor
-_LEAST_SPAN = 1 << 18  # of a text that a thread sorts: to start another would take as long
 MAX_POSITIONS = 1 << 31
 
 
@@ -64,14 +63,16 @@ class Bands:
         return windows
 
 
-def sorted_by_word(ids: Ids, n_words: int, threads: int) -> tuple[Ids, Integers]:
+def sorted_by_word(ids: Ids, n_words: int, threads: int, *, least_span: int = 1 << 18) -> tuple[Ids, Integers]:
     """All positions of a text by word, then in their order, and where each word's begin; each thread has a span of it.
 
-    >>> positions, starts = sorted_by_word(np.array([1, 0, 1, 2], np.int32), 3, threads=2)
+    least_span: positions that a thread has at least; to start another would take as long as to sort fewer.
+
+    >>> positions, starts = sorted_by_word(np.array([1, 0, 1, 2], np.int32), 3, threads=2, least_span=2)
     >>> positions.tolist(), starts.tolist()
     ([1, 0, 2, 3], [0, 1, 3, 4])
     """
-    n = min(threads, max(1, ids.size // _LEAST_SPAN))
+    n = min(threads, max(1, ids.size // least_span))
     spans = [(ids.size * i // n, ids.size * (i + 1) // n) for i in range(n)]
     counts, positions = np.zeros((n, n_words), np.int64), np.empty(ids.size, np.int32)
     list(parallel_map(lambda i: sorting.count_words(ids, *spans[i], counts[i]), range(n), n))
