@@ -4,9 +4,9 @@ Exchange (`kernels.exchange`): at first the k most frequent words have a class e
 of them; then every word, the most frequent first, moves to the class that it fits best, several times over. The first k
 words stay where they are the first time, when too little is known of their neighbours. What a word fits is judged by
 the classes of its neighbours one and two words away, on both sides. Batches of words are judged against the same
-counts, side by side on all cores; then each moves in turn if its move really raises the objective. So nothing depends
-on the number of threads or the order of lines, nothing is random, and the objective, equation (26) of
-docs/ideas/mathematics.md, never falls.
+counts, side by side on all cores; then all that raise the objective, equation (26) of docs/ideas/mathematics.md, where
+the others stay, move at once; of those that are a large part of the same class, only one (`kernels.moving`). So nothing
+depends on the number of threads or the order of lines, and nothing is random.
 """
 
 from __future__ import annotations
