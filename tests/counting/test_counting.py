@@ -12,13 +12,21 @@ from hypothesis import strategies as st
 from tests.support.corpora import corpus_of, longest, sentences, texts_and_lattices, toy_text
 
 from gapgram import Counts, GapgramError, Lattice, Pattern
-from gapgram.counting.in_memory import count
+from gapgram.counting.in_memory import count, sorted_by_word
 from gapgram.kernels import fitting
 from gapgram.kernels.lookup import availability
 from gapgram.kernels.tables import ROW_BITS, ROW_MASK
 from gapgram.reference.counts import ReferenceCounts
 
 Text = list[list[str]]
+
+
+@given(st.lists(st.integers(0, 4), max_size=30), st.integers(1, 5))
+def test_positions_sorted_by_word_do_not_depend_on_how_many_sort_them(words: list[int], threads: int) -> None:
+    ids = np.array(words, np.int32)
+    positions, starts = sorted_by_word(ids, 5, threads, least_span=3)
+    assert positions.tolist() == np.argsort(ids, kind="stable").tolist()
+    assert starts.tolist() == [int((ids < word).sum()) for word in range(6)]
 
 
 def counts_of(text: Text | list[str], lattice: Lattice) -> Counts:

@@ -19,6 +19,7 @@ from gapgram.estimation.discounts import estimate_discounts
 from gapgram.estimation.weights.learned import Problem
 from gapgram.estimation.weights.sample import FittingSample, held_out, left_out
 from gapgram.kernels import fitting
+from gapgram.kernels.descent import Adam, pieces_of_half
 from gapgram.kernels.model_arrays import BUCKET
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
@@ -56,6 +57,31 @@ def test_gradient_equals_finite_differences(small: tuple[Counts, FittingSample])
     assert touched.size > 100
     worth_checking = [*random.choice(touched, 40, replace=False), *range(values.flat.size - 12, values.flat.size)]
     assert_is_the_slope(problem, values, gradients, n, worth_checking)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("n", [1, 63, 64, 131])
+def test_a_first_step_goes_down_the_gradient(small: tuple[Counts, FittingSample], n: int, threads: int) -> None:
+    """In batches of a single position, of whole pieces, and of some that are not: Adam's first step is the rate times
+    the gradient by its size, and 1e-8 beside that."""
+    counts, sample = small
+    problem, rate = Problem(counts, estimate_discounts(counts), sample), 0.01
+    values, start, gradients = problem.start(), problem.start(), problem.zeros()
+    problem.add_gradient(start, gradients, 0, n)
+    mean, zeros = gradients.flat / n, problem.zeros().flat
+    adam = Adam(start.flat, problem.hold_to_start, zeros, zeros.copy())
+    room = problem.room(n, 2 * pieces_of_half(n))
+    problem.take_steps(values, adam, [(0, n)], np.array([rate]), 1, room, threads)
+    np.testing.assert_allclose(values.flat, start.flat - rate * mean / (np.abs(mean) + 1e-8), rtol=0, atol=1e-9)
+    assert np.count_nonzero(values.shift != start.shift) and np.count_nonzero(values.odds != start.odds)
+
+
+def test_a_fit_does_not_depend_on_threads(small: tuple[Counts, FittingSample]) -> None:
+    counts, sample = small
+    problem = Problem(counts, estimate_discounts(counts), sample)
+    one = problem.fit(threads=1).flat
+    for threads in (2, 3, 8):
+        assert np.array_equal(one, problem.fit(threads=threads).flat)
 
 
 @pytest.mark.parametrize("weights", ["uniform", "counts", "learned"])

@@ -9,14 +9,15 @@ import gapgram
 
 COUNTING = {
     "build_tables.build_tables", "build_tables.pack_grams", "build_tables.place_contexts", "gate.context_buckets",
-    "keys.key_bits_of", "read_tables.counts_of_counts", "sorting.positions_by_word", "sorting.refine",
+    "keys.key_bits_of", "read_tables.counts_of_counts", "sorting.begins_of_spans", "sorting.count_words",
+    "sorting.place_words", "sorting.refine",
     "sorting.window_reach", "sorting.windows_at", "word_order.first_bytes", "word_order.gathered",
     "word_order.sort_ties", "words.add_words", "words.fill_slots", "words.learn_lines",
 }  # fmt: skip
 LEARNING = {
     "fitting.copy_sentences",
     "fitting.features_of", "fitting.leave_out", "fitting.log_prior_of", "fitting.sentence_hashes",
-    "fitting.statistics_of", "fitting.unique_from", "descent.fit_by_halves", "descent.follow", "gradient.report_on",
+    "fitting.statistics_of", "fitting.unique_from", "descent.fit_batches", "descent.follow", "gradient.report_on",
     "lookup.availability", "build_tables.count_marked",
 }  # fmt: skip
 

@@ -4,9 +4,9 @@ Exchange (`kernels.exchange`): at first the k most frequent words have a class e
 of them; then every word, the most frequent first, moves to the class that it fits best, several times over. The first k
 words stay where they are the first time, when too little is known of their neighbours. What a word fits is judged by
 the classes of its neighbours one and two words away, on both sides. Batches of words are judged against the same
-counts, side by side on all cores; then each moves in turn if its move really raises the objective. So nothing depends
-on the number of threads or the order of lines, nothing is random, and the objective, equation (26) of
-docs/ideas/mathematics.md, never falls.
+counts, side by side on all cores; then all that raise the objective, equation (26) of docs/ideas/mathematics.md, where
+the others stay, move at once; of those that are a large part of the same class, only one (`kernels.moving`). So nothing
+depends on the number of threads or the order of lines, and nothing is random.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ from gapgram.arrays import Floats, Ids, Integers
 from gapgram.classes.classes import Classes
 from gapgram.errors import UsageError
 from gapgram.kernels import exchange as kernels
-from gapgram.kernels import judging
-from gapgram.kernels.exchange import Blocks, ClassCounts, Pairs
+from gapgram.kernels import moving
+from gapgram.kernels.exchange import ClassCounts, Pairs
 from gapgram.kernels.judging import JudgedWords
+from gapgram.kernels.meeting import APART
+from gapgram.kernels.moving import Moves
 from gapgram.kernels.pairs import pairs_at, positions_of_pairs, turned
 from gapgram.kernels.sorting import starts_by_word
 from gapgram.kernels.special_words import SPECIAL
@@ -37,11 +39,11 @@ NOTHING = np.empty(0, np.int32)
 DISTANCES: tuple[int, ...] = (1, 2)
 PRIOR, CLASS_PRIOR = 0.2, 100.0  # pairs that a cell, and at most a whole class, is believed to hold before any is seen
 SWEEPS = 4
-BATCH = 40_000  # neighbours, about, of the words that are judged against the same counts
+BATCH = 40_000  # neighbours, about and at most, of the words that are judged against the same counts and move at once
+BATCHES = 256  # of a sweep, about: a smaller text has smaller ones
 _BATCHES_AT_ONCE = 64  # that threads work through before Python hears of it
 _BLOCK_BITS = 7, 9  # at least and at most, of the classes that a word is judged for at a time; few take longer each
 _LEAST_WORDS = 1 << 18  # of a text, whose pairs one thread counts: to start another would take as long
-_NOTED_CHANGES = 1 << 19  # of cells by the moves of a batch; of more, all cells are looked at
 
 
 class MovesWords(Protocol):
@@ -141,58 +143,57 @@ def side_by_side(counted: list[tuple[Side, Side, Ids]], *, threads: int = 1) -> 
 class Exchange:
     """Classes on their way: `class_of` and the counts that belong to it.
 
-    threads: that will move words; for several of them classes are cut into blocks (`kernels.judging`).
+    threads: that will move words; for several of them classes are cut into blocks (`kernels.exchange`).
     """
 
     def __init__(
         self, pairs: Pairs, class_of: Ids, k: int, *, threads: int = 1, cores: SharedCores | None = None
     ) -> None:
         """cores: that other work takes some of meanwhile."""
-        self.class_of, self.best, self.pairs = class_of, class_of.copy(), pairs
+        self.class_of, self.wish, self.pairs = class_of, class_of.copy(), pairs
         self.threads, self.cores = threads, cores
         neighbours = np.diff(pairs.starts, axis=1)
         # What it costs to judge each word: its neighbours, and a little for itself.
         self.costs: Integers = neighbours.sum(axis=0) + len(pairs.starts)
+        self.batch = max(1, min(BATCH, int(self.costs.sum()) // BATCHES))
         sides, width = len(pairs.starts), k + len(SPECIAL)
-        cells, sums = np.zeros((sides // 2, width, width), np.int32), np.zeros((sides, width), np.int32)
-        priors = priors_of(k)
-
-        def fill(d: int) -> None:
-            s = 2 * d
-            kernels.fill_cells(
-                class_of, pairs.starts[s], pairs.others, pairs.times, pairs.itself[s], cells[d], sums[s : s + 2]
-            )
-
-        list(parallel_map(fill, range(sides // 2), cores.kept if cores is not None else threads))
-        changed, n_changed = np.empty(_NOTED_CHANGES if threads > 1 else 0, np.int64), np.array([kernels.EVERYTHING])
-        tables = kernels.f_tables(priors, min(kernels.TABLE, int(sums.max()) + 1))
-        self.counts = ClassCounts(cells, sums, tables, priors, np.empty(sums.shape), changed, n_changed)
-        kernels.fill_sums(self.counts)
-        self.offsets: Integers = np.append(0, np.cumsum(np.minimum(neighbours, width).T)[:-1]).reshape(-1, sides)
+        cells = np.zeros((sides // 2, width, width), np.int32)
         # A block for every two threads: who judges for fewer classes at a time looks at each word more often.
         bits = int(np.clip((-(-2 * width // threads) - 1).bit_length(), *_BLOCK_BITS))
         self.n_blocks = (width - 1 >> bits) + 1
-        blocks = self.n_blocks * sides * width, 1 << bits
-        self.blocks = Blocks(np.zeros(blocks, np.int32), np.zeros(blocks, np.float32), bits)
+        rows = self.n_blocks * sides * width, 1 << bits
+        priors = priors_of(k)
+
+        def count(d: int) -> None:
+            s = 2 * d
+            kernels.fill_cells(class_of, pairs.starts[s], pairs.others, pairs.times, pairs.itself[s], cells[d])
+
+        list(parallel_map(count, range(sides // 2), cores.kept if cores is not None else threads))
+        sums = np.array([side.sum(axis=axis, dtype=np.int32) for side in cells for axis in (0, 1)])
+        tables = kernels.f_tables(priors, min(kernels.TABLE, int(sums.max()) + 1))
+        self.counts = ClassCounts(np.zeros(rows, np.int32), np.zeros(rows, np.float32), sums, tables, priors, bits)
+        for d in range(sides // 2):
+            kernels.fill_rows(2 * d, cells[d], self.counts)
+        self.offsets: Integers = np.append(0, np.cumsum(np.minimum(neighbours, width).T)[:-1]).reshape(-1, sides)
 
     @property
     def objective(self) -> float:
         """What the exchanges raise: equation (26) of docs/ideas/mathematics.md."""
-        counts = self.counts
-        return float(kernels.objective(counts.cells, counts.sums, counts.tables, counts.priors))
+        return float(kernels.objective(self.counts))
 
-    def sweep(self, words: Ids, advance: Callable[[int], object] = lambda n: None) -> float:
-        """Let each of some words, in order, move to where it fits best; returns by how much the objective rose."""
-        rise, cuts = 0.0, np.array(cut_by_size(self.costs[words], BATCH))
-        state = self.best, self.class_of, self.pairs, self.counts, self.blocks, self._empty_judgements(words, cuts)
+    def sweep(self, words: Ids, advance: Callable[[int], object] = lambda n: None) -> None:
+        """Let each of some words, in order, move to where it fits best, a batch at a time."""
+        cuts = np.array(cut_by_size(self.costs[words], self.batch))
+        judged, moves = self.empty_judgements(words, cuts), self.no_moves(words, cuts)
+        state = self.class_of, self.pairs, self.counts, judged, moves
         for first in range(0, cuts.size - 1, _BATCHES_AT_ONCE):
             some = cuts[first : first + _BATCHES_AT_ONCE + 1]
             threads = min(self.threads, self.cores.rest) if self.cores is not None else self.threads
-            rise += float(run_together(judging.sweep, threads, words, some, *state)[0])
+            moves.claims[:] = 0
+            run_together(moving.sweep, threads, words, some, *state)
             advance(int(some[-1] - some[0]))
-        return rise
 
-    def _empty_judgements(self, words: Ids, cuts: Integers) -> JudgedWords:
+    def empty_judgements(self, words: Ids, cuts: Integers) -> JudgedWords:
         """Room for what is judged of the largest of some batches."""
         sides, n_blocks = len(self.counts.sums), self.n_blocks
         firsts, lasts = words[cuts[:-1]], words[cuts[1:] - 1]
@@ -201,8 +202,20 @@ class Exchange:
         most_words = int(np.diff(cuts).max(initial=0))
         return JudgedWords(
             self.offsets, np.empty(most_neighbours, np.int32), np.empty(most_neighbours, np.int32),
+            np.empty((most_words, sides), np.int32), np.empty((most_words, sides), np.int32),
             np.empty((most_words, sides), np.int32), np.empty((n_blocks, most_words), np.int32),
             np.empty((n_blocks, most_words), np.float32), np.empty(most_words, np.float32),
+            np.zeros(n_blocks * APART, np.int64),
+        )  # fmt: skip
+
+    def no_moves(self, words: Ids, cuts: Integers) -> Moves:
+        """Room for what moves of the largest of some batches."""
+        most_words = int(np.diff(cuts).max(initial=0))
+        neighbours = np.add.reduceat(self.costs[words], cuts[:-1]) if words.size else np.zeros(1, np.int64)
+        return Moves(
+            self.wish, np.zeros(self.counts.sums.shape[1], np.int64), np.zeros(self.class_of.size, np.int64),
+            np.empty(most_words, np.int32), np.empty(most_words, np.int32),
+            np.empty((int(neighbours.max()), 6), np.int32), np.zeros(1, np.int64),
         )  # fmt: skip
 
 

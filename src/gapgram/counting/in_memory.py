@@ -21,7 +21,7 @@ from gapgram.errors import TextError
 from gapgram.kernels import sorting
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
-from gapgram.system.parallel import SharedCores, all_in_threads, checked_threads, taken
+from gapgram.system.parallel import SharedCores, all_in_threads, checked_threads, parallel_map, taken
 from gapgram.text.corpus import Corpus
 from gapgram.text.sentences import sample_sentences
 
@@ -49,9 +49,9 @@ class Bands:
     cuts: tuple[int, ...]
 
     @classmethod
-    def of(cls, ids: Ids, n_words: int, n_bands: int) -> Bands:
+    def of(cls, ids: Ids, n_words: int, n_bands: int, threads: int = 1) -> Bands:
         """Cut a text into at most n bands."""
-        positions, starts = sorting.positions_by_word(ids, n_words)
+        positions, starts = sorted_by_word(ids, n_words, threads)
         goals = positions.size * np.arange(1, n_bands) // n_bands
         inner = np.unique(np.searchsorted(starts[1:-1], goals) + 1).tolist() if n_words > 1 else []
         return cls(ids, positions, starts, (0, *inner, n_words))
@@ -61,6 +61,24 @@ class Bands:
         begin, end = self.starts[first_word], self.starts[last_word]
         windows: Ids = sorting.windows_at(self.ids, self.positions[begin:end], order)
         return windows
+
+
+def sorted_by_word(ids: Ids, n_words: int, threads: int, *, least_span: int = 1 << 18) -> tuple[Ids, Integers]:
+    """All positions of a text by word, then in their order, and where each word's begin; each thread has a span of it.
+
+    least_span: positions that a thread has at least; to start another would take as long as to sort fewer.
+
+    >>> positions, starts = sorted_by_word(np.array([1, 0, 1, 2], np.int32), 3, threads=2, least_span=2)
+    >>> positions.tolist(), starts.tolist()
+    ([1, 0, 2, 3], [0, 1, 3, 4])
+    """
+    n = min(threads, max(1, ids.size // least_span))
+    spans = [(ids.size * i // n, ids.size * (i + 1) // n) for i in range(n)]
+    counts, positions = np.zeros((n, n_words), np.int64), np.empty(ids.size, np.int32)
+    list(parallel_map(lambda i: sorting.count_words(ids, *spans[i], counts[i]), range(n), n))
+    starts: Integers = sorting.begins_of_spans(counts)
+    list(parallel_map(lambda i: sorting.place_words(ids, *spans[i], counts[i], positions), range(n), n))
+    return positions, starts
 
 
 class TextInMemory:
@@ -124,7 +142,7 @@ class TextInMemory:
         self, ids: Ids, n_words: int, lattice: Lattice, title: str, cores: SharedCores | None = None
     ) -> dict[Pattern, list[Piece]]:
         n_bands = max(-(-ids.size // self._band_positions), 1)
-        bands = Bands.of(ids, n_words, n_bands if n_bands == 1 else max(n_bands, 2 * self._threads))
+        bands = Bands.of(ids, n_words, n_bands if n_bands == 1 else max(n_bands, 2 * self._threads), self._threads)
 
         def count_band(words: tuple[int, int]) -> dict[Pattern, Piece]:
             with cores.one() if cores is not None else nullcontext():

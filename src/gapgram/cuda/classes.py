@@ -1,10 +1,9 @@
-"""Word classes found on a card: the objective and the judgement of `classes.exchange`, with all words of a batch moved
-at once.
+"""Word classes found on a card: the objective, the judgement and the moves of `classes.exchange`.
 
-On the CPU the words of a batch are judged together and then moved one after the other, each looked at again. A card
-would take longer for one move than a core does. Here a word moves if that raises the objective where all others stay,
-and all of a batch move together. The classes are others than the CPU's, as good as those, and the same in every run.
-CuPy launches the kernels, which are C++ (`exchange.cu`): one launch goes through all batches of a sweep.
+A word moves if that raises the objective where all others stay, and all of a batch move together. Numbers are added up
+in another order than by the cores, and with other logarithms, and every word is looked at exactly, also where the
+judgement is that it stays. So the classes are others than the CPU's, as good as those, and the same in every run. CuPy
+launches the kernels, which are C++ (`exchange.cu`): one launch goes through all batches of a sweep.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@
 
 #define BUCKETS 64
 #define WORD_BUCKETS 296
+#define PIECE 64  // positions, as kernels.descent has it; a warp looks at 32 of them at a time
 #define ALL 0xffffffffu
 enum { COUNT, TOTAL, N1, N2, N3 };
 
@@ -88,7 +89,7 @@ extern "C" __global__ void slopes_of(
 }
 
 // A block adds up the slopes of one half of the batch by what belongs to one column of the features: its rows of the
-// gate table by the first warp, the shifts and discounts of its pattern by the second.
+// gate table by the first warp, the shifts and discounts of its pattern by the second, first over pieces.
 extern "C" __global__ void add_columns(
     const int* statistics, const int* features, const double* discounts, long long begin, int n, int order,
     const double* by_logit, const double* by_shift, const double* by_taken, const double* by_own, double* halves)
@@ -98,10 +99,10 @@ extern "C" __global__ void add_columns(
     int first = half ? n / 2 : 0, last = half ? n : n / 2;
     int row_base = f < P ? f * BUCKETS : f == P ? P * BUCKETS : P * BUCKETS + order + (f - P - 1) * WORD_BUCKETS;
     int n_rows = f < P ? BUCKETS : f == P ? order : WORD_BUCKETS;
-    double* shifts = sums + WORD_BUCKETS * P;
+    double *shifts = sums + WORD_BUCKETS * P, *of_piece = shifts + BUCKETS;
     double* out = halves + (long long)half * ((long long)ROWS * P + (BUCKETS + 3) * P);
     for (int i = threadIdx.x; i < n_rows * P; i += blockDim.x) sums[i] = 0.0;
-    for (int i = threadIdx.x; i < BUCKETS; i += blockDim.x) shifts[i] = 0.0;
+    for (int i = threadIdx.x; i < BUCKETS; i += blockDim.x) shifts[i] = of_piece[i] = 0.0;
     __syncthreads();
     if (warp == 0) {
         for (int some = first; some < last; some += 32) {
@@ -113,7 +114,7 @@ extern "C" __global__ void add_columns(
             }
         }
     } else if (f < P) {
-        double by_discount = 0.0;
+        double by_discount = 0.0, discount = 0.0;
         for (int some = first; some < last; some += 32) {
             int at = some + lane, row = -1, count = 0, n1 = 0, n2 = 0, n3 = 0;
             double s = 0.0, taken = 0.0, own = 0.0;
@@ -129,12 +130,17 @@ extern "C" __global__ void add_columns(
                 double shift = __shfl_sync(ALL, s, j), t = __shfl_sync(ALL, taken, j), o = __shfl_sync(ALL, own, j);
                 if (r < 0) continue;
                 if (lane < 3) {
-                    by_discount += t * (lane == 0 ? of1 : lane == 1 ? of2 : of3);
-                    if (c > 0 && lane == min(c, 3) - 1) by_discount -= o;
+                    discount += t * (lane == 0 ? of1 : lane == 1 ? of2 : of3);
+                    if (c > 0 && lane == min(c, 3) - 1) discount -= o;
                 } else if (lane == 3) {
-                    shifts[r - row_base] += shift;
+                    of_piece[r - row_base] += shift;
                 }
             }
+            if ((some + 32 - first) % PIECE != 0 && some + 32 < last) continue;
+            by_discount += discount, discount = 0.0;
+            __syncwarp();
+            for (int i = lane; i < BUCKETS; i += 32) shifts[i] += of_piece[i], of_piece[i] = 0.0;
+            __syncwarp();
         }
         if (lane < 3) {
             double d = discounts[3 * f + lane];

@@ -54,7 +54,7 @@ def fit(problem: Problem, *, progress: bool = False) -> Parameters:
     most = max(end - begin for begin, end in batches)
     slopes = [xp.empty(most * n_patterns) for _ in range(4)]
     hold, rates = np.float64(problem.hold_to_start), problem.learning_rates(len(batches))
-    shared_bytes = 8 * (WORD_BUCKETS * n_patterns + BUCKETS)
+    shared_bytes = _shared_bytes(n_patterns)
     with progress_bar("fitting weights", total=len(batches), unit="batch", progress=progress) as advance:
         for step, (begin, end) in enumerate(batches, 1):
             n = end - begin
@@ -75,6 +75,11 @@ def fit(problem: Problem, *, progress: bool = False) -> Parameters:
     return values
 
 
+def _shared_bytes(n_patterns: int) -> int:
+    """Of a block: sums of the rows of a column, and of the shifts of its pattern, over a half and over a piece."""
+    return 8 * (WORD_BUCKETS * n_patterns + 2 * BUCKETS)
+
+
 @cache
 def _kernels(xp: ModuleType, n_patterns: int, n_features: int, n_rows: int, n_given: int) -> tuple[Any, Any, Any]:
     """The kernels for a problem of this shape."""
@@ -82,5 +87,5 @@ def _kernels(xp: ModuleType, n_patterns: int, n_features: int, n_rows: int, n_gi
     code = files("gapgram.cuda").joinpath("fitting.cu").read_text()
     module: Any = xp.RawModule(code=code, options=("--fmad=false", *numbers))
     slopes_of, add_columns, adam_step = map(module.get_function, ("slopes_of", "add_columns", "adam_step"))
-    add_columns.max_dynamic_shared_size_bytes = 8 * (WORD_BUCKETS * n_patterns + BUCKETS)
+    add_columns.max_dynamic_shared_size_bytes = _shared_bytes(n_patterns)
     return slopes_of, add_columns, adam_step

@@ -42,6 +42,7 @@
     pairs           neighbours of words, counted
     exchange        words into classes of like neighbours
     judging         which class each word of a batch would like best
+    moving          words of a batch that move between classes
     pruning         tables with fewer grams
     backoff         probabilities of models read from ARPA files
     backoff_text    the same for texts

@@ -1,9 +1,10 @@
 """The gradient of -ln P over positions of a text.
 
 What is fitted says `kernels.fitting`; equations (16) to (25) of docs/ideas/mathematics.md. Every position is worked out
-by itself, how -ln P changes with the logits, the odds of falling back and the discounts of its patterns. These slopes
-are then added up column by column of the features: the rows of the gate table that a feature of one kind can be belong
-to it alone, and so does what is fitted for a pattern. `kernels.descent` has the threads that do so.
+by itself, how -ln P changes with the logits, the odds of falling back and the discounts of its patterns. What is a
+pattern's own is added up at once, over a *piece* of a few positions. The slopes of the logits, of which there are many
+more, are kept, and added up later by columns of the features: the rows of the gate table that a feature of one kind can
+be belong to its column alone. `kernels.descent` has the threads that do so.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from gapgram.kernels.fitting import COUNT, N1, N2, N3, TOTAL
 from gapgram.kernels.gate import BUCKETS
-from gapgram.kernels.jit import apart, kernel, training_kernel
+from gapgram.kernels.jit import apart, inlined, kernel, training_kernel
 
 MAX_DISCOUNTS = np.array([1.0, 2.0, 3.0])  # D1, D2, D3+ stay between 0 and these
 
@@ -49,13 +50,16 @@ class FittedNumbers(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """How -ln P of single positions changes: logits [position, pattern]; with shifts, with what discounts take, and
-    with the discount of the gram itself, [pattern, position] each."""
+    """How -ln P of some positions changes.
+
+    logits: float64 [position, pattern]. rows: int32 [column, position], the rows of the gate table that they are of.
+    shift, discounts: float64 [piece, pattern, bucket] and [piece, pattern, 3], added up over each piece.
+    """
 
     logits: Any
-    by_shift: Any
-    by_taken: Any
-    by_own: Any
+    rows: Any
+    shift: Any
+    discounts: Any
 
 
 class Sums(NamedTuple):
@@ -96,13 +100,16 @@ def _weigh(features, log_prior, table, logit, weight):
 
 
 @apart
-def slopes_of(positions, fixed, fitted, begin, end, first, slopes):
-    """Sum of -ln P over positions begin … end-1; their slopes are written from place begin - first on.
+def slopes_of(positions, fixed, fitted, begin, end, first, piece, slopes):
+    """Sum of -ln P over the positions of a piece, begin … end-1; their slopes are written from place begin - first on.
 
     The first sum of equation (21) of docs/ideas/mathematics.md, P by (16), (17) and (24).
     """
     statistics, features, given = positions.statistics, positions.features, positions.given
     discounts, lifted_by, down, clusterings = fitted.discounts, fitted.lifted_by, fixed.down, fixed.clusterings
+    by_shift, by_discount = slopes.shift[piece], slopes.discounts[piece]
+    by_shift[:] = 0.0
+    by_discount[:] = 0.0
     n_patterns = down.size
     logit = np.empty(n_patterns)
     weight = np.empty(n_patterns)
@@ -143,13 +150,12 @@ def slopes_of(positions, fixed, fitted, begin, end, first, slopes):
         # Backwards: by the logits, then from the last pattern to those that it falls back on.
         scale = -1.0 / probability
         at = t - first
+        for f in range(features.shape[1]):
+            slopes.rows[f, at] = features[t, f]
         for p in range(n_patterns):
             reached[p] = weight[p]
             slopes.logits[at, p] = scale * weight[p] * (value[p] - probability) if weight[p] > 0.0 else 0.0
         for p in range(n_patterns - 1, -1, -1):
-            slopes.by_shift[p, at] = 0.0
-            slopes.by_taken[p, at] = 0.0
-            slopes.by_own[p, at] = 0.0
             if features[t, p] < 0 or reached[p] == 0.0:
                 continue
             below = fixed.uniform if p == 0 else value[down[p]]
@@ -160,12 +166,15 @@ def slopes_of(positions, fixed, fitted, begin, end, first, slopes):
                 continue
             d_gamma = scale * reached[p] * (below - kept[p])
             d_kept = scale * reached[p] * (1.0 - gamma[p])
-            slopes.by_shift[p, at] = d_gamma * gamma[p] * (1.0 - gamma[p])
+            by_shift[p, features[t, p] - p * BUCKETS] += d_gamma * gamma[p] * (1.0 - gamma[p])
             d_g = d_gamma * gamma[p] * (1.0 - gamma[p]) / (g[p] * (1.0 - g[p]))
             left = total * (1.0 - g[p])
-            slopes.by_taken[p, at] = d_g / total + d_kept * kept[p] / left
-            if statistics[t, p, COUNT] > 0:
-                slopes.by_own[p, at] = d_kept / left * given[t, clusterings[p]]
+            d_taken = d_g / total + d_kept * kept[p] / left
+            for k in range(3):
+                by_discount[p, k] += d_taken * statistics[t, p, N1 + k]
+            count = statistics[t, p, COUNT]
+            if count > 0:
+                by_discount[p, min(count, 3) - 1] -= d_kept / left * given[t, clusterings[p]]
     return loss
 
 
@@ -180,52 +189,49 @@ def report_on(positions, fixed, start, fitted, slopes):
         _weigh(features[t], positions.log_prior[t], fitted.table, logit, weight)
         for p in range(n_patterns):
             sums[p] += weight[p]
-    before = slopes_of(positions, fixed, start, 0, features.shape[0], 0, slopes)
-    after = slopes_of(positions, fixed, fitted, 0, features.shape[0], 0, slopes)
+    before = slopes_of(positions, fixed, start, 0, features.shape[0], 0, 0, slopes)
+    after = slopes_of(positions, fixed, fitted, 0, features.shape[0], 0, 0, slopes)
     return before, after, sums
 
 
 @kernel
-def add_rows(f, positions, begin, end, first, slopes, sums):
-    """Add up the slopes of the logits by the rows of the gate table that are column f's."""
-    features = positions.features
-    for t in range(begin, end):
-        if features[t, f] >= 0:
-            row = sums.table[features[t, f]]
-            by_logit = slopes.logits[t - first]
+def add_rows(f, begin, end, slopes, top, sums):
+    """Add up the slopes of the logits at places begin … end-1 by the rows that are column f's; sums[0] is row `top`."""
+    rows, logits = slopes.rows[f], slopes.logits
+    for at in range(begin, end):
+        if rows[at] >= 0:
+            row = sums[rows[at] - top]
+            by_logit = logits[at]
             for p in range(row.size):
                 row[p] += by_logit[p]
 
 
 @kernel
-def add_pattern(f, positions, fitted, begin, end, first, slopes, sums):
-    """Add up the slopes of the shifts and discounts of pattern f."""
-    statistics, features = positions.statistics, positions.features
-    by_discount = np.zeros(3)
-    for t in range(begin, end):
-        if features[t, f] < 0:
-            continue
-        at = t - first
-        sums.shift[f, features[t, f] - f * BUCKETS] += slopes.by_shift[f, at]
-        by_taken = slopes.by_taken[f, at]
+def add_pieces(p, begin, end, slopes, shift, discounts):
+    """Add up, over pieces begin … end-1, the slopes of the shifts of pattern p and those of its discounts."""
+    for piece in range(begin, end):
+        for bucket in range(shift.size):
+            shift[bucket] += slopes.shift[piece, p, bucket]
         for k in range(3):
-            by_discount[k] += by_taken * statistics[t, f, N1 + k]
-        count = statistics[t, f, COUNT]
-        if count > 0:
-            by_discount[min(count, 3) - 1] -= slopes.by_own[f, at]
-    for k in range(3):
-        discount = fitted.discounts[f, k]
-        sums.odds[f, k] += by_discount[k] * discount * (1.0 - discount / MAX_DISCOUNTS[k])
+            discounts[k] += slopes.discounts[piece, p, k]
+
+
+@inlined
+def by_odds(slope, discount, k):
+    """How something changes with the log-odds that stand for a discount, D1, D2 or D3+, from how it does with that."""
+    return slope * discount * (1.0 - discount / MAX_DISCOUNTS[k])
 
 
 @kernel
 def add_gradient(positions, fixed, fitted, slopes, sums):
-    """Sum of -ln P over all positions; adds its gradient to `sums`."""
+    """Sum of -ln P over all positions, as one piece; adds its gradient to `sums`."""
     n = positions.statistics.shape[0]
-    loss = slopes_of(positions, fixed, fitted, 0, n, 0, slopes)
-    n_patterns = fixed.down.size
+    loss = slopes_of(positions, fixed, fitted, 0, n, 0, 0, slopes)
     for f in range(positions.features.shape[1]):
-        add_rows(f, positions, 0, n, 0, slopes, sums)
-        if f < n_patterns:
-            add_pattern(f, positions, fitted, 0, n, 0, slopes, sums)
+        add_rows(f, 0, n, slopes, 0, sums.table)
+    for p in range(fixed.down.size):
+        by_discount = np.zeros(3)
+        add_pieces(p, 0, 1, slopes, sums.shift[p], by_discount)
+        for k in range(3):
+            sums.odds[p, k] += by_odds(by_discount[k], fitted.discounts[p, k], k)
     return loss

@@ -2,7 +2,8 @@
 
 First the neighbours of every word are counted by class: (word, side) by (word, side), shared out among the threads.
 Then each thread judges some of the words for some of the classes: a block of them, whose cells fit into the cache of a
-processor. So a frequent word is judged by several threads, too. Numbers are added up in the order of one thread.
+processor, and which stays its own as long as there are words to judge for it. So a frequent word is judged by several
+threads, too. Numbers are added up in the order of one thread.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.kernels.exchange import AHEAD, CELL, LOG, SUM, copy_changes, exchange, gather, row_of
-from gapgram.kernels.jit import inlined, kernel, training_kernel
-from gapgram.kernels.meeting import meet, next_piece, share_out_again
+from gapgram.kernels.exchange import CELL, LOG, SUM, gather, row_of
+from gapgram.kernels.jit import inlined, kernel
+from gapgram.kernels.meeting import APART, add_one_by_one
 from gapgram.kernels.prefetch import prefetch
 
-WORD_COST = 10  # to judge a word, beside its neighbours' classes: as much as so many of these
+AHEAD = 4  # words whose neighbours are asked for before they are read
+_PIECES = 8  # that each thread judges, about, of a batch
 SPECIAL = 3  # classes of <unk>, <s>, </s>, which never move
 SOFT = 0.4  # f_p(x + n) - f_p(x) is about n ln(x + p + SOFT (n - 1)): 1/e would be right for small x, 1/2 for large
 
@@ -27,18 +29,23 @@ class JudgedWords(NamedTuple):
 
     offsets: int64, of all words; classes[offsets[w, s] - offsets[first word of the batch, 0]] on, and `times`, int32,
         are for the neighbours of word w on side s
-    n_met: int32 [word of the batch, side], how many classes those are
+    n_met, n_several, totals: int32 [word of the batch, side], how many classes those are, how many of them, the first
+        ones, are met more than once, and how many pairs the word has
     tops, scores: int32, float32 [block, word of the batch], the best class but for the word's own, and its score
     stays: float32 [word of the batch], the score of its own class
+    taken: int64, at block * APART how many words were taken to be judged for a block; 0 at first
     """
 
     offsets: np.ndarray
     classes: np.ndarray
     times: np.ndarray
     n_met: np.ndarray
+    n_several: np.ndarray
+    totals: np.ndarray
     tops: np.ndarray
     scores: np.ndarray
     stays: np.ndarray
+    taken: np.ndarray
 
 
 @inlined
@@ -69,9 +76,9 @@ def _add_logs(scores, row, plus, factor):
 
 
 @inlined
-def _add_logs_of(scores, rows, which, times, n, prior):
+def _add_logs_of(scores, rows, which, times, prior):
     """Add times[i] ln(row + prior and something) for rows which[i], four at a time, in order."""
-    i = 0
+    i, n = 0, which.size
     while i + 4 <= n:
         r0, r1, r2, r3 = rows[which[i]], rows[which[i + 1]], rows[which[i + 2]], rows[which[i + 3]]
         m0, m1 = np.float32(prior + SOFT * (times[i] - 1)), np.float32(prior + SOFT * (times[i + 1] - 1))
@@ -90,9 +97,9 @@ def _add_logs_of(scores, rows, which, times, n, prior):
 
 
 @inlined
-def _add_rows(scores, rows, which, n):
+def _add_rows(scores, rows, which):
     """Add rows to the scores, four at a time, in order."""
-    i = 0
+    i, n = 0, which.size
     while i + 4 <= n:
         r0, r1, r2, r3 = rows[which[i]], rows[which[i + 1]], rows[which[i + 2]], rows[which[i + 3]]
         for c in range(scores.size):
@@ -112,8 +119,11 @@ def _soft(x, n, prior):
 
 
 @kernel
-def _gather_some(words, begin, end, class_of, pairs, met, judged):
-    """Count neighbours by class: of (word, side) begin … end-1 of a batch, word by word."""
+def gather_some(words, begin, end, class_of, pairs, met, found, judged):
+    """Count neighbours by class: of (word, side) begin … end-1 of a batch, word by word.
+
+    met, found: room for a number for each class; `met` is 0 before and after.
+    """
     sides = judged.n_met.shape[1]
     first = judged.offsets[words[0], 0]
     for i in range(begin, end):
@@ -122,13 +132,27 @@ def _gather_some(words, begin, end, class_of, pairs, met, judged):
             ahead = pairs.starts[s, words[i // sides + AHEAD]]
             prefetch(pairs.others, ahead)
             prefetch(pairs.times, ahead)
-        at = judged.offsets[w, s] - first
-        met_classes = judged.classes[at:]
-        n = gather(w, s, class_of, pairs.starts, pairs.others, pairs.times, met, met_classes)
+        n = gather(w, s, class_of, pairs.starts, pairs.others, pairs.times, met, found)
+        # Those met more than once from the first place on, the others from the last place back.
+        several = judged.offsets[w, s] - first
+        once = several + n
+        total = pairs.itself[s, w]
         for j in range(n):
-            judged.times[at + j] = met[met_classes[j]]
-            met[met_classes[j]] = 0
-        judged.n_met[i // sides, s] = n
+            times = met[found[j]]
+            met[found[j]] = 0
+            total += times
+            if times > 1:
+                judged.classes[several] = found[j]
+                judged.times[several] = times
+                several += 1
+            else:
+                once -= 1
+                judged.classes[once] = found[j]
+                judged.times[once] = 1
+        at = i // sides
+        judged.n_met[at, s] = n
+        judged.n_several[at, s] = several - (judged.offsets[w, s] - first)
+        judged.totals[at, s] = total
 
 
 @kernel
@@ -148,13 +172,13 @@ def _top(scores):
 
 
 @inlined
-def _score(at, w, own, base, block, pairs, classes, blocks, judged, ones, several, times, scores):
+def _score(at, w, own, base, block, pairs, classes, judged, scores):
     """Fill the scores of a block's classes for word w, number `at` of its batch; `scores` has room for a whole block.
 
-    Returns the score of staying in its own class, if that is of the block. Approximate, for speed: `exchange` looks
-    again. base: where the neighbours of the batch begin in `judged.offsets`.
+    Returns the score of staying in its own class, if that is of the block. Approximate, for speed: `kernels.moving`
+    looks again. base: where the neighbours of the batch begin in `judged.offsets`.
     """
-    sums, priors, tables, first = classes.sums, classes.priors, classes.tables, block << blocks.bits
+    sums, priors, tables, first = classes.sums, classes.priors, classes.tables, block << classes.bits
     n_classes, here = min(scores.size, sums.shape[1] - first), own - first
     is_here = 0 <= here < n_classes
     stay = 0.0
@@ -162,23 +186,13 @@ def _score(at, w, own, base, block, pairs, classes, blocks, judged, ones, severa
         scores[c] = 0
     for s in range(sums.shape[0]):
         rows, twice, begin = row_of(block, s, 0, sums), pairs.itself[s, w], judged.offsets[w, s] - base
-        cells = blocks.cells[rows:]
+        cells = classes.rows[rows:]
         end = begin + judged.n_met[at, s]
-        # Classes of neighbours met more than once, and those met once.
-        n_several, n_ones = 0, 0
-        total = twice
-        for i in range(begin, end):
-            n = judged.times[i]
-            total += n
-            if n == 1:
-                ones[n_ones] = judged.classes[i]
-                n_ones += 1
-            else:
-                several[n_several] = judged.classes[i]
-                times[n_several] = n
-                n_several += 1
-        _add_logs_of(scores, cells, several, times, n_several, priors[CELL])
-        _add_rows(scores, blocks.gain[rows:], ones, n_ones)
+        # Classes of neighbours met more than once, then those met once.
+        n_several, total = judged.n_several[at, s], judged.totals[at, s]
+        once = begin + n_several
+        _add_logs_of(scores, cells, judged.classes[begin:once], judged.times[begin:once], priors[CELL])
+        _add_rows(scores, classes.gain[rows:], judged.classes[once:end])
         if is_here:
             for i in range(begin, end):
                 g, n = judged.classes[i], judged.times[i]
@@ -196,17 +210,16 @@ def _score(at, w, own, base, block, pairs, classes, blocks, judged, ones, severa
 
 
 @kernel
-def _judge(words, begin, end, block, class_of, pairs, classes, blocks, judged):
+def _judge(words, begin, end, block, class_of, pairs, classes, judged):
     """Judge words begin … end-1 of a batch for the classes of one block."""
-    k, width = classes.sums.shape[1], blocks.cells.shape[1]
-    first, base = block << blocks.bits, judged.offsets[words[0], 0]
-    ones, several, times = np.empty(k, np.int32), np.empty(k, np.int32), np.empty(k, np.int32)
+    k, width = classes.sums.shape[1], classes.rows.shape[1]
+    first, base = block << classes.bits, judged.offsets[words[0], 0]
     # In the last block also for places that are no classes: so the compiler works on whole rows, and none of it alone.
     scores, n_classes, special = np.empty(width, np.float32), min(width, k - first), max(SPECIAL - first, 0)
     for at in range(begin, end):
         w = words[at]
         own = class_of[w]
-        stay = _score(at, w, own, base, block, pairs, classes, blocks, judged, ones, several, times, scores)
+        stay = _score(at, w, own, base, block, pairs, classes, judged, scores)
         if first <= own < first + n_classes:
             judged.stays[at] = stay
             scores[own - first] = -np.inf
@@ -215,76 +228,24 @@ def _judge(words, begin, end, block, class_of, pairs, classes, blocks, judged):
         judged.scores[block, at] = scores[top]
 
 
-@kernel
-def _choose(words, class_of, judged, best):
-    """Write to `best` the class that each word of a batch would like best: its own unless another is better."""
-    for at in range(words.size):
-        own = class_of[words[at]]
-        top, score = own, judged.stays[at]
-        for block in range(judged.tops.shape[0]):
-            if judged.scores[block, at] > score:
-                top, score = judged.tops[block, at], judged.scores[block, at]
-        best[words[at]] = top
-
-
 @inlined
-def _cost_before(at, words, offsets):
-    """About what it takes to judge all words of a batch before number `at`."""
-    return offsets[words[at], 0] - offsets[words[0], 0] + WORD_COST * at
+def chosen(at, own, judged):
+    """The class that word number `at` of a batch would like best: its own unless another is better."""
+    top, score = own, judged.stays[at]
+    for block in range(judged.tops.shape[0]):
+        if judged.scores[block, at] > score:
+            top, score = judged.tops[block, at], judged.scores[block, at]
+    return top
 
 
 @kernel
-def _first_beyond(cost, words, offsets):
-    """The first word of a batch before which it takes at least so much to judge the others; their number if none."""
-    low, high = 0, words.size
-    while low < high:
-        middle = (low + high) // 2
-        if _cost_before(middle, words, offsets) < cost:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@kernel
-def _judge_share(me, threads, words, class_of, pairs, classes, blocks, judged):
-    """What thread `me` judges: all words for all blocks, one after the other, cut where threads have equally much."""
-    n_blocks, last = judged.tops.shape[0], words.size - 1
-    # To the last side of the last word: where the one after it begins is not known.
-    cost = judged.offsets[words[last], -1] - judged.offsets[words[0], 0] + WORD_COST * words.size
-    begin, end = n_blocks * cost * me // threads, n_blocks * cost * (me + 1) // threads
-    for block in range(begin // cost, -(-end // cost)):
-        first = _first_beyond(max(begin - block * cost, 0), words, judged.offsets)
-        beyond = _first_beyond(end - block * cost, words, judged.offsets) if end < (block + 1) * cost else words.size
-        _judge(words, first, beyond, block, class_of, pairs, classes, blocks, judged)
-
-
-@training_kernel
-def sweep(me, threads, meeting, words, cuts, best, class_of, pairs, classes, blocks, judged):
-    """What thread `me` does where words move, batch by batch: words[cuts[b]] to words[cuts[b+1]] are judged by all
-    threads against the same counts, then moved by the first. Returns by how much the objective rose by its moves."""
-    sides = classes.sums.shape[0]
-    met = np.zeros(classes.sums.shape[1], np.int32)
-    rise = 0.0
-    for b in range(cuts.size - 1):
-        batch = words[cuts[b] : cuts[b + 1]]
-        # Neighbours by class, shared out.
-        n = batch.size * sides
-        piece = max(1, n // (8 * threads))
-        begin = next_piece(meeting, piece) if threads > 1 else 0
-        while begin < n:
-            _gather_some(batch, begin, min(n, begin + piece), class_of, pairs, met, judged)
-            begin = next_piece(meeting, piece) if threads > 1 else begin + piece
-        copy_changes(me, threads, classes, blocks)
-        meet(meeting, threads)
-        if me == 0:
-            share_out_again(meeting)
-        _judge_share(me, threads, batch, class_of, pairs, classes, blocks, judged)
-        meet(meeting, threads)
-        # One moves words; the others wait.
-        if me == 0:
-            classes.n_changed[0] = 0
-            _choose(batch, class_of, judged, best)
-            rise += exchange(batch, best, class_of, pairs, classes, blocks)
-        meet(meeting, threads)
-    return rise
+def judge_share(me, threads, words, class_of, pairs, classes, judged):
+    """What thread `me` judges, piece by piece: words for the classes of its own block first, then of the others'."""
+    n_blocks = judged.tops.shape[0]
+    piece = max(1, words.size * n_blocks // (_PIECES * threads))
+    for i in range(n_blocks):
+        block = (me * n_blocks // threads + i) % n_blocks
+        begin = add_one_by_one(judged.taken, block * APART, piece)
+        while begin < words.size:
+            _judge(words, begin, min(words.size, begin + piece), block, class_of, pairs, classes, judged)
+            begin = add_one_by_one(judged.taken, block * APART, piece)

@@ -14,9 +14,9 @@ import sys
 
 from gapgram.kernels.jit import before_compiling, kernel
 
-_APART = 16  # numbers between two that different threads write: they are not to share a line of the cache
-_ARRIVED, _TURN, STOPPED, _NEXT = 0, _APART, 2 * _APART, 3 * _APART  # 1 at STOPPED lets nobody wait any longer
-MEETING_NUMBERS = 4 * _APART
+APART = 16  # numbers between two that different threads write: they are not to share a line of the cache
+_ARRIVED, _TURN, STOPPED, _NEXT = 0, APART, 2 * APART, 3 * APART  # 1 at STOPPED lets nobody wait any longer
+MEETING_NUMBERS = 4 * APART
 _LOOKS = 500  # before a thread that waits lets others run
 
 
@@ -25,6 +25,11 @@ def add_one_by_one(array, index, n):
     old = array[index]
     array[index] = old + n
     return old
+
+
+def raise_one_by_one(array, index, n):
+    """Let a number that other threads raise, too, be n at least."""
+    array[index] = max(array[index], n)
 
 
 def read_now(array, index):
@@ -50,6 +55,10 @@ def _teach() -> None:
     def type_of_add(context):
         return lambda array, index, n: types.int64
 
+    @type_callable(raise_one_by_one)
+    def type_of_raise(context):
+        return lambda array, index, n: types.void
+
     @type_callable(read_now)
     def type_of_read(context):
         return lambda array, index: types.int64
@@ -70,6 +79,12 @@ def _teach() -> None:
     def code_of_add(context, builder, signature, arguments):
         n = context.cast(builder, arguments[2], signature.args[2], types.int64)
         return builder.atomic_rmw("add", address(context, builder, signature, arguments), n, "seq_cst")
+
+    @lower_builtin(raise_one_by_one, types.Array, types.Integer, types.Integer)
+    def code_of_raise(context, builder, signature, arguments):
+        n = context.cast(builder, arguments[2], signature.args[2], types.int64)
+        builder.atomic_rmw("max", address(context, builder, signature, arguments), n, "seq_cst")
+        return context.get_dummy_value()
 
     @lower_builtin(read_now, types.Array, types.Integer)
     def code_of_read(context, builder, signature, arguments):

@@ -83,6 +83,42 @@ def positions_by_word(ids, n_words):
     return positions, starts
 
 
+@training_kernel
+def count_words(ids, begin, end, counts):
+    """Count the words at positions begin … end-1."""
+    for t in range(begin, end):
+        counts[ids[t]] += 1
+
+
+@training_kernel
+def begins_of_spans(counts):
+    """Make how often each word is in each span, [span, word], where its positions there begin, sorted by word.
+
+    Returns where each word's begin, and the last word's end.
+    """
+    n_words = counts.shape[1]
+    starts = np.zeros(n_words + 1, np.int64)
+    for s in range(counts.shape[0]):
+        for w in range(n_words):
+            starts[w + 1] += counts[s, w]
+    add_up(starts)
+    following = starts[:-1].copy()
+    for s in range(counts.shape[0]):
+        for w in range(n_words):
+            n = counts[s, w]
+            counts[s, w] = following[w]
+            following[w] += n
+    return starts
+
+
+@training_kernel
+def place_words(ids, begin, end, following, positions):
+    """Put positions begin … end-1 where they belong, sorted by word; `following` says where the next of each goes."""
+    for t in range(begin, end):
+        positions[following[ids[t]]] = t
+        following[ids[t]] += 1
+
+
 @kernel
 def sort_by_key(keys, n, spare, buckets, key_bits):
     """Sort keys[:n] = key of the word << 32 | position, given in order of position."""

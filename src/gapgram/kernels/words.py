@@ -114,20 +114,31 @@ def add_words(from_pool, from_offsets, from_counts, from_n, slots, pool, offsets
 
     `numbers` receives the number of each word there; returns how many there are then.
     """
-    for word in range(from_n):
-        begin, end = from_offsets[word], from_offsets[word + 1]
-        h = keyed(hash_word(from_pool, begin, end), key)
-        at = find_slot(from_pool, begin, end, h, slots, pool, offsets)
-        if slots[at] < 0:
-            slots[at] = np.int64(h >> np.uint64(33)) << 32 | n
-            for k in range(end - begin):
-                pool[offsets[n] + k] = from_pool[begin + k]
-            offsets[n + 1] = offsets[n] + end - begin
-            counts[n] = 0
-            n += 1
-        number = slots[at] & 0xFFFFFFFF
-        counts[number] += from_counts[word]
-        numbers[word] = number
+    hashes = np.empty(_BATCH, np.uint64)
+    for first in range(0, from_n, _BATCH):
+        some = min(_BATCH, from_n - first)
+        # Slots are asked for, then what they lead to.
+        for i in range(some):
+            hashes[i] = keyed(hash_word(from_pool, from_offsets[first + i], from_offsets[first + i + 1]), key)
+            prefetch(slots, first_slot(hashes[i], slots))
+        for i in range(some):
+            slot = slots[first_slot(hashes[i], slots)]
+            if slot >= 0:
+                prefetch(offsets, slot & 0xFFFFFFFF)
+                prefetch(counts, slot & 0xFFFFFFFF)
+        for word in range(first, first + some):
+            begin, end, h = from_offsets[word], from_offsets[word + 1], hashes[word - first]
+            at = find_slot(from_pool, begin, end, h, slots, pool, offsets)
+            if slots[at] < 0:
+                slots[at] = np.int64(h >> np.uint64(33)) << 32 | n
+                for k in range(end - begin):
+                    pool[offsets[n] + k] = from_pool[begin + k]
+                offsets[n + 1] = offsets[n] + end - begin
+                counts[n] = 0
+                n += 1
+            number = slots[at] & 0xFFFFFFFF
+            counts[number] += from_counts[word]
+            numbers[word] = number
     return n
 
 

@@ -153,7 +153,7 @@ class Problem:
 
     def add_gradient(self, values: Parameters, gradients: Parameters, begin: int, end: int) -> float:
         """Sum of -ln P over some positions; adds its gradient by the flat parameters."""
-        positions, fixed, slopes = self.positions(begin, end), self._fixed, _slopes(end - begin, len(self.down))
+        positions, fixed, slopes = self.positions(begin, end), self._fixed, self.room(end - begin, 1)
         return float(kernels.add_gradient(positions, fixed, values.for_kernels, slopes, gradients.as_sums))
 
     def positions(self, begin: int, end: int) -> SamplePositions:
@@ -166,6 +166,12 @@ class Problem:
     @property
     def _fixed(self) -> FixedNumbers:
         return FixedNumbers(self.uniform, self.down, self.clusterings)
+
+    def room(self, n: int, n_pieces: int) -> Slopes:
+        """Room for the slopes of n positions in pieces."""
+        n_patterns, n_columns = len(self.down), self.sample.features[:1].shape[1]
+        by_bucket, by_discount = (np.empty((n_pieces, n_patterns, each)) for each in (BUCKETS, 3))
+        return Slopes(np.empty((n, n_patterns)), np.empty((n_columns, n), np.int32), by_bucket, by_discount)
 
     def zeros(self) -> Parameters:
         """Parameters of the problem's size, all 0."""
@@ -202,12 +208,12 @@ class Problem:
         batches = batches_of(len(self.sample))
         rates, most = self.learning_rates(len(batches)), max((end - begin for begin, end in batches), default=0)
         values, adam = self.start(), self._new_adam()
-        room = _slopes(most, len(self.down)), self.zeros().as_sums, self.zeros().as_sums
+        slopes = self.room(most, 2 * descent.pieces_of_half(most))
         at_once = self.batches_at_once if self.sample.folder is None else 4  # a sample in files is read by few
         bar = progress_bar("fitting weights", total=len(batches), unit="batch", progress=True) if progress else NO_BAR
         with bar as advance:
             for first, last in _spans(batches, at_once):
-                self.take_steps(values, adam, batches[first:last], rates[first:last], first + 1, room, threads)
+                self.take_steps(values, adam, batches[first:last], rates[first:last], first + 1, slopes, threads)
                 advance(last - first)
         return values
 
@@ -218,15 +224,14 @@ class Problem:
         batches: list[tuple[int, int]],
         rates: Floats,
         first_step: int,
-        room: tuple[Slopes, Sums, Sums],
+        slopes: Slopes,
         threads: int,
     ) -> None:
         """Work through batches that follow each other, each with its learning rate; the values change."""
         begin, end = batches[0][0], batches[-1][1]
         bounds = np.array([begin, *(last for _, last in batches)]) - begin
         schedule, positions, fixed = Schedule(bounds, rates, first_step), self.positions(begin, end), self._fixed
-        kernel = descent.fit_by_columns if threads > 2 else descent.fit_by_halves
-        run_together(kernel, threads, schedule, positions, fixed, values.for_kernels, adam, *room)
+        run_together(descent.fit_batches, threads, schedule, positions, fixed, values.for_kernels, adam, slopes)
 
     def _new_adam(self) -> Adam:
         return Adam(self.start().flat, self.hold_to_start, self.zeros().flat, self.zeros().flat)
@@ -248,7 +253,7 @@ class Problem:
 
         def of_chunk(chunk: tuple[int, int]) -> tuple[float, float, Floats, Floats]:
             positions, size = self.positions(*chunk), chunk[1] - chunk[0]
-            before, after, weights = kernels.report_on(positions, fixed, start, fitted, _slopes(size, n_patterns))
+            before, after, weights = kernels.report_on(positions, fixed, start, fitted, self.room(size, 1))
             having_pattern = (positions.features[:, :n_patterns] >= 0).sum(axis=0)
             return before, after, having_pattern * (weights / np.maximum(having_pattern, 1)), having_pattern
 
@@ -267,11 +272,6 @@ class Problem:
             "perplexity_after": float(np.exp(sum(after) / max(1, n))),
             "mean_weights": dict(zip(map(str, self.counts.lattice.stored), means, strict=True)),
         }
-
-
-def _slopes(n: int, n_patterns: int) -> Slopes:
-    """Room for the slopes of n positions."""
-    return Slopes(np.empty((n, n_patterns)), *(np.empty((n_patterns, n)) for _ in range(3)))
 
 
 def _share_of_rate(step: int, n_steps: int) -> float:

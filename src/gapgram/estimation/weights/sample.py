@@ -5,8 +5,9 @@ Equations (23) and (25) of docs/ideas/mathematics.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -39,6 +40,10 @@ class Rows(Protocol):
     """An array that grows, and is read in slices of its first axis, in memory or in a file."""
 
     def append(self, rows: npt.NDArray[Any], /) -> None: ...
+
+    def make_room(self, rows: npt.NDArray[Any], /) -> Callable[[], object]:
+        """Make room at the end for some rows; what is returned puts them there, in any thread."""
+
     def __len__(self) -> int: ...
     def __getitem__(self, rows: slice, /) -> npt.NDArray[Any]: ...
 
@@ -55,6 +60,11 @@ class RowsInFile:
         with self._path.open("ab") as file:
             file.write(np.ascontiguousarray(rows, self._dtype).reshape(-1).data)
         self._n += len(rows)
+
+    def make_room(self, rows: npt.NDArray[Any]) -> Callable[[], object]:
+        """As `Rows`: a file takes them at once."""
+        self.append(rows)
+        return lambda: None
 
     def __len__(self) -> int:
         return self._n
@@ -74,8 +84,12 @@ class _RowsInMemory:
         self._array, self._n = np.empty((most, *shape), dtype), 0
 
     def append(self, rows: npt.NDArray[Any]) -> None:
-        self._array[self._n : self._n + len(rows)] = rows
+        self.make_room(rows)()
+
+    def make_room(self, rows: npt.NDArray[Any]) -> Callable[[], object]:
+        room = self._array[self._n : self._n + len(rows)]
         self._n += len(rows)
+        return partial(np.copyto, room, rows)
 
     def __len__(self) -> int:
         return self._n
@@ -118,9 +132,15 @@ class FittingSample:
         rows = _new_rows(self.folder, name, len(self), shape, np.float64)
         step = SAMPLE_CHUNK_POSITIONS
         chunks = (self.statistics[begin : begin + step] for begin in range(0, len(self), step))
-        for some in parallel_map(of, chunks, threads):
-            rows.append(some)
+        _put([rows], ((some,) for some in parallel_map(of, chunks, threads)), threads)
         return rows
+
+
+def _put(places: Sequence[Rows], parts: Iterable[Sequence[npt.NDArray[Any]]], threads: int) -> None:
+    """Add parts of several arrays at the ends of these, in order: who copies what, and when, makes no difference."""
+    copies = ([rows.make_room(part) for rows, part in zip(places, each, strict=True)] for each in parts)
+    for _ in parallel_map(lambda several: [copy() for copy in several], copies, threads):
+        pass
 
 
 def _filled(array: npt.NDArray[Any]) -> _RowsInMemory:
@@ -229,10 +249,8 @@ def _empty(source: str, lattice: Lattice, n_positions: int, folder: Path | None)
 def _fill(sample: FittingSample, lookup: _Lookup, ids: Ids, limit: int) -> None:
     """Add the first sentences of a text, up to the limit, looked up."""
     chunks = _chunks(ids, sentence_begins(ids), limit)
-    for statistics, features, given in parallel_map(lookup.positions, chunks, lookup.threads, always_beside=True):
-        sample.statistics.append(statistics)
-        sample.features.append(features)
-        sample.given.append(given)
+    looked_up = parallel_map(lookup.positions, chunks, lookup.threads, always_beside=True)
+    _put([sample.statistics, sample.features, sample.given], looked_up, lookup.threads)
 
 
 class _Lookup:
