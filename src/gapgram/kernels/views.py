@@ -1,7 +1,7 @@
 """Parts of arrays, made in two instructions.
 
-Numba looks at all bounds, and counts who uses the memory of an array: that takes longer than a short loop. Here all of a
-part must be there, and the array must stay: it is an argument of the kernel, or is used again after the part.
+Numba looks at all bounds, and counts who uses the memory of an array: that takes longer than a short loop. Here all of
+a part must be there, and the array must stay: it is an argument of the kernel, or is used again after the part.
 """
 
 from __future__ import annotations
