@@ -24,7 +24,8 @@ import numpy as np
 
 from gapgram.kernels.gate import BUCKETS, context_bucket, word_bucket, word_row
 from gapgram.kernels.jit import kernel, training_kernel
-from gapgram.kernels.lookup import locate, new_found
+from gapgram.kernels.lookup import BLOCK, locate, new_found
+from gapgram.kernels.tables import REACH
 
 COUNT, TOTAL, N1, N2, N3 = 0, 1, 2, 3, 4
 
@@ -55,12 +56,19 @@ def copy_sentences(ids, begins, order, out):
 @training_kernel
 def statistics_of(ids, available, tables):
     """[position, pattern, 5] statistics of all positions of a few sequences."""
-    n_patterns = tables.places.shape[0]
-    found = new_found(n_patterns, ids.size)
-    locate(ids, available, found, 0, tables)
-    out = np.zeros((ids.size, n_patterns, 5), np.int32)
+    n_patterns, halo = tables.places.shape[0], np.int64(0)  # columns before those of a block
     for p in range(n_patterns):
-        _fill(found.counts[p], found.rows[p], tables, 0, ids.size, out, p)
+        halo = max(halo, tables.places[p, REACH])
+    block = min(BLOCK, ids.size)
+    found = new_found(n_patterns, halo + block)
+    out = np.zeros((ids.size, n_patterns, 5), np.int32)
+    for begin in range(0, ids.size, max(block, 1)):
+        end = min(begin + block, ids.size)
+        locate(ids[begin:end], available[begin:end], found, halo, tables)
+        for p in range(n_patterns):
+            _fill(found.counts[p, halo:], found.rows[p, halo:], tables, 0, end - begin, out[begin:end], p)
+        if end < ids.size:
+            found.entries[:, :halo] = found.entries[:, block : block + halo]
     return out
 
 
