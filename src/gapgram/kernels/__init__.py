@@ -21,8 +21,8 @@
     views           parts of arrays
     model_arrays    a model as kernels take it
     gate            what learned weights look at, and what they make of it
-    probabilities   the probability of a word: under each pattern, and of all together
-    chains          the same where every pattern falls back on one other, while grams are looked up
+    probabilities   the probability of a word, shared out over the lattice
+    chains          the same where every pattern falls back on one other
     scores          probabilities to scores that are some, whatever tables say
     scoring         the probability of every word of a text
     score_text      lines of text to scores in one go

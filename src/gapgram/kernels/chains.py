@@ -1,8 +1,8 @@
 """The probability of every word of a block where every pattern falls back on one other.
 
-Words are looked up pattern by pattern. While the grams of one pattern are on their way from memory, the probabilities
-under the pattern before it are worked out: the processor has something to do meanwhile. What is computed, and in which
-order, is what `kernels.lookup` and `kernels.probabilities` compute one after the other: the results have the same bits.
+Values are computed from the shortest pattern up, and mixed (`kernels.model_arrays` has the law). Words that follow each
+other are looked up meanwhile, pattern by pattern: while the grams of one pattern are on their way from memory, the
+values under the pattern before it are worked out, so that the processor has something to do.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.kernels.gate import BUCKETS, exponentials, sum_logits, word_bucket, word_row
+from gapgram.kernels.gate import BUCKETS, gate_of, list_words
 from gapgram.kernels.jit import apart, inlined, kernel
 from gapgram.kernels.lanes import LANES, in_lanes
 from gapgram.kernels.lookup import locate_words, new_searches, prepare, readers_of, search, short_positions
 from gapgram.kernels.prefetch import prefetch
-from gapgram.kernels.probabilities import fallback_of, given_class
+from gapgram.kernels.probabilities import fallback_of, given_class, only_chains, shared_probabilities
 from gapgram.kernels.tables import REACH, clustering_of
 from gapgram.kernels.views import part_of, part_of_row
 
@@ -95,52 +95,6 @@ def _ask_for_rows(rows, row_values):
         prefetch(flat, 4 * max(rows[i], 0))
 
 
-@kernel
-def _list_words(ids, begin, available, model, features):
-    """Fill the features of how many words are available, and of these words."""
-    n, n_patterns, order = available.size, model.discounts.shape[0], model.order
-    for i in range(n):
-        features[0, i] = (n_patterns * BUCKETS + available[i]) * n_patterns
-    # The bucket of each word, and of those before the first
-    far = min(order - 1, begin)
-    buckets = np.zeros(n + order, np.int64)
-    for t in range(n + far):
-        buckets[order - far + t] = word_bucket(np.int64(ids[begin - far + t]))
-    for k in range(1, order):
-        first, before = word_row(n_patterns, order, k, 0), part_of(buckets, order - k, n)
-        own = part_of_row(features, n_patterns + k, 0, n)
-        for i in range(n):
-            own[i] = (first + before[i]) * n_patterns
-
-
-@kernel
-def _gate(available, model, features):
-    """[position, pattern], flat: by what the gate multiplies the weight of each pattern. Equation (17).
-
-    There are as many positions as features have, of which those that are no words are left as they are.
-    """
-    n, n_patterns, table, m = available.size, model.discounts.shape[0], model.gate_table.reshape(-1), features.shape[1]
-    gate = np.ones(m * n_patterns)
-    if table.size == 0:
-        return gate
-    start_base, starts, flat = model.start_base, model.starts, features.reshape(-1)
-    chosen, logits = np.empty(n_patterns + model.order + 1, np.int64), np.empty(n * n_patterns)
-    for i in range(n):
-        # Those of the patterns that the prediction starts from, and of the words that it sees
-        known = np.int64(available[i])
-        chosen[0] = flat[i]
-        n_features = 1
-        for s in range(start_base[known], start_base[known + 1]):
-            chosen[np.uint64(n_features)] = flat[np.uint64((1 + starts[np.uint64(s)]) * m + i)]
-            n_features += 1
-        for k in range(n_patterns + 1, n_patterns + 1 + known):
-            chosen[np.uint64(n_features)] = flat[np.uint64(k * m + i)]
-            n_features += 1
-        sum_logits(table, chosen, n_features, part_of(logits, i * n_patterns, n_patterns))
-    exponentials(logits, part_of(gate, 0, n * n_patterns))
-    return gate
-
-
 @in_lanes
 def _add_pattern(lanes, p, n_patterns, gate, weights, values, total, sums):
     """Add the weight of a pattern to the total of each position, and what it says of the word to the sums."""
@@ -151,10 +105,13 @@ def _add_pattern(lanes, p, n_patterns, gate, weights, values, total, sums):
 
 @kernel
 def _mix(values, available, model, mixed, out):
-    """out[i]: the values of the patterns that a prediction starts from, mixed: equation (16)."""
+    """out[i]: the value of the pattern that a prediction starts from, or of several, mixed: equation (16)."""
     (n_patterns, m), n, start_base, starts = values.shape, available.size, model.start_base, model.starts
-    gate = _gate(available, model, mixed.features)
-    # The others have no weight.
+    if mixed.weights.size == 0:
+        for i in range(n):
+            out[i] = values[starts[available[i]], i]
+        return
+    # Patterns that it does not start from have no weight.
     is_start = np.empty(n_patterns, np.bool_)
     for known in range(start_base.size - 1):
         if start_base[known + 1] - start_base[known] < n_patterns:
@@ -166,7 +123,7 @@ def _mix(values, available, model, mixed, out):
                     for p in range(n_patterns):
                         if not is_start[p]:
                             mixed.weights[p, i] = 0.0
-    total, sums = np.zeros(m), np.zeros(m)
+    gate, total, sums = gate_of(available, model, mixed.features).reshape(-1), np.zeros(m), np.zeros(m)
     for p in range(n_patterns):
         _add_pattern(
             m, p, n_patterns, gate, part_of_row(mixed.weights, p, 0, m), part_of_row(values, p, 0, m), total, sums
@@ -175,22 +132,37 @@ def _mix(values, available, model, mixed, out):
         out[i] = sums[i] / total[i] if total[i] > 0.0 else 0.0
 
 
-@apart
-def chain_probabilities(ids, begin, available, found, at, model, out):
-    """out[i]: the probability of word ids[begin + i], before which available[i] words are known.
-
-    found: its columns before `at` hold the entries of the words before these; those from `at` on are filled, as many as
-    there are words, and up to LANES more.
-    """
-    n, tables, n_patterns = available.size, model.tables, model.discounts.shape[0]
-    places, words, m = tables.places, ids[begin : begin + n], n + -n % LANES
-    keys, searches, short = np.empty(n, np.int64), new_searches(m), short_positions(available, model.order)
-    values, given = np.empty((n_patterns, m)), np.ones(m)
-    several = model.starts.size > model.start_base.size - 1  # patterns that a prediction starts from
-    width = m if several else 0
+@kernel
+def _new_mixed(positions, model, m):
+    """Room for m positions; none where every prediction starts from one pattern."""
+    n_patterns, is_mixed = model.discounts.shape[0], model.starts.size > model.start_base.size - 1
+    width = m if is_mixed else 0
     mixed = Mixed(np.empty((n_patterns, width)), np.empty((n_patterns + model.order, width), np.int64))
-    if several and model.gate_table.size > 0:
-        _list_words(ids, begin, available, model, mixed.features)
+    if is_mixed and model.gate_table.size > 0:
+        list_words(positions, model, mixed.features)
+    return mixed
+
+
+@inlined
+def _give_classes(positions, p, model, given):
+    """given[i]: the probability of each word given its class in the clustering that pattern p is of."""
+    clustering = clustering_of(model.tables.places, p)
+    for i in range(positions.available.size):
+        given[i] = given_class(model, clustering, np.int64(positions.ids[positions.first + i * positions.step]))
+
+
+@apart
+def chain_probabilities(positions, found, model, out):
+    """out[i]: the probability of each word, which follow each other; they are looked up meanwhile.
+
+    found: its columns before `positions.column` hold the entries of the words before these; those from there on are
+    filled, as many as there are words, and up to LANES more.
+    """
+    available, at, tables, n_patterns = positions.available, positions.column, model.tables, model.discounts.shape[0]
+    n, places, words = available.size, tables.places, part_of(positions.ids, positions.first, available.size)
+    m = n + -n % LANES
+    keys, searches, short = np.empty(n, np.int64), new_searches(m), short_positions(available, model.order)
+    values, given, mixed = np.empty((n_patterns, m)), np.ones(m), _new_mixed(positions, model, m)
     root, n_searched, readers = 0, 0, readers_of(places)
     for p in range(n_patterns):
         if places[p, REACH] > 0:
@@ -204,11 +176,26 @@ def chain_probabilities(ids, begin, available, found, at, model, out):
             # The words themselves, or their classes; the patterns up to the next such one have their keys.
             root = p
             locate_words(words, p, readers[p], keys, found, at, m, tables)
-            for i in range(n):
-                given[i] = given_class(model, clustering_of(places, p), np.int64(words[i]))
+            _give_classes(positions, p, model, given)
     _work_out(n_patterns - 1, given, found, at, model, values, mixed)
-    if several:
-        _mix(values, available, model, mixed, out)
-    else:
-        for i in range(n):
-            out[i] = values[model.starts[available[i]], i]
+    _mix(values, available, model, mixed, out)
+
+
+@kernel
+def probabilities_of(positions, found, model, out):
+    """out[i]: the probability of the word at position i, all of which were looked up before.
+
+    A kernel that is called for each word by itself, with all arrays of a model, would spend more on the call than on
+    the work.
+    """
+    if not only_chains(model.edge_base):
+        shared_probabilities(positions, found, model, out)
+        return
+    n, n_patterns, at = positions.available.size, model.discounts.shape[0], positions.column
+    values, given, mixed = np.empty((n_patterns, n)), np.ones(n), _new_mixed(positions, model, n)
+    for p in range(n_patterns):
+        if model.tables.places[p, REACH] == 0:
+            _give_classes(positions, p, model, given)
+        _ask_for_rows(part_of_row(found.rows, min(p + 1, n_patterns - 1), at, n), model.row_values)  # of the next one
+        _work_out(p, given, found, at, model, values, mixed)
+    _mix(values, positions.available, model, mixed, out)

@@ -16,6 +16,7 @@ import numpy as np
 
 from gapgram.kernels.jit import before_compiling, kernel, training_kernel
 from gapgram.kernels.model_arrays import BUCKET
+from gapgram.kernels.views import part_of
 
 BUCKETS = 64
 _LEVELS, _SPREADS = 21, 3
@@ -187,37 +188,67 @@ def bucket_of_row(row_values, row):
 
 
 @kernel
-def gate_weights(positions, rows, model):
+def list_words(positions, model, features):
+    """Fill the features of how many words are available, row 0, and of these words, the rows after the patterns'."""
+    ids, first, step, available = positions.ids, positions.first, positions.step, positions.available
+    n, n_patterns, order = available.size, model.discounts.shape[0], model.order
+    for i in range(n):
+        features[0, i] = (n_patterns * BUCKETS + available[i]) * n_patterns
+    if step != 1:
+        for i in range(n):
+            for k in range(1, available[i] + 1):
+                row = word_row(n_patterns, order, k, word_bucket(ids[first + i * step - k]))
+                features[n_patterns + k, i] = row * n_patterns
+        return
+    # Words that follow each other: the bucket of each, and of those before the first, is found once.
+    far = min(order - 1, first)
+    buckets = np.zeros(n + order, np.int64)
+    for t in range(far + n - 1):
+        buckets[order - far + t] = word_bucket(np.int64(ids[first - far + t]))
+    for k in range(1, order):
+        row, before, own = word_row(n_patterns, order, k, 0), part_of(buckets, order - k, n), features[n_patterns + k]
+        for i in range(n):
+            own[i] = (row + before[i]) * n_patterns
+
+
+@kernel
+def gate_of(available, model, features):
     """float64 [position, pattern]: by what the gate multiplies the weight of each pattern; 1 without a gate.
 
-    rows: [pattern, column] of the contexts, as `kernels.lookup.Found` has them.
+    Equation (17) of docs/ideas/mathematics.md. features: int64 [1 + pattern + offset, position], rows of the gate table
+    times the number of patterns; of positions beyond those of `available` nothing is asked.
     """
-    available, n_patterns = positions.available, rows.shape[0]
-    n, order, table = available.size, model.order, model.gate_table.reshape(-1)
+    n, n_patterns, table, m = available.size, model.discounts.shape[0], model.gate_table.reshape(-1), features.shape[1]
+    gate = np.ones((m, n_patterns))
     if table.size == 0:
-        return np.ones((n, n_patterns))
-    row_values, start_base, starts = model.row_values, model.start_base, model.starts
-    features, chosen = np.empty((n, n_patterns + order + 1), np.int64), np.empty(n_patterns + order + 1, np.int64)
-    for p in range(n_patterns):
-        for i in range(n):
-            row = rows[p, positions.column + i]
-            features[i, 1 + p] = (p * BUCKETS + bucket_of_row(row_values, row)) * n_patterns
-    logits = np.empty((n, n_patterns))
+        return gate
+    start_base, starts, flat = model.start_base, model.starts, features.reshape(-1)
+    chosen, logits = np.empty(n_patterns + model.order + 1, np.int64), np.empty(n * n_patterns)
     for i in range(n):
-        first, n_starts = start_base[available[i]], start_base[available[i] + 1] - start_base[available[i]]
-        own = features[i]
-        if n_starts < n_patterns:  # not all of them
-            for s in range(n_starts):
-                chosen[1 + s] = own[np.uint64(1 + starts[first + s])]
-            own = chosen
-        own[0] = (n_patterns * BUCKETS + available[i]) * n_patterns
-        n_features = 1 + n_starts
-        last = positions.first + i * positions.step
-        for k in range(1, available[i] + 1):
-            row = word_row(n_patterns, order, k, word_bucket(positions.ids[last - k]))
-            own[n_features] = row * n_patterns
+        # Those of the patterns that the prediction starts from, and of the words that it sees
+        known = np.int64(available[i])
+        chosen[0] = flat[i]
+        n_features = 1
+        for s in range(start_base[known], start_base[known + 1]):
+            chosen[np.uint64(n_features)] = flat[np.uint64((1 + starts[np.uint64(s)]) * m + i)]
             n_features += 1
-        sum_logits(table, own, n_features, logits[i])
-    weights = np.empty((n, n_patterns))
-    exponentials(logits.reshape(-1), weights.reshape(-1))
-    return weights
+        for k in range(n_patterns + 1, n_patterns + 1 + known):
+            chosen[np.uint64(n_features)] = flat[np.uint64(k * m + i)]
+            n_features += 1
+        sum_logits(table, chosen, n_features, part_of(logits, i * n_patterns, n_patterns))
+    exponentials(logits, part_of(gate.reshape(-1), 0, n * n_patterns))
+    return gate
+
+
+@kernel
+def gate_weights(positions, rows, model):
+    """`gate_of` for contexts with these rows: [pattern, column], as `kernels.lookup.Found` has them."""
+    n_patterns, n = rows.shape[0], positions.available.size
+    features = np.empty((n_patterns + model.order, n), np.int64)
+    if model.gate_table.size > 0:
+        list_words(positions, model, features)
+        for p in range(n_patterns):
+            for i in range(n):
+                bucket = bucket_of_row(model.row_values, rows[p, positions.column + i])
+                features[1 + p, i] = (p * BUCKETS + bucket) * n_patterns
+    return gate_of(positions.available, model, features)

@@ -1,6 +1,6 @@
 """One more word after one state, where every pattern falls back on one other: no arrays of columns, one word's numbers.
 
-What is computed, and in which order, is what `kernels.lookup.locate` and `kernels.probabilities` compute for many
+What is computed, and in which order, is what `kernels.lookup.locate` and `kernels.chains` compute for many
 words: the results have the same bits.
 """
 

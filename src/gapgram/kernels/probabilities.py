@@ -1,7 +1,6 @@
-"""The probability of a word: under each pattern, and of all together (`kernels.model_arrays` has the law).
+"""The probability of a word: each prediction shared out over the lattice, from its longest patterns down.
 
-Where every pattern falls back on one other, values are computed from the shortest pattern up and mixed; elsewhere each
-prediction is shared out over the lattice, from its longest patterns down.
+`kernels.model_arrays` has the law. Where every pattern falls back on one other `kernels.chains` is faster.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from gapgram.kernels.gate import gate_weights
 from gapgram.kernels.jit import kernel, shared
 from gapgram.kernels.lookup import locate_all
 from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT, Positions
-from gapgram.kernels.prefetch import prefetch
 from gapgram.kernels.tables import clustering_of
 
 
@@ -38,64 +36,6 @@ def only_chains(edge_base):
 def fallback_of(edge_base, edge_to, p):
     """The pattern that pattern p falls back on, in a lattice of `only_chains`; the empty one where there is none."""
     return edge_to[edge_base[p]] if edge_base[p + 1] > edge_base[p] else 0
-
-
-@kernel
-def _chain_values(positions, found, model):
-    """[pattern, position]: the probability of the word under each pattern that falls back along its chain.
-
-    Equations (8), (15) and (24) of docs/ideas/mathematics.md from the bottom up.
-    """
-    row_values, emissions, places = model.row_values, model.given_class, model.tables.places
-    n, column, uniform = positions.available.size, positions.column, model.uniform
-    n_words, flat_values = model.tables.word_counts.size, row_values.reshape(-1)
-    # Of each word the probability given its class in each clustering; 1 given itself.
-    given = np.ones((1 + emissions.size // max(n_words, 1), n))
-    for clustering in range(1, given.shape[0]):
-        for i in range(n):
-            word = positions.ids[positions.first + i * positions.step]
-            given[clustering, i] = emissions[(clustering - 1) * n_words + word] if word < n_words else 0.0
-    # Shorter patterns come first, so that what a pattern falls back on is known.
-    values = np.empty((places.shape[0], n))
-    for p in range(values.shape[0]):
-        rows, counts = found.rows[p, column : column + n], found.counts[p, column : column + n]
-        own_given = given[clustering_of(places, p)]
-        below, own = values[fallback_of(model.edge_base, model.edge_to, p)], values[p]
-        next_rows = found.rows[min(p + 1, values.shape[0] - 1), column : column + n]
-        for i in range(n):
-            prefetch(flat_values, row_values.shape[1] * next_rows[i])  # which the next pattern reads
-            row, count = np.uint64(max(rows[i], 0)), counts[i]
-            kept = discounted(model.discounts, p, count) * row_values[row, SCALE]
-            fallen = below[i] if p > 0 else uniform
-            value = fallen * row_values[row, BACKOFF] + kept * own_given[i]
-            own[i] = value if rows[i] >= 0 else fallen
-    return values
-
-
-@kernel
-def _mix(positions, found, values, model, out):
-    """out[i]: the values of the patterns that a prediction starts from, mixed as `weigh_starts` says.
-
-    Equation (16) of docs/ideas/mathematics.md.
-    """
-    row_values, start_base, starts, available = model.row_values, model.start_base, model.starts, positions.available
-    n_patterns, n = values.shape
-    weights = gate_weights(positions, found.rows, model)
-    # 1 where a prediction with so many words available starts from a pattern, else 0: no branch below.
-    starting = np.zeros((n_patterns, start_base.size - 1))
-    for known in range(start_base.size - 1):
-        for s in range(start_base[known], start_base[known + 1]):
-            starting[starts[s], known] = 1.0
-    total = np.zeros(n)
-    out[:n] = 0.0
-    for p in range(n_patterns):
-        for i in range(n):
-            row = np.uint64(max(found.rows[p, positions.column + i], 0))
-            weight = row_values[row, WEIGHT] * weights[i, p] * starting[p, np.uint64(available[i])]
-            total[i] += weight
-            out[i] += weight * values[p, i]
-    for i in range(n):
-        out[i] = out[i] / total[i] if total[i] > 0.0 else 0.0
 
 
 @kernel
@@ -175,24 +115,11 @@ def probability(word, found, column, model, shares, rest):
 
 
 @kernel
-def probabilities(positions, found, model, out):
-    """out[i]: the probability of the word at position i.
-
-    A kernel that is called for each word by itself, with all arrays of a model, would spend more on the call than on
-    the work.
-    """
-    n, start_base, starts = positions.available.size, model.start_base, model.starts
-    if only_chains(model.edge_base):
-        values = _chain_values(positions, found, model)
-        if starts.size == start_base.size - 1:  # every prediction starts from one
-            for i in range(n):
-                out[i] = values[starts[positions.available[i]], i]
-        else:
-            _mix(positions, found, values, model, out)
-        return
+def shared_probabilities(positions, found, model, out):
+    """out[i]: the probability of the word at position i, each prediction shared out over the lattice."""
     uniform, shares = model.uniform, np.empty(model.discounts.shape[0])
     gate = gate_weights(positions, found.rows, model)
-    for i in range(n):
+    for i in range(positions.available.size):
         rest = share(positions, i, found.rows, gate, model, shares)
         word = positions.ids[positions.first + i * positions.step]
         out[i] = probability(word, found, positions.column + i, model, shares, rest * uniform)

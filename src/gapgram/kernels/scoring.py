@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapgram.kernels.chains import chain_probabilities
+from gapgram.kernels.chains import chain_probabilities, probabilities_of
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.lanes import LANES
 from gapgram.kernels.lookup import BLOCK, locate, locate_all, new_found
 from gapgram.kernels.model_arrays import Positions
-from gapgram.kernels.probabilities import only_chains, probabilities
+from gapgram.kernels.probabilities import only_chains, shared_probabilities
 from gapgram.kernels.scores import log10_of
 from gapgram.kernels.special_words import START_ID
 
@@ -24,11 +24,12 @@ def score_positions(ids, available, model, out):
     for begin in range(0, ids.size, block):
         end = min(begin + block, ids.size)
         known, scores = available[begin:end], out[begin:end]
+        positions = Positions(ids, begin, 1, known, halo)
         if chains:
-            chain_probabilities(ids, begin, known, found, halo, model, scores)
+            chain_probabilities(positions, found, model, scores)
         else:
             locate(ids[begin:end], known, found, halo, model.tables)
-            probabilities(Positions(ids, begin, 1, known, halo), found, model, scores)
+            shared_probabilities(positions, found, model, scores)
         for i in range(end - begin):
             scores[i] = log10_of(scores[i]) if ids[begin + i] != START_ID else 0.0
         if end < ids.size:
@@ -41,5 +42,5 @@ def score_last(ids, model):
     last, out = ids.size - 1, np.empty(1)
     found = locate_all(ids, model.order, model.tables)
     available = np.full(1, min(last, model.order - 1), np.int16)
-    probabilities(Positions(ids, last, 1, available, last), found, model, out)
+    probabilities_of(Positions(ids, last, 1, available, last), found, model, out)
     return log10_of(out[0])

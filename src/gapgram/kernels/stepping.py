@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapgram.kernels.chains import probabilities_of
 from gapgram.kernels.gate import FREQUENT_WORDS
 from gapgram.kernels.jit import bound_first, kernel
 from gapgram.kernels.lookup import locate, new_found
 from gapgram.kernels.model_arrays import Positions
-from gapgram.kernels.probabilities import probabilities
 from gapgram.kernels.read_tables import context_at
 from gapgram.kernels.scores import log10_of
 from gapgram.kernels.tables import N_CONTEXTS, REACH
@@ -121,7 +121,7 @@ def extend(keys, words, stride, plan, model, out, scores, lengths):
         if plan.gated:
             for k in range(1, order):
                 ids[i, order - 1 - k] = keys[i, k]
-    probabilities(Positions(ids.reshape(-1), order - 1, order, available, at), found, model, scores)
+    probabilities_of(Positions(ids.reshape(-1), order - 1, order, available, at), found, model, scores)
     for i in range(n):
         scores[i] = log10_of(scores[i])
         lengths[i] = 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel, training_kernel
+from gapgram.kernels.jit import inlined, kernel, training_kernel
 from gapgram.kernels.prefetch import prefetch
 from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
 
@@ -96,6 +96,16 @@ def word_in(slot, offsets):
     return word if slot >= 0 and word < offsets.size - 1 else np.int64(-1)
 
 
+@inlined
+def _enter(text, begin, end, h, at, slots, pool, offsets, counts, n):
+    """Give text[begin:end], with this hash, the number n in a table of n words; at: its slot."""
+    slots[at] = np.int64(h >> np.uint64(33)) << 32 | np.int64(n)
+    for k in range(end - begin):
+        pool[offsets[n] + k] = text[begin + k]
+    offsets[n + 1] = offsets[n] + end - begin
+    counts[n] = 0
+
+
 @training_kernel
 def fill_slots(slots, pool, offsets, n, key):
     """Enter the first n words of the pool into empty slots; the key is 0 where the table is part of a file."""
@@ -130,11 +140,7 @@ def add_words(from_pool, from_offsets, from_counts, from_n, slots, pool, offsets
             begin, end, h = from_offsets[word], from_offsets[word + 1], hashes[word - first]
             at = find_slot(from_pool, begin, end, h, slots, pool, offsets)
             if slots[at] < 0:
-                slots[at] = np.int64(h >> np.uint64(33)) << 32 | n
-                for k in range(end - begin):
-                    pool[offsets[n] + k] = from_pool[begin + k]
-                offsets[n + 1] = offsets[n] + end - begin
-                counts[n] = 0
+                _enter(from_pool, begin, end, h, at, slots, pool, offsets, counts, n)
                 n += 1
             number = slots[at] & 0xFFFFFFFF
             counts[number] += from_counts[word]
@@ -251,11 +257,7 @@ def learn_lines(text, line_begin, special, keep_empty, slots, pool, offsets, cou
             elif not (special == SKIP_SPECIAL and 0 <= word <= END_ID):
                 if word < 0:
                     word = np.int64(n)
-                    slots[at] = np.int64(slot_hash >> np.uint64(33)) << 32 | word
-                    for k in range(end - begin):
-                        pool[offsets[n] + k] = text[begin + k]
-                    offsets[n + 1] = offsets[n] + end - begin
-                    counts[n] = 0
+                    _enter(text, begin, end, slot_hash, at, slots, pool, offsets, counts, n)
                     n += 1
                 counts[word] += 1
                 line_hash = (line_hash ^ h) * np.uint64(0xBF58476D1CE4E5B9)
