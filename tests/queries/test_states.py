@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +14,9 @@ from tests.support.made_models import KINDS, trained
 
 from gapgram import Model
 from gapgram.errors import TextError, UsageError
+from gapgram.kernels.chains import only_chains
 from gapgram.kernels.gate import word_bucket
 from gapgram.kernels.lookup import BLOCK
-from gapgram.kernels.probabilities import only_chains
 from gapgram.kernels.stepping import gate_word
 from gapgram.models.arpa import read_arpa, write_arpa
 from gapgram.models.mixture import Mixture
@@ -203,6 +204,11 @@ def test_one_sentence_has_the_bits_of_its_line(kinds: dict[str, LanguageModel], 
             expected = model.score_block(line, bos=bos, eos=eos).sums[0]
             assert model.score(words, bos=bos, eos=eos) == model.score(" ".join(words), bos=bos, eos=eos) == expected
             assert model.line_score(line.data, bos, eos) == expected
+    # Strings that kernels take as they lie, and those that they leave to Python: newlines, accents, long ones
+    for text in ("w1 w2", "w1\nw2 w3", "w1\0w2 é w3", "w1 w2 " * 6000):
+        expected = model.score_many([text])[0]
+        one: Any = 1  # not only True and False
+        assert model.score(text) == model.score(text, one, one) == expected
     with pytest.raises(TextError, match="the word </s> is the model's own"):
         model.score("w1 </s> w2")
     assert model.line_score(b"w1 <s> w2\n") is None

@@ -15,9 +15,9 @@ from numba import cuda
 
 from gapgram.cuda.card import THREADS, for_card
 from gapgram.errors import DeviceError
+from gapgram.kernels.chains import fallback_of
 from gapgram.kernels.keys import key_of
 from gapgram.kernels.model_arrays import BACKOFF, SCALE
-from gapgram.kernels.probabilities import fallback_of
 from gapgram.kernels.search import find_key, first_at_least, first_guess
 from gapgram.kernels.tables import (
     CLUSTERING_BITS,

@@ -12,8 +12,8 @@ from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.cuda.card import THREADS, find_card
 from gapgram.errors import UsageError
 from gapgram.estimation.spelling import Spelling
+from gapgram.kernels.chains import only_chains
 from gapgram.kernels.model_arrays import ModelArrays
-from gapgram.kernels.probabilities import only_chains
 from gapgram.kernels.special_words import START_ID
 from gapgram.kernels.words import SKIP_SPECIAL
 from gapgram.queries.language_model import LanguageModel, Sentence

@@ -12,13 +12,31 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.kernels.gate import BUCKETS, gate_of, list_words
-from gapgram.kernels.jit import apart, inlined, kernel
+from gapgram.kernels.jit import apart, inlined, kernel, shared
 from gapgram.kernels.lanes import LANES, in_lanes
 from gapgram.kernels.lookup import locate_words, new_searches, prepare, readers_of, search, short_positions
 from gapgram.kernels.prefetch import prefetch
-from gapgram.kernels.probabilities import fallback_of, given_class, only_chains, shared_probabilities
+from gapgram.kernels.probabilities import given_class, shared_probabilities
 from gapgram.kernels.tables import REACH, clustering_of
 from gapgram.kernels.views import part_of, part_of_row
+
+
+@kernel
+def only_chains(edge_base):
+    """Whether no pattern falls back on several others.
+
+    Those that fall back on none, beside the empty one, are stored for the sake of others: no prediction comes to them.
+    """
+    chains = True
+    for p in range(edge_base.size - 1):
+        chains = chains and edge_base[p + 1] - edge_base[p] <= 1
+    return chains
+
+
+@shared
+def fallback_of(edge_base, edge_to, p):
+    """The pattern that pattern p falls back on, in a lattice of `only_chains`; the empty one where there is none."""
+    return edge_to[edge_base[p]] if edge_base[p + 1] > edge_base[p] else 0
 
 
 class Mixed(NamedTuple):
@@ -161,9 +179,9 @@ def chain_probabilities(positions, found, model, out):
     available, at, tables, n_patterns = positions.available, positions.column, model.tables, model.discounts.shape[0]
     n, places, words = available.size, tables.places, part_of(positions.ids, positions.first, available.size)
     m = n + -n % LANES
-    keys, searches, short = np.empty(n, np.int64), new_searches(m), short_positions(available, model.order)
+    short, readers, searches = short_positions(available, model.order), readers_of(places), new_searches(m)
     values, given, mixed = np.empty((n_patterns, m)), np.ones(m), _new_mixed(positions, model, m)
-    root, n_searched, readers = 0, 0, readers_of(places)
+    keys, root, n_searched = np.empty(n, np.int64), 0, 0
     for p in range(n_patterns):
         if places[p, REACH] > 0:
             n_searched = prepare(p, root, available, short, keys, found, at, m, tables, searches)

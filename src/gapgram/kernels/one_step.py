@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapgram.kernels.chains import fallback_of
 from gapgram.kernels.gate import BUCKETS, bucket_of_row, exponentials, sum_logits, word_bucket, word_row
 from gapgram.kernels.jit import bound_first, kernel
 from gapgram.kernels.keys import key_of
 from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT
-from gapgram.kernels.probabilities import discounted, fallback_of, given_class
+from gapgram.kernels.probabilities import discounted, given_class
 from gapgram.kernels.read_tables import ask_for_context, context_at, first_listed, listed_count
 from gapgram.kernels.scores import log10_of
 from gapgram.kernels.search import find_key, first_guess

@@ -21,24 +21,6 @@ def discounted(discounts, p, count):
 
 
 @kernel
-def only_chains(edge_base):
-    """Whether no pattern falls back on several others.
-
-    Those that fall back on none, beside the empty one, are stored for the sake of others: no prediction comes to them.
-    """
-    chains = True
-    for p in range(edge_base.size - 1):
-        chains = chains and edge_base[p + 1] - edge_base[p] <= 1
-    return chains
-
-
-@shared
-def fallback_of(edge_base, edge_to, p):
-    """The pattern that pattern p falls back on, in a lattice of `only_chains`; the empty one where there is none."""
-    return edge_to[edge_base[p]] if edge_base[p + 1] > edge_base[p] else 0
-
-
-@kernel
 def weigh_starts(positions, i, rows, gate, model, shares):
     """Fill `shares[p]` with the weight of each pattern that the prediction at position i starts from, 0 for the others.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapgram.kernels.chains import chain_probabilities, probabilities_of
+from gapgram.kernels.chains import chain_probabilities, only_chains, probabilities_of
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.lanes import LANES
 from gapgram.kernels.lookup import BLOCK, locate, locate_all, new_found
 from gapgram.kernels.model_arrays import Positions
-from gapgram.kernels.probabilities import only_chains, shared_probabilities
+from gapgram.kernels.probabilities import shared_probabilities
 from gapgram.kernels.scores import log10_of
 from gapgram.kernels.special_words import START_ID
 

@@ -16,9 +16,9 @@ import numpy as np
 from gapgram.arrays import Floats, Ids, Integers
 from gapgram.errors import UsageError
 from gapgram.kernels import stepping as kernels
+from gapgram.kernels.chains import only_chains
 from gapgram.kernels.model_arrays import BACKOFF, ModelArrays
 from gapgram.kernels.one_step import extend_chain
-from gapgram.kernels.probabilities import only_chains
 from gapgram.kernels.special_words import START_ID
 from gapgram.kernels.tables import FIRST_ROW, N_GRAMS, NEAREST, OF_CLASSES, REACH, TAIL
 from gapgram.system.parallel import parallel_map
