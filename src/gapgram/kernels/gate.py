@@ -22,6 +22,7 @@ BUCKETS = 64
 _LEVELS, _SPREADS = 21, 3
 FREQUENT_WORDS = 256
 WORD_BUCKETS = FREQUENT_WORDS + 40
+_SIDE_BY_SIDE = 32  # logits that are summed together
 LIMIT = 600.0  # of what the exponential is taken of
 _TO_WHOLE = 6755399441055744.0  # 1.5 × 2**52: a number added to it is rounded, and is its last bits
 _LOG2_E, _LN2_HIGH, _LN2_LOW = 1.4426950408889634, 0.6931471803691238, 1.9082149292705877e-10
@@ -94,16 +95,16 @@ def add_logits(table, features, n_features, logits):
             logits[q] += table[np.uint64(a + q)]
 
 
-def _sum_eight(table, features, n_features, first, logits):
-    """logits[q] = the sum of table[features[k] + q], in the order of the features, for q = first … first + 7.
+def _sum_some(table, features, step, n_features, first, n, logits):
+    """logits[q] = the sum of table[features[k * step] + q], in the order of k, for q = first … first + n - 1.
 
-    So where kernels run as plain Python. Compiled, the eight are one number of the processor, which LLVM does not find
-    out by itself.
+    n: from 8 to _SIDE_BY_SIDE. So where kernels run as plain Python. Compiled, eight sums are one number of the
+    processor, which LLVM does not find out by itself, and all of them grow side by side: none waits for another.
     """
-    for q in range(first, first + 8):
+    for q in range(first, first + n):
         logits[q] = 0.0
         for k in range(n_features):
-            logits[q] += table[features[k] + q]
+            logits[q] += table[features[k * step] + q]
 
 
 @before_compiling
@@ -112,40 +113,56 @@ def _teach() -> None:
     from numba.core import cgutils, types
     from numba.extending import lower_builtin, type_callable
 
-    @type_callable(_sum_eight)
-    def type_of_sum(context):
-        return lambda table, features, n_features, first, logits: types.void
+    eight, word = ir.VectorType(ir.DoubleType(), 8), ir.IntType(64)
 
-    @lower_builtin(_sum_eight, types.Array, types.Array, types.Integer, types.Integer, types.Array)
-    def code_of_sum(context, builder, signature, arguments):
-        n_features, first = arguments[2:4]
+    @type_callable(_sum_some)
+    def type_of_sums(context):
+        return lambda table, features, step, n_features, first, n, logits: types.void
+
+    whole = types.Integer
+
+    @lower_builtin(_sum_some, types.Array, types.Array, whole, whole, whole, whole, types.Array)
+    def code_of_sums(context, builder, signature, arguments):
+        step, n_features, first, n = arguments[2:6]
         table, features, logits = (
-            context.make_array(signature.args[i])(context, builder, arguments[i]).data for i in (0, 1, 4)
+            context.make_array(signature.args[i])(context, builder, arguments[i]).data for i in (0, 1, 6)
         )
-        eight = ir.VectorType(ir.DoubleType(), 8)
-        total = cgutils.alloca_once_value(builder, eight(None))
-        with cgutils.for_range(builder, n_features) as loop:
-            at = builder.add(builder.load(builder.gep(features, [loop.index])), first)
-            row = builder.bitcast(builder.gep(table, [at]), eight.as_pointer())
-            builder.store(builder.fadd(builder.load(total), builder.load(row, align=8)), total)
-        sums = builder.bitcast(builder.gep(logits, [first]), eight.as_pointer())
-        builder.store(builder.load(total), sums, align=8)
+
+        def eights(data, begins):
+            return [builder.bitcast(builder.gep(data, [begin]), eight.as_pointer()) for begin in begins]
+
+        wanted = builder.udiv(builder.add(n, word(7)), word(8))
+        for n_eights in range(1, _SIDE_BY_SIDE // 8 + 1):  # a loop for each number of them
+            with builder.if_then(builder.icmp_unsigned("==", wanted, word(n_eights))):
+                begins = [builder.add(first, word(8 * i)) for i in range(n_eights - 1)]
+                begins.append(builder.add(first, builder.sub(n, word(8))))  # the last eight may begin before
+                totals = [cgutils.alloca_once_value(builder, eight(None)) for _ in begins]
+                with cgutils.for_range(builder, n_features) as loop:
+                    at = builder.gep(features, [builder.mul(loop.index, step)])
+                    row = builder.gep(table, [builder.load(at)])
+                    for total, some in zip(totals, eights(row, begins), strict=True):
+                        builder.store(builder.fadd(builder.load(total), builder.load(some, align=8)), total)
+                for total, some in zip(totals, eights(logits, begins), strict=True):
+                    builder.store(builder.load(total), some, align=8)
         return context.get_dummy_value()
 
 
 @kernel
-def sum_logits(table, features, n_features, logits):
-    """Fill the logits of all patterns with the sums that `add_logits` makes of none."""
-    n = logits.size
-    for first in range(0, n - 7, 8):
-        _sum_eight(table, features, n_features, first, logits)
+def sum_logits(table, features, step, n_features, logits):
+    """Fill the logits of all patterns with the sums that `add_logits` makes of none; features are `step` apart."""
+    n, first = logits.size, 0
     if n < 8:
         for q in range(n):
             logits[q] = 0.0
             for k in range(n_features):
-                logits[q] += table[np.uint64(features[k] + q)]
-    elif n % 8 > 0:  # some of the last eight are summed again
-        _sum_eight(table, features, n_features, n - 8, logits)
+                logits[q] += table[np.uint64(features[k * step] + q)]
+        return
+    while n - first > _SIDE_BY_SIDE:
+        _sum_some(table, features, step, n_features, first, _SIDE_BY_SIDE, logits)
+        first += _SIDE_BY_SIDE
+    if n - first < 8:  # some of the last eight are summed again
+        first = n - 8
+    _sum_some(table, features, step, n_features, first, n - first, logits)
 
 
 @kernel
@@ -212,6 +229,18 @@ def list_words(positions, model, features):
 
 
 @kernel
+def _all_features_from(n_patterns, model):
+    """How many words a prediction sees whose features are all that there are, in their order; -1 where none is so."""
+    start_base, starts, farthest = model.start_base, model.starts, model.order - 1
+    if start_base[farthest + 1] - start_base[farthest] != n_patterns:
+        return -1
+    for p in range(n_patterns):
+        if starts[start_base[farthest] + p] != p:
+            return -1
+    return farthest
+
+
+@kernel
 def gate_of(available, model, features):
     """float64 [position, pattern]: by what the gate multiplies the weight of each pattern; 1 without a gate.
 
@@ -224,9 +253,14 @@ def gate_of(available, model, features):
         return gate
     start_base, starts, flat = model.start_base, model.starts, features.reshape(-1)
     chosen, logits = np.empty(n_patterns + model.order + 1, np.int64), np.empty(n * n_patterns)
+    sees_all = _all_features_from(n_patterns, model)
     for i in range(n):
-        # Those of the patterns that the prediction starts from, and of the words that it sees
         known = np.int64(available[i])
+        if known == sees_all:
+            features_of = part_of(flat, i, flat.size - i)
+            sum_logits(table, features_of, m, n_patterns + model.order, part_of(logits, i * n_patterns, n_patterns))
+            continue
+        # Those of the patterns that the prediction starts from, and of the words that it sees
         chosen[0] = flat[i]
         n_features = 1
         for s in range(start_base[known], start_base[known + 1]):
@@ -235,7 +269,7 @@ def gate_of(available, model, features):
         for k in range(n_patterns + 1, n_patterns + 1 + known):
             chosen[np.uint64(n_features)] = flat[np.uint64(k * m + i)]
             n_features += 1
-        sum_logits(table, chosen, n_features, part_of(logits, i * n_patterns, n_patterns))
+        sum_logits(table, chosen, 1, n_features, part_of(logits, i * n_patterns, n_patterns))
     exponentials(logits, part_of(gate.reshape(-1), 0, n * n_patterns))
     return gate
 

@@ -140,7 +140,7 @@ def _mixed(held, available, model, one):
             row = word_row(n_patterns, model.order, k, word_bucket(np.int64(held[k])))
             features[n_features] = row * n_patterns
             n_features += 1
-        sum_logits(table, features, n_features, logits)
+        sum_logits(table, features, 1, n_features, logits)
         exponentials(logits, weights)
     total = 0.0
     mixed = 0.0
