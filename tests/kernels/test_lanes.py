@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.lanes import LANES, in_lanes
+from gapgram.kernels.lanes import LANES, LINE, in_lanes
 from gapgram.kernels.views import part_of, part_of_row
 
 DRAW = np.random.default_rng(5)
@@ -70,3 +70,77 @@ def test_parts_of_arrays_are_views() -> None:
     assert marked(table, line) == 10
     assert table[1].tolist() == [5, 6, 9, 9, 9]
     assert line.tolist() == [0.0, 8.0, 8.0, 0.0]
+
+
+SHORT, BYTES = DRAW.integers(0, 2**32, 90).astype(np.uint32), DRAW.integers(0, 256, 90).astype(np.uint8)
+SHORT[20:60] = np.sort(SHORT[20:60])
+N_BITS = 15
+
+
+@in_lanes
+def look_into_lines(
+    lanes: Any, chosen: Any, numbers: Any, short: Any, n_bits: Any, found: Any, own: Any, listed: Any
+) -> None:
+    index = lanes.read(chosen)
+    lanes.write(found, lanes.compare_lines(short, index, n_bits, lanes.read(numbers)))
+    lanes.write(own, lanes.gather_short(short, index))
+    lanes.append(listed, index > 30)
+
+
+@in_lanes
+def bits_of_bytes(lanes: Any, chosen: Any, eights: Any, bits: Any) -> None:
+    index = lanes.read(chosen)
+    eight = lanes.gather_eight_bytes(eights, index)
+    lowest = lanes.lowest_one((eight | 1 << 20) ^ lanes.everywhere(3)) + lanes.power_of_two(index & 7)
+    lanes.write(bits, lanes.where(lanes.equal(index & 1, 0), lanes.shifted(eight, (index & 15) + 1), lowest))
+
+
+@kernel
+def compiled_look(chosen: Any, numbers: Any, short: Any, found: Any, own: Any, listed: Any) -> Any:
+    look_into_lines(chosen.size, chosen, numbers, short, N_BITS, found, own, listed)
+    return 0
+
+
+@kernel
+def compiled_bits(chosen: Any, eights: Any, bits: Any) -> Any:
+    bits_of_bytes(chosen.size, chosen, eights, bits)
+    return 0
+
+
+def plain_look(chosen: Any, numbers: Any, short: Any, found: Any, own: Any, listed: Any) -> None:
+    look_into_lines(chosen.size, chosen, numbers, short, N_BITS, found, own, listed)
+
+
+NUMBERS = pytest.mark.parametrize("n", [0, 1, 7, LANES, LANES + 1, 29])
+
+
+@NUMBERS
+def test_lanes_compare_lines_of_numbers_and_list_themselves(n: int) -> None:
+    chosen = DRAW.integers(0, SHORT.size - LINE + 1, n)
+    numbers = (SHORT[chosen + DRAW.integers(0, LINE, n)] >> N_BITS).astype(np.int64)
+    lines = [(SHORT[index : index + LINE] >> N_BITS).tolist() for index in chosen]
+    expected = [
+        sum((one == number) << i | (one < number) << LINE + i for i, one in enumerate(line))
+        for line, number in zip(lines, numbers.tolist(), strict=True)
+    ]
+    for work in (compiled_look, plain_look):
+        found, own, listed = np.full(n + 3, 7), np.full(n + 3, 7), np.zeros(1 + n + LANES, np.int64)
+        work(chosen, numbers, SHORT, found[:n], own[:n], listed)
+        assert found.tolist() == [*expected, 7, 7, 7]
+        assert own.tolist() == [*SHORT[chosen].tolist(), 7, 7, 7]
+        assert listed[1 : 1 + listed[0]].tolist() == np.flatnonzero(chosen > 30).tolist()
+
+
+@NUMBERS
+def test_lanes_take_eight_bytes_and_their_bits(n: int) -> None:
+    chosen = DRAW.integers(0, BYTES.size - 7, n)
+    expected = []
+    for index in chosen.tolist():
+        eight = int.from_bytes(BYTES[index : index + 8].tobytes(), "little")
+        odd = (eight | 1 << 20) ^ 3
+        lowest = (odd & -odd).bit_length() - 1
+        expected.append(lowest + (1 << (index & 7)) if index & 1 else eight >> (index & 15) + 1)
+    for work in (compiled_bits, lambda *arguments: bits_of_bytes(n, *arguments)):
+        bits = np.full(n + 3, 7)
+        work(chosen, BYTES, bits[:n])
+        assert bits.tolist() == [*expected, 7, 7, 7]

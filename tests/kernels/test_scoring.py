@@ -13,7 +13,7 @@ import gapgram
 from gapgram.kernels import keys, lookup
 from gapgram.kernels.gate import LIMIT, add_logits, exponentials, sum_logits
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.search import find_keys
+from gapgram.kernels.search import begin_searches, find_keys, new_searches
 from gapgram.kernels.tables import GramFormat
 from gapgram.kernels.words import DONE, encode_lines
 from gapgram.models.model import Model
@@ -28,13 +28,13 @@ def test_exponentials_are_those_of_the_library() -> None:
     assert np.max(np.abs(found - expected) / np.spacing(expected)) <= 2
 
 
-@pytest.mark.parametrize("n", [1, 7, 8, 13, 21])
-def test_sums_of_logits_have_the_bits_of_adding_one_row_after_the_other(n: int) -> None:
+@pytest.mark.parametrize(("n", "step"), [(1, 1), (7, 2), (8, 1), (13, 1), (21, 5), (32, 1), (33, 1), (71, 3)])
+def test_sums_of_logits_have_the_bits_of_adding_one_row_after_the_other(n: int, step: int) -> None:
     draw = np.random.default_rng(n)
     table, features = draw.normal(0, 3, 40 * n), draw.integers(0, 40, 11) * n
     expected, found = np.zeros(n), np.full(n, np.nan)
     add_logits(table, features, 11, expected)
-    sum_logits(table, features, 11, found)
+    sum_logits(table, np.repeat(features, step), step, 11, found)
     assert found.tobytes() == expected.tobytes()
 
 
@@ -125,8 +125,9 @@ def test_a_key_is_found_by_lines_of_grams_wherever_it_lies(n_grams: int) -> None
 def find_all(bits: Any, form: Any, asked: Any, n_grams: Any) -> Any:
     """Search all keys among the first grams of a pattern."""
     n = asked.size
-    entries, codes, searches = np.full(n, -1, np.int64), np.zeros(n, np.int64), lookup.new_searches(n)
+    entries, codes, searches = np.empty(n, np.int64), np.empty(n, np.int64), new_searches(n)
     for i in range(n):
-        searches.low[i], searches.spread[i], searches.words[i] = 0, n_grams, i
-    find_keys(bits, bits.view(np.uint32), form, asked, searches, n, entries, codes)
+        searches.first[i], searches.spread[i] = 0, n_grams
+    begin_searches(bits, form, n, asked, searches)
+    find_keys(bits, bits.view(np.uint32), form, n, asked, searches, entries, codes)
     return entries, codes

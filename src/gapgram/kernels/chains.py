@@ -1,8 +1,8 @@
 """The probability of every word of a block where every pattern falls back on one other.
 
 Values are computed from the shortest pattern up, and mixed (`kernels.model_arrays` has the law). Words that follow each
-other are looked up meanwhile, pattern by pattern: while the grams of one pattern are on their way from memory, the
-values under the pattern before it are worked out, so that the processor has something to do.
+other are looked up meanwhile, pattern by pattern: while the grams of one pattern are on their way from memory, those of
+the pattern before it are searched and the values under that one are worked out.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import numpy as np
 from gapgram.kernels.gate import BUCKETS, gate_of, list_words
 from gapgram.kernels.jit import apart, inlined, kernel, shared
 from gapgram.kernels.lanes import LANES, in_lanes
-from gapgram.kernels.lookup import locate_words, new_searches, prepare, readers_of, search, short_positions
+from gapgram.kernels.lookup import known_words, locate_words, needs, order_of, prepare, readers_of, search
 from gapgram.kernels.prefetch import prefetch
 from gapgram.kernels.probabilities import given_class, shared_probabilities
+from gapgram.kernels.search import new_searches
 from gapgram.kernels.tables import REACH, clustering_of
 from gapgram.kernels.views import part_of, part_of_row
 
@@ -179,23 +180,33 @@ def chain_probabilities(positions, found, model, out):
     available, at, tables, n_patterns = positions.available, positions.column, model.tables, model.discounts.shape[0]
     n, places, words = available.size, tables.places, part_of(positions.ids, positions.first, available.size)
     m = n + -n % LANES
-    short, readers, searches = short_positions(available, model.order), readers_of(places), new_searches(m)
-    values, given, mixed = np.empty((n_patterns, m)), np.ones(m), _new_mixed(positions, model, m)
-    keys, root, n_searched = np.empty(n, np.int64), 0, 0
-    for p in range(n_patterns):
-        if places[p, REACH] > 0:
-            n_searched = prepare(p, root, available, short, keys, found, at, m, tables, searches)
-            _ask_for_rows(part_of_row(found.rows, p, at, n), model.row_values)
-        if p > 0:
-            _work_out(p - 1, given, found, at, model, values, mixed)
-        if places[p, REACH] > 0:
-            search(p, readers[p], keys, found, at, tables, searches, n_searched)
-        else:
-            # The words themselves, or their classes; the patterns up to the next such one have their keys.
-            root = p
-            locate_words(words, p, readers[p], keys, found, at, m, tables)
-            _give_classes(positions, p, model, given)
-    _work_out(n_patterns - 1, given, found, at, model, values, mixed)
+    known, readers, order = known_words(available, m), readers_of(places), order_of(places)
+    values, mixed = np.empty((n_patterns, m)), _new_mixed(positions, model, m)
+    # What the patterns of a stream share: the keys of words or classes, the probabilities of words given these
+    keys, given = np.zeros((order.n_streams, m), np.int64), np.ones((order.n_streams, m))
+    searches, searches_before = new_searches(m), new_searches(m)
+    # `before`: the pattern whose grams were asked for last, or -1. It is finished when those of the next one have been
+    # asked for, or before that where the next one is looked up with what is found under it.
+    n_begun, before = 0, np.int64(-1)
+    while n_begun < n_patterns or before >= 0:
+        p = np.int64(-1)
+        if n_begun < n_patterns and (before < 0 or not needs(order.patterns[n_begun], before, tables)):
+            p = order.patterns[n_begun]
+            n_begun += 1
+            stream = order.streams[p]
+            own_keys = part_of_row(keys, stream, 0, m)
+            if places[p, REACH] > 0:
+                prepare(p, order.roots[p], known, own_keys, found, at, tables, searches)
+                _ask_for_rows(part_of_row(found.rows, p, at, n), model.row_values)
+            else:
+                locate_words(words, p, readers[p], own_keys, found, at, m, tables)
+                _give_classes(positions, p, model, part_of_row(given, stream, 0, m))
+        if before >= 0:
+            stream = order.streams[before]
+            if places[before, REACH] > 0:
+                search(before, readers[before], part_of_row(keys, stream, 0, m), found, at, tables, searches_before)
+            _work_out(before, part_of_row(given, stream, 0, m), found, at, model, values, mixed)
+        before, searches, searches_before = p, searches_before, searches
     _mix(values, available, model, mixed, out)
 
 

@@ -4,7 +4,8 @@ A loop is written once, as a function of some *lanes*: what it reads, computes a
 Where kernels run as plain Python lanes are arrays of NumPy, else values of LLVM (`gapgram.native.lanes`). LLVM finds
 out by itself how to do plain loops so, but not where numbers are read from all over an array.
 
-Arrays have no gaps, and hold int64 or float64; numbers are whole ones or floats.
+Arrays have no gaps, and hold int64 or float64; numbers are whole ones or floats. Two operations read uint32. A list is
+an array of int64: its length, its numbers, and room for LANES more.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from gapgram.kernels.jit import before_compiling
 
 LANES = 8
+LINE = 16  # numbers of 32 bits in a line of the cache
 
 _loops: list[tuple[Callable[..., None], Callable[..., None]]] = []
 
@@ -60,6 +62,30 @@ class PythonLanes:
         """Numbers from all over an array."""
         return array.reshape(-1)[indices]
 
+    def gather_short(self, array: Any, indices: Any) -> Any:
+        """The same for an array of uint32."""
+        return array[indices].astype(np.int64)
+
+    def gather_eight_bytes(self, array: Any, indices: Any) -> Any:
+        """Eight bytes from all over an array of uint8, each time as one number, the first byte lowest."""
+        return np.array([int.from_bytes(array[i : i + 8].tobytes(), "little", signed=True) for i in indices], np.int64)
+
+    def compare_lines(self, array: Any, begins: Any, n_bits: int, numbers: Any) -> Any:
+        """Each lane's number among the LINE uint32 from a place of an array on, without their lowest bits.
+
+        Bit i of the result: whether it is the i-th of them; bit LINE + i: whether that one is less.
+        """
+        line = (array[begins[:, None] + np.arange(LINE)] >> np.uint32(n_bits)).astype(np.int64)
+        bits = np.int64(1) << np.arange(LINE)
+        equal, less = (np.where(found, bits, 0).sum(1) for found in (line == numbers[:, None], line < numbers[:, None]))
+        return equal | less << LINE
+
+    def append(self, numbers: Any, condition: Any) -> None:
+        """Add the numbers of the lanes where a condition holds to a list."""
+        chosen, length = self.numbers[condition], int(numbers[0])
+        numbers[1 + length : 1 + length + chosen.size] = chosen
+        numbers[0] = length + chosen.size
+
     def rows_of_four(self, array: Any, rows: Any) -> Any:
         """The four columns of rows from all over an array."""
         return tuple(array[rows].T)
@@ -76,9 +102,25 @@ class PythonLanes:
         """The larger of two."""
         return np.maximum(one, other)
 
-    def shifted(self, values: Any, n_bits: int) -> Any:
-        """The bits of whole numbers above some of them; never negative."""
-        return (values.view(np.uint64) >> np.uint64(n_bits)).view(np.int64)
+    def everywhere(self, number: int) -> Any:
+        """A whole number in all lanes."""
+        return np.full(self.numbers.size, number)
+
+    def equal(self, one: Any, other: Any) -> Any:
+        """Whether whole numbers are equal."""
+        return one == other
+
+    def power_of_two(self, exponents: Any) -> Any:
+        """Two to the power of whole numbers."""
+        return np.int64(1) << exponents
+
+    def lowest_one(self, values: Any) -> Any:
+        """The lowest bit that is one, of whole numbers that have one."""
+        return np.array([(value & -value).bit_length() - 1 for value in values.tolist()], np.int64)
+
+    def shifted(self, values: Any, n_bits: Any) -> Any:
+        """The bits of whole numbers above some of them, as many for each or its own number; never negative."""
+        return (values.view(np.uint64) >> np.asarray(n_bits, np.uint64)).view(np.int64)
 
     def as_float(self, values: Any) -> Any:
         """Whole numbers as floats."""

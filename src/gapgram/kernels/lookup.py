@@ -1,7 +1,8 @@
 """The grams of a text found in the tables of a model.
 
 A block of positions is looked up pattern by pattern. Each step is done for all positions before the next one, and asks
-for the memory that the next one will read. `kernels.chains` does something else in between.
+for the memory that the next one will read. `kernels.chains` does something else in between. What is found cannot be
+foreseen: so steps are done for positions where there is nothing to find, too, rather than branch.
 """
 
 from __future__ import annotations
@@ -12,9 +13,8 @@ import numpy as np
 
 from gapgram.kernels.jit import apart, inlined, kernel, training_kernel
 from gapgram.kernels.lanes import in_lanes
-from gapgram.kernels.prefetch import prefetch
 from gapgram.kernels.read_tables import ask_for_context, context_at, first_listed, read_contexts, replace_codes
-from gapgram.kernels.search import Searches, find_keys, first_guess, gram_word
+from gapgram.kernels.search import begin_searches, find_keys, new_searches
 from gapgram.kernels.tables import (
     FIRST_ROW,
     N_ROWS,
@@ -31,7 +31,6 @@ from gapgram.kernels.tables import (
 from gapgram.kernels.views import part_of, part_of_row
 
 BLOCK = 256  # positions that are looked up together
-_ANY_ORDER = 1 << 14
 
 
 class Found(NamedTuple):
@@ -77,15 +76,59 @@ def readers_of(places):
     return readers
 
 
+class Order(NamedTuple):
+    """In which order patterns may be looked up: int64 [pattern] each, and a number.
+
+    patterns    the patterns, each after all that its lookup needs
+    roots       of each pattern the one without a context that it comes from: of words, or of classes of a clustering
+    streams     the number of that one among its like
+    n_streams   how many of these there are
+    """
+
+    patterns: np.ndarray
+    roots: np.ndarray
+    streams: np.ndarray
+    n_streams: int
+
+
 @kernel
-def short_positions(available, order):
-    """The positions before which fewer than order - 1 words are known."""
-    short = np.empty(available.size + 1, np.int64)
-    n = 0
+def order_of(places):
+    """By the number of words in a context: what is looked up next then seldom needs what was looked up last."""
+    n_patterns, n_streams = places.shape[0], 0
+    numbers, begins = np.empty((4, n_patterns), np.int64), np.zeros(n_patterns + 1, np.int64)
+    patterns, roots, streams, depths = numbers[0], numbers[1], numbers[2], numbers[3]
+    for p in range(n_patterns):
+        tail, is_root = places[p, TAIL], places[p, REACH] == 0
+        depths[p] = 0 if is_root else depths[tail] + 1
+        roots[p] = p if is_root else roots[tail]
+        streams[p] = n_streams if is_root else streams[tail]
+        n_streams += is_root
+        begins[depths[p] + 1] += 1
+    # Those of each depth come after those of all smaller depths.
+    for depth in range(n_patterns):
+        begins[depth + 1] += begins[depth]
+    for p in range(n_patterns):
+        patterns[begins[depths[p]]] = p
+        begins[depths[p]] += 1
+    return Order(patterns, roots, streams, n_streams)
+
+
+@kernel
+def needs(p, other, tables):
+    """Whether pattern p is looked up with what was found under another one."""
+    is_needed = tables.places[p, TAIL] == other
+    for k in range(tables.parts.shape[1]):
+        is_needed = is_needed or tables.parts[p, k] == other
+    return is_needed
+
+
+@kernel
+def known_words(available, m):
+    """How many words are known before each of m positions; -1 for those beyond the ones that there are."""
+    known = np.full(m, -1, np.int64)
     for i in range(available.size):
-        short[n] = i
-        n += available[i] < order - 1
-    return short[:n]
+        known[i] = available[i]
+    return known
 
 
 @kernel
@@ -130,71 +173,53 @@ def _keep_where_found(lanes, spread, entries):
     lanes.write(spread, lanes.where(lanes.read(entries) >= 0, lanes.read(spread), 0))
 
 
+@in_lanes
+def _keep_where_known(lanes, known, reach, rows, spread):
+    """Where too few words are known there is no context, and nothing to search."""
+    is_known = lanes.read(known) >= reach
+    lanes.write(rows, lanes.where(is_known, lanes.read(rows), -1))
+    lanes.write(spread, lanes.where(is_known, lanes.read(spread), 0))
+
+
 @inlined
-def prepare(p, root, available, short, keys, found, at, m, tables, searches):
+def prepare(p, root, known, keys, found, at, tables, searches):
     """Read the contexts of all words under pattern p, and ask for the grams that are to be searched.
 
-    root: the pattern without a context that p comes from. short: `short_positions`.
-    m: how many columns from `at` on may be written: as many as there are words, or the next multiple of LANES, which
-        takes less time.
-    Returns how many searches there are.
+    root: the pattern without a context that p comes from. known: `known_words`, of all columns from `at` on that are
+        filled: as many as there are words, or the next multiple of LANES, which takes less time.
     """
-    n, place, parts = available.size, tables.places[p], tables.parts
-    entries, counts = part_of_row(found.entries, p, at, m), part_of_row(found.counts, p, at, m)
-    rows, low, spread, words = part_of_row(found.rows, p, at, m), searches.low, searches.spread, searches.words
+    m, place, parts = known.size, tables.places[p], tables.parts
+    rows, low, spread = part_of_row(found.rows, p, at, m), searches.first, searches.spread
     # The context is the tail's gram that ends `distance` words before; for the first words there may be no column.
     tail, distance, reach = place[TAIL], place[NEAREST], place[REACH]
-    first = min(max(distance - at, 0), n)
+    first = min(max(distance - at, 0), m)
     before = part_of_row(found.entries, tail, at + first - distance, m - first)
     read_contexts(
         tables, p, before, part_of(low, first, m - first), part_of(spread, first, m - first),
         part_of(rows, first, m - first),
     )  # fmt: skip
-    entries[:] = -1
-    counts[:] = 0
-    for k in range(short.size):
-        i = np.uint64(short[k])
-        if available[i] < reach:
-            rows[i] = -1
-            spread[i] = 0
+    _keep_where_known(m, known, reach, rows, spread)
     # A gram was only seen if each gram that skips one word more was: where one was not there is nothing to search.
     for k in range(parts.shape[1]):
         if parts[p, k] > root:
             _keep_where_found(m, spread, part_of_row(found.entries, parts[p, k], at, m))
-    n_searched = 0
-    for i in range(n):
-        words[n_searched] = i
-        n_searched += spread[i] > 0
-    form, bits = format_of(tables.places, p), tables.grams
-    for j in range(n_searched):
-        i = np.uint64(words[j])
-        prefetch(bits, gram_word(form, first_guess(keys[i], low[i], spread[i], form.key_bits)))
-    return n_searched
+    begin_searches(tables.grams, format_of(tables.places, p), m, keys, searches)
 
 
 @inlined
-def search(p, reader, keys, found, at, tables, searches, n_searched):
-    """Do the searches that `prepare` left.
+def search(p, reader, keys, found, at, tables, searches):
+    """Do the searches that `prepare` began.
 
     reader: a pattern whose contexts the grams of p are, which will be asked for; 0 where there is none.
     """
-    n, form = keys.size, format_of(tables.places, p)
-    entries, counts = part_of_row(found.entries, p, at, n), part_of_row(found.counts, p, at, n)
-    largest = find_keys(tables.grams, halves_of(tables), form, keys, searches, n_searched, entries, counts)
+    form, seen, m = format_of(tables.places, p), searches.seen, keys.size
+    entries, counts = part_of_row(found.entries, p, at, m), part_of_row(found.counts, p, at, m)
+    largest = find_keys(tables.grams, halves_of(tables), form, m, keys, searches, entries, counts)
     if largest >= first_listed(tables, code_mask_of(form)):
         replace_codes(tables, p, entries, counts)
     if reader > 0:
-        for j in range(n_searched):
-            entry = entries[np.uint64(searches.words[j])]
-            if entry >= 0:
-                ask_for_context(tables, reader, entry)
-
-
-@kernel
-def new_searches(n):
-    """Room for the searches of n words."""
-    numbers = np.empty((7, n + 1), np.int64)
-    return Searches(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], numbers[6])
+        for j in range(1, seen[0] + 1):
+            ask_for_context(tables, reader, entries[np.uint64(seen[np.uint64(j)])])
 
 
 @apart
@@ -205,7 +230,7 @@ def locate(words, available, found, at, tables):
     entries of the words before these. The tables are never read outside their bounds, whatever a damaged file says.
     """
     n, places = words.size, tables.places
-    keys, searches, short = np.empty(n, np.int64), new_searches(n), short_positions(available, _ANY_ORDER)
+    keys, searches, known = np.empty(n, np.int64), new_searches(n), known_words(available, n)
     root, readers = 0, readers_of(places)
     for p in range(places.shape[0]):
         if places[p, REACH] == 0:
@@ -213,8 +238,8 @@ def locate(words, available, found, at, tables):
             root = p
             locate_words(words, p, readers[p], keys, found, at, n, tables)
         else:
-            n_searched = prepare(p, root, available, short, keys, found, at, n, tables, searches)
-            search(p, readers[p], keys, found, at, tables, searches, n_searched)
+            prepare(p, root, known, keys, found, at, tables, searches)
+            search(p, readers[p], keys, found, at, tables, searches)
 
 
 @kernel

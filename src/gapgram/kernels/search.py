@@ -8,6 +8,7 @@ import numpy as np
 
 from gapgram.kernels.bits import lowest_one
 from gapgram.kernels.jit import before_compiling, inlined, kernel
+from gapgram.kernels.lanes import LANES, LINE, in_lanes
 from gapgram.kernels.prefetch import prefetch
 from gapgram.kernels.tables import code_mask_of, gram_at
 
@@ -36,7 +37,6 @@ def gram_word(form, g):
     return (form.first_bit + g * form.width) >> 6
 
 
-LINE = 16  # grams of the fast layout that lie in a line of the cache, and are compared at once
 MISSING, BEYOND = -1, -2
 
 
@@ -140,99 +140,161 @@ def _closer(bits, halves, form, key, low, spread, first, last, g):
 
 
 class Searches(NamedTuple):
-    """Searches for the words of a block among the grams of their contexts: int64 [word] each.
+    """Searches for the words of a block among the grams of their contexts: int64 [word] each, or lists of words.
 
-    low         the first gram of the context of each word
-    spread      how many grams it has; 0 where nothing is searched
-    words       the words that are searched, one after the other
-    again       those of them whose search goes on
-    first, last, guess    between which grams it goes on, and where
+    A list is as `kernels.lanes` has it.
+
+    first       the first gram of the context of each word; later the first that it may be
+    spread      how many grams the context has; 0 where nothing is searched
+    last        the last gram that it may be
+    guess       where to look next
+    again       list: the words whose search goes on after the first look
+    seen        list: the words whose gram was found
     """
 
-    low: np.ndarray
-    spread: np.ndarray
-    words: np.ndarray
-    again: np.ndarray
     first: np.ndarray
+    spread: np.ndarray
     last: np.ndarray
     guess: np.ndarray
+    again: np.ndarray
+    seen: np.ndarray
 
 
 @kernel
-def _find_keys_by_guessing(bits, halves, form, keys, searches, n, entries, codes):
+def new_searches(n):
+    """Room for the searches of n words."""
+    numbers = np.empty((6, n + 1 + LANES), np.int64)
+    return Searches(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5])
+
+
+@in_lanes
+def _guess_first(lanes, keys, first, spread, key_bits, guess):
+    """Where to look first for each key; the first gram of all where there is nothing to search."""
+    n_grams = lanes.read(spread)
+    place = lanes.read(first) + lanes.shifted(lanes.read(keys) * n_grams, key_bits)
+    lanes.write(guess, lanes.where(n_grams > 0, place, 0))
+
+
+@inlined
+def begin_searches(bits, form, m, keys, searches):
+    """Ask for the grams where m keys are looked for first; `searches` has the first gram and the spread of each."""
+    guess = searches.guess
+    _guess_first(m, keys, searches.first, searches.spread, form.key_bits, guess)
+    for i in range(m):
+        prefetch(bits, gram_word(form, guess[i]))
+
+
+@kernel
+def _find_keys_by_guessing(bits, halves, form, m, keys, searches, entries, codes):
     """`find_keys` for grams of any width.
 
     From the key that lies at the first guess a second one is made, for all searches before any goes on. Nine of ten
     searches need no more than four guesses. These are made for all: a processor loses more by guessing wrongly how many
     a search will need than by a guess too many.
     """
-    low, spread, words, guess = searches.low, searches.spread, searches.words, searches.guess
+    first, spread, guess, again, seen = searches.first, searches.spread, searches.guess, searches.again, searches.seen
     code_mask = code_mask_of(form)
     largest = np.int64(-1)
+    n = 0
+    for i in range(m):
+        entries[i] = -1
+        codes[i] = 0
+        again[n] = i
+        n += spread[i] > 0
     for j in range(n):
-        i = np.uint64(words[j])
-        key, first, n_grams = keys[i], low[i], spread[i]
-        g = first_guess(key, first, n_grams, form.key_bits)
-        _, _, guess[j] = _closer(bits, halves, form, key, first, n_grams, first, first + n_grams - 1, g)
-        prefetch(bits, gram_word(form, guess[j]))
+        i = np.uint64(again[j])
+        begin, n_grams = first[i], spread[i]
+        _, _, guess[i] = _closer(bits, halves, form, keys[i], begin, n_grams, begin, begin + n_grams - 1, guess[i])
+        prefetch(bits, gram_word(form, guess[i]))
+    seen[0] = 0
     for j in range(n):
-        i = np.uint64(words[j])
-        begin, n_grams = low[i], spread[i]
-        key, first, last, g = keys[i], begin, begin + n_grams - 1, guess[j]
-        first, last, g = _closer(bits, halves, form, key, begin, n_grams, first, last, g)
-        first, last, g = _closer(bits, halves, form, key, begin, n_grams, first, last, g)
+        i = np.uint64(again[j])
+        begin, n_grams = first[i], spread[i]
+        key, low, high, g = keys[i], begin, begin + n_grams - 1, guess[i]
+        low, high, g = _closer(bits, halves, form, key, begin, n_grams, low, high, g)
+        low, high, g = _closer(bits, halves, form, key, begin, n_grams, low, high, g)
         gram = gram_at(bits, halves, form, g)
-        if gram >> form.code_bits != key and first <= last:
+        if gram >> form.code_bits != key and low <= high:
             g, gram = find_key(bits, halves, form, key, begin, n_grams, g)
         is_found = g >= 0 and gram >> form.code_bits == key
         code = gram & code_mask if is_found else np.int64(0)
         entries[i] = g if is_found else np.int64(-1)
         codes[i] = code
         largest = max(largest, code if is_found else np.int64(-1))
+        seen[1 + seen[0]] = again[j]
+        seen[0] += is_found
     return largest
 
 
-@inlined
-def find_keys(bits, halves, form, keys, searches, n, entries, codes):
-    """Do the first n searches for the grams with keys[word]; writes entries[word], -1 for none, and codes[word].
+@in_lanes
+def _look_first(
+    lanes, halves, last_line, base, code_bits, key_bits, code_mask, keys, first, spread, last, guess, again, seen,
+    entries, codes,
+):  # fmt: skip
+    """Look for all keys where they are guessed to lie, as `_look_into_line` does for one, and without a branch.
 
-    Returns the largest code.
+    What is found cannot be foreseen, and a processor that goes on where it should not loses more time than this takes.
+    base: the half of the pattern's first gram. last_line: the last half that LINE of them begin at.
+    """
+    key, n_grams, begin, at = lanes.read(keys), lanes.read(spread), lanes.read(first) + base, lanes.read(guess) + base
+    end = begin + n_grams  # behind the last
+    line = lanes.least(at & -LINE, last_line)
+    masks = lanes.compare_lines(halves, line, code_bits, key)
+    # Those of the line that lie between first and last, of these the ones with smaller keys, and the one with the key
+    below = lanes.power_of_two(lanes.least(lanes.most(begin - line, 0), LINE))
+    inside = lanes.power_of_two(lanes.least(lanes.most(end - line, 0), LINE)) - below
+    equal, less = masks & inside, lanes.shifted(masks, LINE) & inside
+    is_found = equal > 0
+    is_after = lanes.equal(less, inside) & (end > line + LINE) & (n_grams > 0)
+    is_before = lanes.equal(less | equal, 0) & (line > begin)
+    # The gram that was found, or the one at the end of the line that is nearer to the key
+    place = line + lanes.where(is_after, LINE - 1, lanes.where(is_found, lanes.lowest_one(equal | 1 << LINE - 1), 0))
+    half = lanes.gather_short(halves, place)
+    lanes.write(entries, lanes.where(is_found, place - base, -1))
+    lanes.write(codes, lanes.where(is_found, half & code_mask, 0))
+    lanes.append(seen, is_found)
+    # From there the next guess is made.
+    near = lanes.shifted(half, code_bits)
+    step = lanes.shifted(lanes.where(is_after, key - near, near - key) * n_grams, key_bits)
+    begin, end = lanes.where(is_after, line + LINE, begin), lanes.where(is_before, line, end)
+    lanes.write(guess, lanes.where(is_after, lanes.least(begin + step, end - 1), lanes.most(end - 1 - step, begin)))
+    lanes.write(first, begin)
+    lanes.write(last, end - 1)
+    lanes.append(again, is_after | is_before)
+
+
+@inlined
+def find_keys(bits, halves, form, m, keys, searches, entries, codes):
+    """Do m searches for the grams with keys[word] that have begun; writes entries[word], -1 for none, and codes[word].
+
+    Returns the largest code. The words whose grams were found are listed in searches.seen.
     """
     if halves is None:
-        return _find_keys_by_guessing(bits, halves, form, keys, searches, n, entries, codes)
+        return _find_keys_by_guessing(bits, halves, form, m, keys, searches, entries, codes)
     if halves.size < LINE:
-        return _find_keys_by_guessing(bits, halves, form, keys, searches, n, entries, codes)
-    low, spread, words, again, firsts, lasts, guess = searches
+        return _find_keys_by_guessing(bits, halves, form, m, keys, searches, entries, codes)
+    first, spread, last, guess, again, seen = searches
     base, code_bits, key_bits, code_mask = form.first_bit >> 5, form.code_bits, form.key_bits, code_mask_of(form)
-    largest = np.int64(-1)
-    # The line of the first guess, for all searches before any goes on
-    left = 0
-    for j in range(n):
-        i = np.uint64(words[j])
-        key, n_grams, first = keys[i], spread[i], base + low[i]
-        at = first + (key * n_grams >> key_bits)
-        at, first, last, ahead = _look_into_line(halves, code_bits, key, first, first + n_grams - 1, at)
-        if at == BEYOND:
-            again[left] = words[j]
-            firsts[left] = first
-            lasts[left] = last
-            guess[left] = _next_guess(ahead, n_grams, key_bits, first, last)
-            prefetch(halves, guess[left])
-            left += 1
-        elif at >= 0:
-            code = np.int64(halves[np.uint64(at)]) & code_mask
-            entries[i] = at - base
-            codes[i] = code
-            largest = max(largest, code)
-    for j in range(left):
-        i = np.uint64(again[j])
-        first, last, at, next_at = firsts[j], lasts[j], np.int64(BEYOND), guess[j]
+    again[0] = 0
+    seen[0] = 0
+    _look_first(
+        m, halves, halves.size - LINE, base, code_bits, key_bits, code_mask, keys, first, spread, last, guess, again,
+        seen, entries, codes,
+    )  # fmt: skip
+    for j in range(1, again[0] + 1):
+        prefetch(halves, guess[np.uint64(again[np.uint64(j)])])
+    for j in range(1, again[0] + 1):
+        i = np.uint64(again[np.uint64(j)])
+        low, high, at, next_at = first[i], last[i], np.int64(BEYOND), guess[i]
         while at == BEYOND:
-            at, first, last, ahead = _look_into_line(halves, code_bits, keys[i], first, last, next_at)
-            next_at = _next_guess(ahead, spread[i], key_bits, first, last)
+            at, low, high, ahead = _look_into_line(halves, code_bits, keys[i], low, high, next_at)
+            next_at = _next_guess(ahead, spread[i], key_bits, low, high)
         if at >= 0:
-            code = np.int64(halves[np.uint64(at)]) & code_mask
             entries[i] = at - base
-            codes[i] = code
-            largest = max(largest, code)
+            codes[i] = np.int64(halves[np.uint64(at)]) & code_mask
+            seen[1 + seen[0]] = i
+            seen[0] += 1
+    largest = np.int64(-1)
+    for i in range(m):
+        largest = max(largest, codes[i])
     return largest

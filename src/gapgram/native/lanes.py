@@ -6,6 +6,7 @@ which LLVM puts in terms of what the processor has.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -17,9 +18,11 @@ from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.extending import lower_builtin
 
 LANES = 8
+LINE = 16  # numbers of 32 bits in a line of the cache
 
 _NUMBER, _WORD, _DOUBLE, _BIT = ir.IntType(32), ir.IntType(64), ir.DoubleType(), ir.IntType(1)
-_WORDS, _DOUBLES, _BITS = (ir.VectorType(kind, LANES) for kind in (_WORD, _DOUBLE, _BIT))
+_WORDS, _DOUBLES, _BITS, _NUMBERS = (ir.VectorType(kind, LANES) for kind in (_WORD, _DOUBLE, _BIT, _NUMBER))
+_LINE = ir.VectorType(_NUMBER, LINE)
 _POINTERS = ir.VectorType(ir.PointerType(), LANES)
 _COUNTED = _WORDS([_WORD(i) for i in range(LANES)])
 _ALIGN = 8
@@ -68,6 +71,12 @@ class Value:
 
     def __and__(self, other: Any) -> Value:
         return self._with(other, "and_")
+
+    def __or__(self, other: Any) -> Value:
+        return self._with(other, "or_")
+
+    def __xor__(self, other: Any) -> Value:
+        return self._with(other, "xor")
 
     def _compared(self, how: str, other: Any) -> Value:
         builder = self.lanes.builder
@@ -137,13 +146,63 @@ class Lanes:
             name = f"llvm.masked.store.{array.name}.p0"
             self._call(name, ir.VoidType(), value, place, _NUMBER(_ALIGN), self.mask)
 
+    def _places(self, array: Numbers, indices: Value, log2_bytes: int) -> Any:
+        """Where numbers of so many bytes lie."""
+        offsets = self.builder.shl(indices.value, _WORDS([_WORD(log2_bytes)] * LANES))
+        places = self.builder.add(self._everywhere(self.builder.ptrtoint(array.data, _WORD)), offsets)
+        return self.builder.inttoptr(places, _POINTERS)
+
     def gather(self, array: Numbers, indices: Value) -> Value:
         """Numbers from all over an array."""
-        offsets = self.builder.shl(indices.value, _WORDS([_WORD(3)] * LANES))
-        places = self.builder.add(self._everywhere(self.builder.ptrtoint(array.data, _WORD)), offsets)
-        places = self.builder.inttoptr(places, _POINTERS)
+        places = self._places(array, indices, 3)
         name, nothing = f"llvm.masked.gather.{array.name}.v{LANES}p0", array.kind(None)
         return Value(self, self._call(name, array.kind, places, _NUMBER(_ALIGN), self.mask, nothing))
+
+    def gather_short(self, array: Numbers, indices: Value) -> Value:
+        """The same for an array of uint32."""
+        name, places = f"llvm.masked.gather.v{LANES}i32.v{LANES}p0", self._places(array, indices, 2)
+        numbers = self._call(name, _NUMBERS, places, _NUMBER(4), self.mask, _NUMBERS(None))
+        return Value(self, self.builder.zext(numbers, _WORDS))
+
+    def gather_eight_bytes(self, array: Numbers, indices: Value) -> Value:
+        """Eight bytes from all over an array of uint8, each time as one number, the first byte lowest."""
+        name, places = f"llvm.masked.gather.v{LANES}i64.v{LANES}p0", self._places(array, indices, 0)
+        numbers = self._call(name, _WORDS, places, _NUMBER(1), self.mask, _WORDS(None))
+        if sys.byteorder == "big":
+            numbers = self._call(f"llvm.bswap.v{LANES}i64", _WORDS, numbers)
+        return Value(self, numbers)
+
+    def compare_lines(self, array: Numbers, begins: Value, n_bits: Any, numbers: Value) -> Value:
+        """Each lane's number among the LINE uint32 from a place of an array on, without their lowest bits.
+
+        Bit i of the result: whether it is the i-th of them; bit LINE + i: whether that one is less.
+        """
+        builder, nothing = self.builder, _LINE(ir.Undefined)
+
+        def everywhere(number: Any) -> Any:
+            return builder.shuffle_vector(builder.insert_element(nothing, number, _NUMBER(0)), nothing, _LINE(None))
+
+        low_bits, short = everywhere(builder.trunc(n_bits, _NUMBER)), builder.trunc(numbers.value, _NUMBERS)
+        side_by_side, found = ir.VectorType(_NUMBER, 2 * LINE)(list(range(2 * LINE))), _NUMBERS(None)
+        for lane in map(_NUMBER, range(LANES)):
+            place = builder.gep(array.data, [builder.extract_element(begins.value, lane)])
+            line = builder.lshr(builder.load(builder.bitcast(place, _LINE.as_pointer()), align=4), low_bits)
+            number = everywhere(builder.extract_element(short, lane))
+            equal, less = (builder.icmp_unsigned(how, line, number) for how in ("==", "<"))
+            bits = builder.bitcast(builder.shuffle_vector(equal, less, side_by_side), _NUMBER)
+            found = builder.insert_element(found, bits, lane)
+        return Value(self, builder.zext(found, _WORDS))
+
+    def append(self, numbers: Numbers, condition: Value) -> None:
+        """Add the numbers of the lanes where a condition holds to a list: all are written, fewer count."""
+        builder, length = self.builder, self.builder.load(numbers.data)
+        chosen = builder.and_(condition.value, self.mask)
+        name = f"llvm.experimental.vector.compress.v{LANES}i64"
+        together = self._call(name, _WORDS, self.numbers.value, chosen, _WORDS(None))
+        end = builder.gep(numbers.data, [builder.add(length, _WORD(1))])
+        builder.store(together, builder.bitcast(end, _WORDS.as_pointer()), align=_ALIGN)
+        bits = builder.zext(builder.bitcast(chosen, ir.IntType(LANES)), _WORD)
+        builder.store(builder.add(length, self._call("llvm.ctpop.i64", _WORD, bits)), numbers.data)
 
     def rows_of_four(self, array: Numbers, rows: Value) -> list[Value]:
         """The four columns of rows from all over an array; a row is read at once, which is faster than to gather."""
@@ -176,9 +235,25 @@ class Lanes:
         """The larger of two."""
         return self.where(one > other, one, other)
 
-    def shifted(self, values: Value, n_bits: int) -> Value:
-        """The bits of whole numbers above some of them; never negative."""
-        return Value(self, self.builder.lshr(values.value, _WORDS([_WORD(n_bits)] * LANES)))
+    def everywhere(self, number: int) -> Value:
+        """A whole number in all lanes."""
+        return self.of(number, False)
+
+    def equal(self, one: Value, other: Any) -> Value:
+        """Whether whole numbers are equal."""
+        return one._compared("==", other)
+
+    def power_of_two(self, exponents: Value) -> Value:
+        """Two to the power of whole numbers."""
+        return Value(self, self.builder.shl(self.of(1, False).value, exponents.value))
+
+    def lowest_one(self, values: Value) -> Value:
+        """The lowest bit that is one, of whole numbers that have one."""
+        return Value(self, self._call(f"llvm.cttz.v{LANES}i64", _WORDS, values.value, _BIT(1)))
+
+    def shifted(self, values: Value, n_bits: Any) -> Value:
+        """The bits of whole numbers above some of them, as many for each or its own number; never negative."""
+        return Value(self, self.builder.lshr(values.value, self.of(n_bits, False).value))
 
     def as_float(self, values: Value) -> Value:
         """Whole numbers as floats."""
@@ -220,6 +295,6 @@ def teach_numba(function: Callable[..., None], body: Callable[..., None]) -> Non
 def _given(context: Any, builder: Any, kind: Any, argument: Any) -> Any:
     """An argument as the body of a loop takes it."""
     if isinstance(kind, types.Array):
-        assert kind.dtype.bitwidth == 64 and kind.layout == "C"
+        assert kind.layout == "C"
         return Numbers(context.make_array(kind)(context, builder, argument).data, isinstance(kind.dtype, types.Float))
     return argument if isinstance(kind, types.Float) else context.cast(builder, argument, kind, types.int64)
