@@ -13,8 +13,9 @@ import numpy as np
 from numba import cuda
 
 from gapgram.cuda.card import THREADS, for_card
+from gapgram.kernels.cut_words import hash_word
 from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
-from gapgram.kernels.words import find_slot, hash_word, refused
+from gapgram.kernels.words import find_slot, refused
 
 _PIECE = 64  # bytes that one thread takes
 _LINE_SHIFT = np.int64(32)  # a sum holds the number of lines above the number of words

@@ -1,6 +1,7 @@
 """The only home of compiled code: arrays in, arrays out; nothing here prints or reads the environment.
 
     utf8            whether bytes are text
+    cut_words       bytes cut into words, and their hashes
     words           bytes to word ids
     word_order      the order of the words of a vocabulary
     sorting         positions into groups of equal grams

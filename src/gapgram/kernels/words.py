@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from gapgram.kernels.cut_words import CHUNK, HASH_FACTOR, cut, finished, hash_word, hash_words, next_word
 from gapgram.kernels.jit import inlined, kernel, training_kernel
+from gapgram.kernels.lanes import LANES
 from gapgram.kernels.prefetch import prefetch
 from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
+from gapgram.kernels.views import part_of
 
 # What is done with a word of the text that is <unk>, <s> or </s>.
 REFUSE_SPECIAL, SKIP_SPECIAL, ALLOW_UNKNOWN = 0, 1, 2
@@ -22,38 +25,49 @@ DONE, TABLE_FULL, SPECIAL_FOUND, NOT_UTF8 = 0, 1, 2, 3
 _BATCH = 256  # words that are looked up together
 
 
-_HASH_START, _HASH_FACTOR = np.uint64(14695981039346656037), np.uint64(1099511628211)
-
-
-@kernel
-def _finished(h):
-    """A hash after the last byte, so that all bits depend on all bytes."""
-    h ^= h >> np.uint64(29)
-    h *= np.uint64(0xBF58476D1CE4E5B9)
-    return h ^ (h >> np.uint64(32))
-
-
-@kernel
-def hash_word(text, begin, end):
-    """FNV-1a of text[begin:end], finished."""
-    h = _HASH_START
-    for i in range(begin, end):
-        h = (h ^ np.uint64(text[i])) * _HASH_FACTOR
-    return _finished(h)
-
-
 @kernel
 def keyed(h, key):
     """The hash that a table with a key uses; with key 0 the hash itself."""
     if key == np.uint64(0):
         return h
-    return _finished((h ^ key) * _HASH_FACTOR)
+    return finished((h ^ key) * HASH_FACTOR)
 
 
 @kernel
 def first_slot(h, slots):
     """The slot where a word with this hash is looked for first."""
     return np.int64(h & np.uint64(0x7FFFFFFF)) & (slots.size - 1)
+
+
+@inlined
+def _eight_bytes(text, i):
+    """text[i : i + 8] as one number, which is one instruction."""
+    i, word = np.uint64(i), np.uint64(0)
+    word |= np.uint64(text[i])
+    word |= np.uint64(text[i + np.uint64(1)]) << np.uint64(8)
+    word |= np.uint64(text[i + np.uint64(2)]) << np.uint64(16)
+    word |= np.uint64(text[i + np.uint64(3)]) << np.uint64(24)
+    word |= np.uint64(text[i + np.uint64(4)]) << np.uint64(32)
+    word |= np.uint64(text[i + np.uint64(5)]) << np.uint64(40)
+    word |= np.uint64(text[i + np.uint64(6)]) << np.uint64(48)
+    return word | np.uint64(text[i + np.uint64(7)]) << np.uint64(56)
+
+
+@inlined
+def _are_equal(text, begin, pool, start, size):
+    """Whether text[begin : begin + size] is pool[start : start + size], both of which are there."""
+    i = 0
+    if begin + size + 8 <= text.size and start + size + 8 <= pool.size:
+        # Eight bytes at a time, the last time fewer: a processor foresees how often better than where a word ends.
+        while size - i > 8:
+            if _eight_bytes(text, begin + i) != _eight_bytes(pool, start + i):
+                return False
+            i += 8
+        differing = _eight_bytes(text, begin + i) ^ _eight_bytes(pool, start + i)
+        return size == i or differing << np.uint64(64 - 8 * (size - i)) == np.uint64(0)
+    while i < size and pool[np.uint64(start + i)] == text[np.uint64(begin + i)]:
+        i += 1
+    return i == size
 
 
 @kernel
@@ -69,14 +83,9 @@ def find_slot(text, begin, end, h, slots, pool, offsets):
         word = slot & 0xFFFFFFFF
         if slot >> 32 == tag and word < n_words:
             start = offsets[np.uint64(word)]
-            if offsets[np.uint64(word + 1)] - start == size and 0 <= start <= pool.size - size:
-                same = True
-                for i in range(size):
-                    if pool[np.uint64(start + i)] != text[np.uint64(begin + i)]:
-                        same = False
-                        break
-                if same:
-                    return at
+            is_there = offsets[np.uint64(word + 1)] - start == size and 0 <= start <= pool.size - size
+            if is_there and _are_equal(text, begin, pool, start, size):
+                return at
         at = (at + 1) & mask
         slot = slots[np.uint64(at)]
     return at
@@ -149,22 +158,6 @@ def add_words(from_pool, from_offsets, from_counts, from_n, slots, pool, offsets
 
 
 @kernel
-def next_word(text, i):
-    """(begin, end, hash) of the first word from i on; both that of the newline where the line has none."""
-    byte = text[np.uint64(i)]
-    while byte == 32 or (9 <= byte <= 13 and byte != 10):
-        i += 1
-        byte = text[np.uint64(i)]
-    begin = i
-    h = _HASH_START
-    while byte > 32 or byte < 9 or 13 < byte < 32:
-        h = (h ^ np.uint64(byte)) * _HASH_FACTOR
-        i += 1
-        byte = text[np.uint64(i)]
-    return begin, i, _finished(h)
-
-
-@kernel
 def refused(word, special):
     """Whether a text may not hold this word, by the rule for special words."""
     return 0 <= word <= END_ID and (special == REFUSE_SPECIAL or word != UNKNOWN_ID)
@@ -185,16 +178,15 @@ def encode_lines(text, special, keep_empty, slots, pool, offsets, out):
     line_begin = 0
     line_used = 0
     # Of words, and of ends of lines, each is cut, then its slot read, then its word: no read waits for another.
-    scratch = np.empty((3, min(_BATCH, text.size)), np.int64)
-    begins, ends, hashes = scratch[0], scratch[1], scratch[2].view(np.uint64)
-    at = 0
+    room = min(_BATCH, text.size) + CHUNK
+    scratch = np.empty((4, room + LANES), np.int64)
+    begins, ends, signed_hashes, longer = scratch[0], scratch[1], scratch[2], scratch[3]
+    hashes, at = signed_hashes.view(np.uint64), 0
     while at < text.size:
-        n = 0
-        while n < begins.size and at < text.size:
-            begins[n], ends[n], hashes[n] = next_word(text, at)
-            prefetch(slots, first_slot(hashes[n], slots))
-            at = ends[n] + (begins[n] == ends[n])
-            n += 1
+        n, at = cut(text, at, part_of(begins, 0, room), part_of(ends, 0, room))
+        hash_words(text, n, begins, ends, signed_hashes, longer)
+        for k in range(n):
+            prefetch(slots, first_slot(hashes[k], slots))
         for k in range(n):
             prefetch(offsets, slots[np.uint64(first_slot(hashes[k], slots))] & 0xFFFFFFFF)
         for k in range(n):
