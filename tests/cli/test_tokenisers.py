@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,9 @@ def test_training_keeps_the_tokeniser_and_says_so(cli: Cli, folder: Path, tmp_pa
     tokenizer = sentencepiece_file(tmp_path / "pieces.model")
     ran = cli("train", folder / "text", "-o", tmp_path / "m", "-n", 3, "--model", "mkn", "--tokenizer", tokenizer)
     assert ran.code == 0
-    assert "864 tokens in 36 sentences" in ran.err
+    processor = import_module("sentencepiece").SentencePieceProcessor(model_file=str(tokenizer))
+    n_tokens = sum(len(processor.encode(line)) for line in RAW)  # one version of the package learns other pieces
+    assert f"{n_tokens} tokens in {len(RAW)} sentences" in ran.err
     assert "\ntokenizer           sentencepiece@" in cli("info", tmp_path / "m").out
     assert json.loads(cli("info", tmp_path / "m", "--json").out)["tokenizer"].startswith("sentencepiece@")
     card = cli("card", tmp_path / "m").out
