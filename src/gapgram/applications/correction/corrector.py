@@ -122,7 +122,7 @@ class Corrector:
         self,
         model: LanguageModel,
         errors: Iterable[tuple[str, str]] = (),
-        options: CorrectionOptions = CorrectionOptions(),  # noqa: B008 - frozen
+        options: CorrectionOptions = CorrectionOptions(),
         *,
         progress: bool = False,
     ) -> None:

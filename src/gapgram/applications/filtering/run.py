@@ -66,7 +66,7 @@ def filter_records(
     choice: Choice = Choice(),  # noqa: B008 - frozen
     *,
     against: LanguageModel | None = None,
-    options: FilterOptions = FilterOptions(),  # noqa: B008 - frozen
+    options: FilterOptions = FilterOptions(),
     threads: int | None = None,
     progress: bool = False,
 ) -> FilterSummary:
