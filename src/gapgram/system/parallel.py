@@ -12,7 +12,6 @@ from itertools import chain, islice
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from gapgram.arguments import checked_whole
 from gapgram.errors import UsageError
@@ -122,23 +121,6 @@ def all_in_threads(
             return [future.result() for future in futures]
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-
-
-def taken(values: npt.NDArray[Any], indices: npt.NDArray[Any], threads: int) -> npt.NDArray[Any]:
-    """values[indices], each thread a part of it.
-
-    >>> taken(np.array([5, 6, 7]), np.array([2, 0]), threads=2).tolist()
-    [7, 5]
-    """
-    out = np.empty(indices.size, values.dtype)
-
-    def take(i: int) -> None:
-        part = slice(indices.size * i // threads, indices.size * (i + 1) // threads)
-        out[part] = values[indices[part]]
-
-    for _ in parallel_map(take, range(threads), threads):
-        pass
-    return out
 
 
 def run_together(kernel: Callable[..., Result], threads: int, *arguments: Any) -> list[Result]:
