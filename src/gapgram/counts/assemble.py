@@ -13,7 +13,7 @@ from gapgram.arrays import Ids, Integers
 from gapgram.classes.classes import Classes
 from gapgram.counts.counts import Piece
 from gapgram.errors import TextError
-from gapgram.kernels import build_tables
+from gapgram.kernels import build_tables, distinct_rows
 from gapgram.kernels import tables as kernels
 from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, FAST_WIDTH, ROW_BITS, ROW_MASK, Tables
 from gapgram.pattern import Pattern
@@ -183,14 +183,13 @@ def all_words(grams_of_bands: list[Integers]) -> Piece:
 
 def _distinct_rows(tables: list[Integers]) -> tuple[Integers, list[Integers]]:
     """The sorted distinct rows of several tables, and for each table the new number of each row."""
-    rows = np.concatenate(tables)
-    order = np.lexsort(rows.T[::-1])  # lets other threads run, which np.unique of rows does not
-    in_order = rows[order]
-    is_new = np.append(True, (in_order[1:] != in_order[:-1]).any(axis=1))
-    numbers = np.empty(order.size, np.int64)
-    numbers[order] = np.cumsum(is_new) - 1
+    met, number_of = distinct_rows.numbered(np.concatenate(tables))
+    order = np.lexsort(met.T[::-1])  # lets other threads run, which np.unique of rows does not
+    rank = np.empty(order.size, np.int64)
+    rank[order] = np.arange(order.size)
+    numbers = rank[number_of]
     ends = np.cumsum([len(t) for t in tables])
-    return check_rows(in_order[is_new]), np.split(numbers, ends[:-1])
+    return check_rows(met[order]), np.split(numbers, ends[:-1])
 
 
 def check_rows(rows: Integers) -> Integers:

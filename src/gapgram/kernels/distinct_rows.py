@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.jit import kernel, training_kernel
 from gapgram.kernels.tables import STATISTICS
 
 
@@ -80,6 +80,20 @@ def row_number(row_set, total, n1, n2, n3, missing):
 def rows_of(row_set):
     """[row, STATISTICS]: the rows, in the order of their numbers."""
     return row_set.rows[: row_set.used[0]].copy()
+
+
+@training_kernel
+def numbered(rows):
+    """(the different rows in the order in which they are met, after row 0, and the number of each row among them)."""
+    row_set = empty_row_set()
+    numbers = np.empty(rows.shape[0], np.int64)
+    for r in range(rows.shape[0]):
+        row = rows[r]
+        numbers[r] = 0
+        if row[0] > 0:
+            row_set = grown(row_set) if is_full(row_set) else row_set
+            numbers[r] = row_number(row_set, row[0], row[1], row[2], row[3], row[4])
+    return rows_of(row_set), numbers
 
 
 @kernel
