@@ -217,8 +217,9 @@ def _held_apart(
             most_apart = min(sample_positions(len(lattice.stored)), int(HELD_APART_SHARE * text.positions))
             most_apart = most_apart if hold_apart else 0
             sample = text.sample(seed=seed, limit=most_apart + MAX_POSITIONS)
-            begins = sentence_begins(sample)
-            cut = int(begins[min(int(np.searchsorted(begins, most_apart)), begins.size - 1)])
+            # Up to the first sentence that begins there or later, whole sentences.
+            some = sample[most_apart : most_apart + text.longest_sentence + 2]
+            cut = most_apart + int(sentence_begins(some)[0])
             cut = cut if cut < sample.size else 0  # classes need some text, too
             found_without, found_in = sample[:cut], sample[cut:]
         for source in sources:
