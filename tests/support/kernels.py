@@ -8,7 +8,7 @@ from pathlib import Path
 import gapgram
 
 COUNTING = {
-    "build_tables.build_tables", "build_tables.pack_grams", "build_tables.place_contexts", "distinct_rows.numbered",
+    "build_tables.build_tables", "build_tables.place_piece", "distinct_rows.numbered",
     "gate.context_buckets", "keys.key_bits_of", "read_tables.counts_of_counts", "sorting.begins_of_spans",
     "sorting.count_words", "sorting.place_words", "sorting.refine", "sorting.window_reach", "sorting.windows_at",
     "utf8.is_utf8", "word_order.first_bytes", "word_order.gathered", "word_order.order_of", "word_order.renumber",

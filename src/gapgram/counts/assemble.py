@@ -47,15 +47,12 @@ def assemble(
 
     def fill(p: int, i: int, done: int, context: int) -> tuple[Integers, Integers]:
         """Put one piece of pattern p into its place; so many grams and contexts of the pattern come before it."""
-        at, piece = places[p], pieces[patterns[p]][i]
-        bit = int(at[kernels.GRAM_BIT]) + done * FAST_WIDTH
-        code_bits, key_bits = int(at[kernels.CODE_BITS]), int(at[kernels.KEY_BITS])
-        large_grams, counts = build_tables.pack_grams(piece.grams, grams, bit, code_bits, key_bits)
-        step = int(at[kernels.STRIDE])
-        first = int(at[kernels.FIRST_CONTEXT]) + context * step
-        build_tables.place_contexts(piece.contexts, done, numbers[p][i], contexts[first:], step)
+        piece = pieces[patterns[p]][i]
+        placed: tuple[Integers, Integers] = build_tables.place_piece(
+            piece.grams, piece.contexts, numbers[p][i], places[p], done, context, grams, contexts
+        )
         pieces[patterns[p]][i] = NO_PIECE
-        return large_grams + at[kernels.FIRST_GRAM] + done, counts
+        return placed
 
     def fill_some(some: list[tuple[int, int, int, int]]) -> list[tuple[Integers, Integers]]:
         return [fill(*one) for one in some]
