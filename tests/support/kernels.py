@@ -10,7 +10,8 @@ import gapgram
 COUNTING = {
     "build_tables.build_tables", "build_tables.place_piece", "distinct_rows.numbered",
     "gate.context_buckets", "keys.key_bits_of", "read_tables.counts_of_counts", "sorting.begins_of_spans",
-    "sorting.count_words", "sorting.place_words", "sorting.refine", "sorting.window_reach", "sorting.windows_at",
+    "sorting.count_left", "sorting.count_words", "sorting.newest_words",
+    "sorting.place_words", "sorting.refine", "sorting.window_reach", "sorting.windows_at",
     "utf8.is_utf8", "word_order.first_bytes", "word_order.gathered", "word_order.order_of", "word_order.renumber",
     "word_order.sort_ties", "words.add_words", "words.fill_slots", "words.learn_lines",
 }  # fmt: skip

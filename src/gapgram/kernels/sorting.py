@@ -15,6 +15,7 @@ from gapgram.kernels.jit import kernel, training_kernel
 from gapgram.kernels.keys import key_of
 from gapgram.kernels.special_words import END_ID, START_ID
 
+_FEW_LEFT = 8  # words that are compared with each other
 _FEW, _MANY = 32, 768  # keys that are sorted by putting each where it belongs, and by whole halves of their bits
 
 
@@ -199,3 +200,39 @@ def refine(positions, starts, distance, reach_needed, ids, reach, only, marks, k
         for g in range(grams):
             marks[new_positions[new_starts[g]]] = 1
     return new_positions[:used].copy(), new_starts[: grams + 1].copy(), begins
+
+
+@training_kernel
+def newest_words(positions, starts, ids):
+    """The last word of each group's gram; no group is empty."""
+    words = np.empty(starts.size - 1, np.int32)
+    for g in range(words.size):
+        words[g] = ids[positions[starts[g]]]
+    return words
+
+
+@training_kernel
+def count_left(positions, starts, distance, ids, n_words):
+    """How many different words stand `distance` places before each group's positions; where none does, how many
+    positions the group has."""
+    counts = np.empty(starts.size - 1, np.int64)
+    last_seen = np.full(n_words, -1, np.int32)  # by which group each word was met, of the large ones
+    for g in range(counts.size):
+        begin, end = starts[g], starts[g + 1]
+        n = 0
+        for i in range(begin, end):
+            word = ids[positions[i] - distance]
+            if word < 0:
+                continue
+            if end - begin > _FEW_LEFT:
+                n += last_seen[word] != g
+                last_seen[word] = g
+            else:
+                is_new = True
+                for j in range(begin, i):
+                    if ids[positions[j] - distance] == word:
+                        is_new = False
+                        break
+                n += is_new
+        counts[g] = n if n > 0 else end - begin
+    return counts
