@@ -180,13 +180,9 @@ def all_words(grams_of_bands: list[Integers]) -> Piece:
 
 def _distinct_rows(tables: list[Integers]) -> tuple[Integers, list[Integers]]:
     """The sorted distinct rows of several tables, and for each table the new number of each row."""
-    met, number_of = distinct_rows.numbered(np.concatenate(tables))
-    order = np.lexsort(met.T[::-1])  # lets other threads run, which np.unique of rows does not
-    rank = np.empty(order.size, np.int64)
-    rank[order] = np.arange(order.size)
-    numbers = rank[number_of]
+    rows, numbers = distinct_rows.numbered(np.concatenate(tables))
     ends = np.cumsum([len(t) for t in tables])
-    return check_rows(met[order]), np.split(numbers, ends[:-1])
+    return check_rows(rows), np.split(numbers, ends[:-1])
 
 
 def check_rows(rows: Integers) -> Integers:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.jit import kernel, training_kernel
+from gapgram.kernels.sorting import sort_with
 
 FIRST = 8  # bytes of a word that fit into a number
-_DIGIT = 11  # bits that words are sorted by at a time
 
 
 @training_kernel
@@ -29,37 +29,12 @@ def order_of(counts, numbers):
     for count in counts:
         highest = max(highest, count)
     order = np.arange(counts.size)
-    spare = np.empty_like(order)
-    placed = np.zeros(1 << _DIGIT, np.int64)
-    # Digit by digit, from the last one of the number to the first one of the count.
-    for shift in range(0, 64, _DIGIT):
-        _sort_by_digit(numbers, np.uint64(0), np.uint64(shift), order, spare, placed)
-    for shift in range(0, 64, _DIGIT):
-        if highest >> shift > 0:
-            _sort_by_digit(counts, np.uint64(highest), np.uint64(shift), order, spare, placed)
-    return order
-
-
-@kernel
-def _sort_by_digit(values, highest, shift, order, spare, placed):
-    """Sort words by one digit of their values, or, where `highest` is not 0, of what these lack to it."""
-    mask = np.uint64((1 << _DIGIT) - 1)
-    placed[:] = 0
-    for word in range(order.size):
-        value = np.uint64(values[word])
-        digit = (highest - value if highest > 0 else value) >> shift & mask
-        placed[digit] += 1
-    begin = np.int64(0)
-    for digit in range(placed.size):
-        n = placed[digit]
-        placed[digit] = begin
-        begin += n
+    keys = numbers.copy()
+    sort_with(keys, order)
     for i in range(order.size):
-        value = np.uint64(values[order[i]])
-        digit = (highest - value if highest > 0 else value) >> shift & mask
-        spare[placed[digit]] = order[i]
-        placed[digit] += 1
-    order[:] = spare
+        keys[i] = np.uint64(highest - counts[order[i]])
+    sort_with(keys, order)
+    return order
 
 
 @training_kernel
