@@ -30,6 +30,9 @@ from gapgram.text.corpus import sentence_begins
 from gapgram.text.sentences import sample_sentences
 
 _NEVER = 99  # a reach that no position allows
+# Where a sample is held in memory, and not in files:
+_AHEAD = 2  # times as many pieces are looked up as there are threads before all wait for the first of them
+_LARGER = 8  # pieces are so much larger where little is done with each
 
 # All words that would be unknown make the model good at unknown words and worse at known ones, none the
 # reverse; with a third of them both perplexities gain about as much (docs/measured/weights.md).
@@ -130,7 +133,7 @@ class FittingSample:
     ) -> Rows:
         """What a function says of the statistics, row by row, kept where they are."""
         rows = _new_rows(self.folder, name, len(self), shape, np.float64)
-        step = SAMPLE_CHUNK_POSITIONS
+        step = SAMPLE_CHUNK_POSITIONS * (_LARGER if self.folder is None else 1)
         chunks = (self.statistics[begin : begin + step] for begin in range(0, len(self), step))
         _put([rows], ((some,) for some in parallel_map(of, chunks, threads)), threads)
         return rows
@@ -249,7 +252,8 @@ def _empty(source: str, lattice: Lattice, n_positions: int, folder: Path | None)
 def _fill(sample: FittingSample, lookup: _Lookup, ids: Ids, limit: int) -> None:
     """Add the first sentences of a text, up to the limit, looked up."""
     chunks = _chunks(ids, sentence_begins(ids), limit)
-    looked_up = parallel_map(lookup.positions, chunks, lookup.threads, always_beside=True)
+    ahead = _AHEAD if sample.folder is None else 1
+    looked_up = parallel_map(lookup.positions, chunks, lookup.threads, ahead=ahead, always_beside=True)
     _put([sample.statistics, sample.features, sample.given], looked_up, lookup.threads)
 
 
@@ -293,7 +297,7 @@ class _LeftOutLookup(_Lookup):
 
     def __init__(self, counts: Counts, hidden: Mask, threads: int) -> None:
         super().__init__(counts, threads)
-        self._hidden = hidden
+        self._hidden, self._leaving_out = hidden, _LeavingOut(counts)
         self._given[hidden, 1:] = 0.0
         self._masks = np.array([p.mask for p in counts.lattice.stored])
         self._clusterings = np.array([p.classes for p in counts.lattice.stored])
@@ -309,7 +313,7 @@ class _LeftOutLookup(_Lookup):
     def _usable(self, words: Ids, available: npt.NDArray[np.int16], statistics: Ids) -> Mask:
         """Takes each position out of its statistics; of the words that are then unknown every third is kept."""
         usable = super()._usable(words, available, statistics)
-        lost = _leave_out(self.counts, statistics, available)
+        lost = self._leaving_out.leave_out(statistics, available)
         if self._hidden.any():
             fitting.hide(statistics, words, available, self._hidden, self._masks, self._clusterings)
             lost |= self._hidden[words]
@@ -318,18 +322,29 @@ class _LeftOutLookup(_Lookup):
         return usable
 
 
-def _leave_out(counts: Counts, statistics: Ids, available: npt.NDArray[np.int16]) -> Mask:
-    """Take each position out of its statistics, equation (23); True where its word occurs nowhere else."""
-    order, reaches = counts.lattice.order, np.ascontiguousarray(counts.reaches)
-    contiguous = np.array([p.is_contiguous for p in counts.lattice.stored])
-    alone = np.zeros(len(statistics), bool)
-    for clustering in range(1 + len(counts.lattice.of_classes)):
-        chain = np.array([counts.index(Pattern.contiguous(k, clustering)) for k in range(order)])
-        numbers = [i for i, p in enumerate(counts.lattice.stored) if p.classes == clustering]
-        unique = fitting.unique_from(statistics, available, chain)
-        fitting.leave_out(statistics, numbers[0], numbers[-1] + 1, available, unique, reaches, contiguous, order)
-        alone |= (unique == 0) & (clustering == 0)
-    return alone
+class _LeavingOut:
+    """Takes positions out of their statistics, equation (23)."""
+
+    def __init__(self, counts: Counts) -> None:
+        self._order, self._reaches = counts.lattice.order, np.ascontiguousarray(counts.reaches)
+        self._contiguous = np.array([p.is_contiguous for p in counts.lattice.stored])
+        # Of words, then of each clustering: the numbers of the contiguous patterns, and where all of its patterns are.
+        self._chains, self._spans = list[Integers](), list[tuple[int, int]]()
+        for clustering in range(1 + len(counts.lattice.of_classes)):
+            chain = [counts.index(Pattern.contiguous(k, clustering)) for k in range(self._order)]
+            numbers = [i for i, p in enumerate(counts.lattice.stored) if p.classes == clustering]
+            self._chains.append(np.array(chain))
+            self._spans.append((numbers[0], numbers[-1] + 1))
+
+    def leave_out(self, statistics: Ids, available: npt.NDArray[np.int16]) -> Mask:
+        """Take each position out of its statistics; True where its word occurs nowhere else."""
+        alone = np.zeros(len(statistics), bool)
+        for clustering, (chain, span) in enumerate(zip(self._chains, self._spans, strict=True)):
+            unique = fitting.unique_from(statistics, available, chain)
+            fitting.leave_out(statistics, *span, available, unique, self._reaches, self._contiguous, self._order)
+            if clustering == 0:
+                alone = unique == 0
+        return alone
 
 
 def _chunks(ids: Ids, begins: Begins, limit: int) -> Iterator[tuple[Ids, Begins]]:
