@@ -29,6 +29,7 @@ import xxhash
 
 from gapgram.system.atomic_file import Aside, cannot_write, written_aside
 from gapgram.system.mapped_pages import PageBudget
+from gapgram.system.parallel import busy_beside
 from gapgram.system.section_rules import ALIGN, Section
 
 VERSION = 2
@@ -232,8 +233,9 @@ class Unfinished:
     def add_all(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """Append arrays, and have all that is written so far on disk."""
         try:
-            for name, array in arrays.items():
-                self.add(name, array)
+            with busy_beside():
+                for name, array in arrays.items():
+                    self.add(name, array)
             self.sync()
         except OSError as error:
             raise cannot_write(self.path, error) from None

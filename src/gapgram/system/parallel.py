@@ -143,6 +143,41 @@ def run_together(kernel: Callable[..., Result], threads: int, *arguments: Any) -
     return [future.result() for future in futures]
 
 
+class _Beside:
+    """Threads of this process that keep a core busy beside those that run together."""
+
+    def __init__(self) -> None:
+        self.busy, self._lock = 0, threading.Lock()
+
+    def add(self, n: int) -> None:
+        """Count n more."""
+        with self._lock:
+            self.busy += n
+
+
+_beside = _Beside()
+
+
+@contextlib.contextmanager
+def busy_beside() -> Iterator[None]:
+    """While a thread is in here, `cores_left` says one less."""
+    _beside.add(1)
+    try:
+        yield
+    finally:
+        _beside.add(-1)
+
+
+def cores_left(threads: int) -> int:
+    """How many of some threads are to run together now: where one had to share its core, all would wait for it.
+
+    >>> with busy_beside():
+    ...     cores_left(4), cores_left(1)
+    (3, 1)
+    """
+    return max(1, threads - _beside.busy)
+
+
 class SharedCores:
     """Cores that two kinds of work share: one takes all that are free at a time, the other, meanwhile, one at a time.
 
