@@ -26,7 +26,7 @@ from gapgram.errors import UsageError
 from gapgram.kernels import exchange as kernels
 from gapgram.kernels import moving
 from gapgram.kernels.exchange import ClassCounts, Pairs
-from gapgram.kernels.judging import JudgedWords
+from gapgram.kernels.judging import JudgedWords, costs_and_offsets
 from gapgram.kernels.meeting import APART
 from gapgram.kernels.moving import Moves
 from gapgram.kernels.pairs import pairs_at, positions_of_pairs, turned
@@ -171,11 +171,9 @@ class Exchange:
         """cores: that other work takes some of meanwhile."""
         self.class_of, self.wish, self.pairs = class_of, class_of.copy(), pairs
         self.threads, self.cores = threads, cores
-        neighbours = np.diff(pairs.starts, axis=1)
-        # What it costs to judge each word: its neighbours, and a little for itself.
-        self.costs: Integers = neighbours.sum(axis=0) + len(pairs.starts)
-        self.batch = max(1, min(BATCH, int(self.costs.sum()) // BATCHES))
         sides, width = len(pairs.starts), k + len(SPECIAL)
+        self.costs, self.offsets = costs_and_offsets(pairs.starts, width)
+        self.batch = max(1, min(BATCH, int(self.costs.sum()) // BATCHES))
         cells = np.zeros((sides // 2, width, width), np.int32)
         # A block for every two threads: who judges for fewer classes at a time looks at each word more often.
         bits = int(np.clip((-(-2 * width // threads) - 1).bit_length(), *_BLOCK_BITS))
@@ -193,7 +191,6 @@ class Exchange:
         tables = kernels.f_tables(priors, min(kernels.TABLE, int(sums.max()) + 1))
         self.counts = ClassCounts(np.zeros(rows, np.int32), np.zeros(rows, np.float32), sums, tables, priors, bits)
         list(parallel_map(lambda d: kernels.fill_rows(2 * d, cells[d], self.counts), range(sides // 2), at_once))
-        self.offsets: Integers = np.append(0, np.cumsum(np.minimum(neighbours, width).T)[:-1]).reshape(-1, sides)
 
     @property
     def objective(self) -> float:
