@@ -17,8 +17,8 @@ COUNTING = {
 }  # fmt: skip
 LEARNING = {
     "fitting.copy_sentences",
-    "fitting.features_of", "fitting.leave_out", "fitting.log_prior_of", "fitting.sentence_hashes",
-    "fitting.statistics_of", "fitting.unique_from", "descent.fit_batches", "descent.follow", "gradient.report_on",
+    "fitting.kept_positions", "fitting.leave_all_out", "fitting.log_prior_of", "fitting.sentence_hashes",
+    "fitting.statistics_of", "descent.fit_batches", "descent.follow", "gradient.report_on",
     "lookup.availability", "build_tables.count_marked",
 }  # fmt: skip
 

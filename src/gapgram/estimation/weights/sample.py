@@ -22,7 +22,7 @@ from gapgram.estimation.parts import given_class
 from gapgram.estimation.weights.statistics import statistics_of
 from gapgram.kernels import fitting
 from gapgram.kernels.lookup import availability
-from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
+from gapgram.kernels.special_words import END_ID
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 from gapgram.system.parallel import parallel_map
@@ -282,13 +282,14 @@ class _Lookup:
         available = availability(words, begins, order)
         statistics = statistics_of(self.counts, words, available, self.threads)
         usable = self._usable(words, available, statistics)
-        features = fitting.features_of(words, available, statistics, self._reaches, order)
-        kept = np.flatnonzero(usable)
-        return statistics.take(kept, axis=0), features.take(kept, axis=0), self._given[words[kept]]
+        features, given = fitting.kept_positions(
+            words, available, statistics, usable, self._given, self._reaches, order
+        )
+        return statistics[: len(features)], features, given
 
     def _usable(self, words: Ids, available: npt.NDArray[np.int16], statistics: Ids) -> Mask:
         """Which positions are fitted to: those of known words."""
-        known: Mask = (words != START_ID) & (words != UNKNOWN_ID)
+        known: Mask = fitting.known_positions(words)
         return known
 
 
@@ -297,10 +298,20 @@ class _LeftOutLookup(_Lookup):
 
     def __init__(self, counts: Counts, hidden: Mask, threads: int) -> None:
         super().__init__(counts, threads)
-        self._hidden, self._leaving_out = hidden, _LeavingOut(counts)
+        lattice = counts.lattice
         self._given[hidden, 1:] = 0.0
-        self._masks = np.array([p.mask for p in counts.lattice.stored])
-        self._clusterings = np.array([p.classes for p in counts.lattice.stored])
+        # Of words, then of each clustering: the numbers of the contiguous patterns, and where all of its patterns are.
+        clusterings = np.array([p.classes for p in lattice.stored])
+        numbers = [np.flatnonzero(clusterings == c) for c in range(1 + len(lattice.of_classes))]
+        spans = np.array([[some[0], some[-1] + 1] for some in numbers])
+        chains = np.array(
+            [[counts.index(Pattern.contiguous(k, c)) for k in range(lattice.order)] for c in range(len(numbers))]
+        )
+        contiguous, masks = np.array([[p.is_contiguous, p.mask] for p in lattice.stored]).T
+        self._leaving_out = (
+            chains, spans, np.ascontiguousarray(counts.reaches), contiguous.astype(np.bool_), hidden,
+            np.ascontiguousarray(masks), clusterings, LOST_EVERY,
+        )  # fmt: skip
 
     def _given_class(self) -> Floats:
         """As above, without one occurrence of the word."""
@@ -312,39 +323,8 @@ class _LeftOutLookup(_Lookup):
 
     def _usable(self, words: Ids, available: npt.NDArray[np.int16], statistics: Ids) -> Mask:
         """Takes each position out of its statistics; of the words that are then unknown every third is kept."""
-        usable = super()._usable(words, available, statistics)
-        lost = self._leaving_out.leave_out(statistics, available)
-        if self._hidden.any():
-            fitting.hide(statistics, words, available, self._hidden, self._masks, self._clusterings)
-            lost |= self._hidden[words]
-        lost &= usable
-        usable &= ~lost | (np.cumsum(lost) % LOST_EVERY == 0)
+        usable: Mask = fitting.leave_all_out(words, available, statistics, *self._leaving_out)
         return usable
-
-
-class _LeavingOut:
-    """Takes positions out of their statistics, equation (23)."""
-
-    def __init__(self, counts: Counts) -> None:
-        self._order, self._reaches = counts.lattice.order, np.ascontiguousarray(counts.reaches)
-        self._contiguous = np.array([p.is_contiguous for p in counts.lattice.stored])
-        # Of words, then of each clustering: the numbers of the contiguous patterns, and where all of its patterns are.
-        self._chains, self._spans = list[Integers](), list[tuple[int, int]]()
-        for clustering in range(1 + len(counts.lattice.of_classes)):
-            chain = [counts.index(Pattern.contiguous(k, clustering)) for k in range(self._order)]
-            numbers = [i for i, p in enumerate(counts.lattice.stored) if p.classes == clustering]
-            self._chains.append(np.array(chain))
-            self._spans.append((numbers[0], numbers[-1] + 1))
-
-    def leave_out(self, statistics: Ids, available: npt.NDArray[np.int16]) -> Mask:
-        """Take each position out of its statistics; True where its word occurs nowhere else."""
-        alone = np.zeros(len(statistics), bool)
-        for clustering, (chain, span) in enumerate(zip(self._chains, self._spans, strict=True)):
-            unique = fitting.unique_from(statistics, available, chain)
-            fitting.leave_out(statistics, *span, available, unique, self._reaches, self._contiguous, self._order)
-            if clustering == 0:
-                alone = unique == 0
-        return alone
 
 
 def _chunks(ids: Ids, begins: Begins, limit: int) -> Iterator[tuple[Ids, Begins]]:
