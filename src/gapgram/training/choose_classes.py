@@ -35,6 +35,7 @@ LEAST_POSITIONS = 20_000  # in a smaller text classes do more harm than good
 CROSSWISE_POSITIONS = 300_000  # a smaller text, but for one without classes, is fitted crosswise
 MAX_POSITIONS = 1 << 24  # that classes are found in; of a larger text a sample
 _POSITION_BYTES = 40  # of memory, about, that finding classes takes
+_COUNTING_SHARE = 3 / 8  # of the cores, while classes are found with the others; they end at about one time
 _STAGE = "classes"
 _EXPECTED = "a number, none, auto, or a file of words and classes"
 
@@ -210,7 +211,8 @@ def _held_apart(
     clusterings, cores = list[Classes](), None
     ahead: AbstractContextManager[None] = nullcontext()
     if counts_ahead and threads > 1 and isinstance(text, TextInMemory):
-        cores = SharedCores(threads, kept=threads - threads // 2 if text.takes_cores else threads)
+        kept = threads - max(1, int(_COUNTING_SHARE * threads))
+        cores = SharedCores(threads, kept=kept if text.takes_cores else threads)
         ahead = cores.beside(partial(text.count_ahead, lattice, cores))
     with ahead:
         if any(source.path is None for source in sources):
