@@ -206,22 +206,13 @@ def log_prior_of(statistics, discounts, base, by_g, by_log):
 
 
 @training_kernel
-def known_positions(ids):
-    """Which positions are of words that are not unknown, and not `<s>`."""
-    known = np.empty(ids.size, np.bool_)
-    for t in range(ids.size):
-        known[t] = ids[t] not in (START_ID, UNKNOWN_ID)
-    return known
-
-
-@training_kernel
 def leave_all_out(ids, available, statistics, chains, spans, reaches, contiguous, hidden, masks, clusterings, every):
     """Take each position out of its own statistics, in place; which positions are fitted to.
 
     chains, spans: of words, then of each clustering, as `unique_from` and `leave_out` take them. hidden: words that
     are made unknown. Of words that are known, but not without their position, every so many-th is fitted to.
     """
-    known = known_positions(ids)
+    fitted_to = np.empty(ids.size, np.bool_)
     lost = np.zeros(ids.size, np.bool_)
     for c in range(chains.shape[0]):
         unique = unique_from(statistics, available, chains[c])
@@ -231,7 +222,8 @@ def leave_all_out(ids, available, statistics, chains, spans, reaches, contiguous
     hide(statistics, ids, available, hidden, masks, clusterings)
     n_lost = 0
     for t in range(ids.size):
-        if known[t] and (lost[t] or hidden[ids[t]]):
+        fitted_to[t] = ids[t] not in (START_ID, UNKNOWN_ID)
+        if fitted_to[t] and (lost[t] or hidden[ids[t]]):
             n_lost += 1
-            known[t] = n_lost % every == 0
-    return known
+            fitted_to[t] = n_lost % every == 0
+    return fitted_to

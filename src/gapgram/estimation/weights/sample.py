@@ -22,7 +22,7 @@ from gapgram.estimation.parts import given_class
 from gapgram.estimation.weights.statistics import statistics_of
 from gapgram.kernels import fitting
 from gapgram.kernels.lookup import availability
-from gapgram.kernels.special_words import END_ID
+from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 from gapgram.system.parallel import parallel_map
@@ -289,7 +289,7 @@ class _Lookup:
 
     def _usable(self, words: Ids, available: npt.NDArray[np.int16], statistics: Ids) -> Mask:
         """Which positions are fitted to: those of known words."""
-        known: Mask = fitting.known_positions(words)
+        known: Mask = (words != START_ID) & (words != UNKNOWN_ID)
         return known
 
 
