@@ -8,16 +8,17 @@ from pathlib import Path
 import gapgram
 
 COUNTING = {
-    "build_tables.build_tables", "build_tables.pack_grams", "build_tables.place_contexts", "gate.context_buckets",
-    "keys.key_bits_of", "read_tables.counts_of_counts", "sorting.begins_of_spans", "sorting.count_words",
-    "sorting.place_words", "sorting.refine",
-    "sorting.window_reach", "sorting.windows_at", "word_order.first_bytes", "word_order.gathered",
+    "build_tables.build_tables", "build_tables.place_piece", "distinct_rows.numbered",
+    "gate.context_buckets", "keys.key_bits_of", "read_tables.counts_of_counts", "sorting.begins_of_spans",
+    "sorting.count_left", "sorting.count_words", "sorting.newest_words",
+    "sorting.place_words", "sorting.refine", "sorting.window_reach", "sorting.windows_at",
+    "utf8.is_utf8", "word_order.first_bytes", "word_order.gathered", "word_order.order_of", "word_order.renumber",
     "word_order.sort_ties", "words.add_words", "words.fill_slots", "words.learn_lines",
 }  # fmt: skip
 LEARNING = {
     "fitting.copy_sentences",
-    "fitting.features_of", "fitting.leave_out", "fitting.log_prior_of", "fitting.sentence_hashes",
-    "fitting.statistics_of", "fitting.unique_from", "descent.fit_batches", "descent.follow", "gradient.report_on",
+    "fitting.kept_positions", "fitting.leave_all_out", "fitting.log_prior_of", "fitting.sentence_hashes",
+    "fitting.statistics_of", "descent.fit_batches", "descent.follow", "gradient.report_on",
     "lookup.availability", "build_tables.count_marked",
 }  # fmt: skip
 

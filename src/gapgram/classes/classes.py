@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -53,7 +54,7 @@ class Classes:
 
     def named_by(self, vocabulary: Vocabulary) -> Classes:
         """The same classes, each named by its most frequent word."""
-        _, first = np.unique(self.of_word, return_index=True)
+        _, first, _ = _distinct(self.of_word)
         return Classes(self.of_word, tuple(vocabulary[int(word)] for word in first))
 
     @property
@@ -75,14 +76,33 @@ class Classes:
 
 def _by_count(labels: Integers, counts: Integers) -> tuple[Ids, list[int]]:
     """The class ids of all words, and the label of each class: by falling count, then by their first words."""
-    used, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    used, first, inverse = _distinct(labels)
     totals = np.zeros(len(used), np.int64)
     np.add.at(totals, inverse, counts)
     order = np.lexsort((first, -totals))
     rank = np.empty(len(used), np.int32)
     rank[order] = np.arange(len(used), dtype=np.int32)
     special = np.arange(len(SPECIAL), dtype=np.int32)
-    return np.concatenate([special, rank[inverse.reshape(-1)] + np.int32(len(SPECIAL))]), used[order].tolist()
+    return np.concatenate([special, rank[inverse] + np.int32(len(SPECIAL))]), used[order].tolist()
+
+
+def _distinct(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Integers, Integers]:
+    """The different labels in order, where each is first, and the number of the label of each place.
+
+    Small numbers, such as those of classes, are not sorted.
+
+    >>> [each.tolist() for each in _distinct(np.array([7, 4, 7]))]
+    [[4, 7], [1, 0], [1, 0, 1]]
+    """
+    if not labels.size or labels.min() < 0 or labels.max() > labels.size:
+        used, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+        return used, first, inverse.reshape(-1)
+    first_of = np.full(int(labels.max()) + 1, -1, np.int64)
+    first_of[labels[::-1]] = np.arange(labels.size - 1, -1, -1)  # the last to be put there is the first of all
+    used = np.flatnonzero(first_of >= 0)
+    numbers = np.zeros(first_of.size, np.int64)
+    numbers[used] = np.arange(used.size)
+    return used, first_of[used], numbers[labels]
 
 
 def write_classes(path: str | Path, classes: Classes, vocabulary: Vocabulary, counts: npt.ArrayLike) -> None:

@@ -26,11 +26,11 @@ from gapgram.errors import UsageError
 from gapgram.kernels import exchange as kernels
 from gapgram.kernels import moving
 from gapgram.kernels.exchange import ClassCounts, Pairs
-from gapgram.kernels.judging import JudgedWords
+from gapgram.kernels.judging import JudgedWords, costs_and_offsets
 from gapgram.kernels.meeting import APART
 from gapgram.kernels.moving import Moves
 from gapgram.kernels.pairs import pairs_at, positions_of_pairs, turned
-from gapgram.kernels.sorting import starts_by_word
+from gapgram.kernels.sorting import count_words
 from gapgram.kernels.special_words import SPECIAL
 from gapgram.system.parallel import SharedCores, checked_threads, parallel_map, run_together
 from gapgram.system.progress import NO_BAR, progress_bar
@@ -68,8 +68,9 @@ def count_pairs(
 ) -> list[Pairs]:
     """Count the pairs of some texts at some distances; two sides each."""
     # Two at a time: what one thread does alone of the one, the others do something of the other meanwhile.
-    wanted = [(ids, distance) for ids in texts for distance in distances]
-    counted = list(parallel_map(lambda each: _both_ways(each[0], n_words, each[1], threads), wanted, min(threads, 2)))
+    ranges_of = [_ranges(counts_of_words(ids, n_words, threads), _useful(threads, ids)) for ids in texts]
+    wanted = [(ids, ranges, distance) for ids, ranges in zip(texts, ranges_of, strict=True) for distance in distances]
+    counted = list(parallel_map(lambda each: _both_ways(*each, threads), wanted, min(threads, 2)))
     n = len(distances)
     return [side_by_side(counted[i : i + n], threads=threads) for i in range(0, len(wanted), n)]
 
@@ -77,13 +78,31 @@ def count_pairs(
 Side = tuple[Integers, Ids, Ids]  # where the neighbours of each word begin, these, and how often each is one
 
 
-def _both_ways(ids: Ids, n_words: int, distance: int, threads: int) -> tuple[Side, Side, Ids]:
+def counts_of_words(ids: Ids, n_words: int, threads: int) -> Integers:
+    """How often each word is in a text; each thread counts a part.
+
+    >>> counts_of_words(np.array([1, 3, 1], np.int32), 4, threads=2).tolist()
+    [0, 2, 0, 1]
+    """
+    threads = _useful(threads, ids)
+    counts = np.zeros((threads, n_words), np.int64)
+    spans = [(ids.size * i // threads, ids.size * (i + 1) // threads) for i in range(threads)]
+    list(parallel_map(lambda i: count_words(ids, *spans[i], counts[i]), range(threads), threads))
+    whole: Integers = counts.sum(axis=0)
+    return whole
+
+
+def _useful(threads: int, ids: Ids) -> int:
+    """How many of some threads are of use for a text."""
+    return min(threads, max(1, ids.size // _LEAST_WORDS))
+
+
+def _both_ways(ids: Ids, ranges: list[tuple[int, int]], distance: int, threads: int) -> tuple[Side, Side, Ids]:
     """The pairs of a text at one distance by the first word, by the second, and how often each word is its own.
 
     Each thread looks for pairs in a part of the text, then counts those of a range of words.
     """
-    threads = min(threads, max(1, ids.size // _LEAST_WORDS))
-    ranges = _ranges(np.diff(starts_by_word(ids, n_words)), threads)
+    threads = _useful(threads, ids)
     range_of = np.repeat(np.arange(len(ranges), dtype=np.int32), [last - first for first, last in ranges])
     spans = [(ids.size * i // threads, ids.size * (i + 1) // threads) for i in range(threads)]
 
@@ -152,11 +171,9 @@ class Exchange:
         """cores: that other work takes some of meanwhile."""
         self.class_of, self.wish, self.pairs = class_of, class_of.copy(), pairs
         self.threads, self.cores = threads, cores
-        neighbours = np.diff(pairs.starts, axis=1)
-        # What it costs to judge each word: its neighbours, and a little for itself.
-        self.costs: Integers = neighbours.sum(axis=0) + len(pairs.starts)
-        self.batch = max(1, min(BATCH, int(self.costs.sum()) // BATCHES))
         sides, width = len(pairs.starts), k + len(SPECIAL)
+        self.costs, self.offsets = costs_and_offsets(pairs.starts, width)
+        self.batch = max(1, min(BATCH, int(self.costs.sum()) // BATCHES))
         cells = np.zeros((sides // 2, width, width), np.int32)
         # A block for every two threads: who judges for fewer classes at a time looks at each word more often.
         bits = int(np.clip((-(-2 * width // threads) - 1).bit_length(), *_BLOCK_BITS))
@@ -168,13 +185,12 @@ class Exchange:
             s = 2 * d
             kernels.fill_cells(class_of, pairs.starts[s], pairs.others, pairs.times, pairs.itself[s], cells[d])
 
-        list(parallel_map(count, range(sides // 2), cores.kept if cores is not None else threads))
+        at_once = cores.kept if cores is not None else threads
+        list(parallel_map(count, range(sides // 2), at_once))
         sums = np.array([side.sum(axis=axis, dtype=np.int32) for side in cells for axis in (0, 1)])
         tables = kernels.f_tables(priors, min(kernels.TABLE, int(sums.max()) + 1))
         self.counts = ClassCounts(np.zeros(rows, np.int32), np.zeros(rows, np.float32), sums, tables, priors, bits)
-        for d in range(sides // 2):
-            kernels.fill_rows(2 * d, cells[d], self.counts)
-        self.offsets: Integers = np.append(0, np.cumsum(np.minimum(neighbours, width).T)[:-1]).reshape(-1, sides)
+        list(parallel_map(lambda d: kernels.fill_rows(2 * d, cells[d], self.counts), range(sides // 2), at_once))
 
     @property
     def objective(self) -> float:
@@ -287,8 +303,9 @@ def find_classes(  # noqa: PLR0913 - by keyword
     threads = checked_threads(threads)
     n_ordinary = n_words - len(SPECIAL)
     k = min(automatic_k(ids.size) if k is None else k, n_ordinary)
-    before = np.diff(starts_by_word(ids, n_words))
-    counts = before + np.diff(starts_by_word(later, n_words))
+    at_once = threads if cores is None else cores.kept
+    before = counts_of_words(ids, n_words, at_once)
+    counts = before + counts_of_words(later, n_words, at_once)
     if k < 2:
         return Classes.numbered(np.zeros(n_ordinary, np.int64), counts[len(SPECIAL) :])
     class_of = np.minimum(np.arange(n_words), k + len(SPECIAL) - 1).astype(np.int32)

@@ -51,7 +51,7 @@ class Band:
 
     def __init__(self, windows: Ids, first_word: int, last_word: int, n_words: int, lattice: Lattice) -> None:
         self.lattice, self.order = lattice, lattice.order
-        self.first_word, self.last_word = first_word, last_word
+        self.first_word, self.last_word, self.n_words = first_word, last_word, n_words
         self.ids = windows.reshape(-1)
         self.reach: Bytes = sorting.window_reach(windows)
         self.key_bits = int(key_bits_of(n_words))
@@ -126,7 +126,7 @@ class Band:
 
     def _piece(self, node: _Node) -> Piece:
         """The tables of a node."""
-        words = self.ids[node.positions[node.starts[:-1]]]
+        words = sorting.newest_words(node.positions, node.starts, self.ids)
         return Piece(*build_tables(words, self.continuation_counts(node), node.begins))
 
     def _unigrams(self, root: _Node) -> Piece:
@@ -143,15 +143,13 @@ class Band:
         pattern = node.pattern
         counts: Integers
         if pattern == Pattern.contiguous(self.order - 1):
-            return np.diff(node.starts).astype(np.int64)
-        if pattern.is_contiguous:
-            to_the_left = -(pattern.reach + 1)
-            begins = self._refine(node, to_the_left, 0)[2]
-            counts = np.diff(begins).astype(np.int64)
+            counts = np.diff(node.starts).astype(np.int64)
+        elif pattern.is_contiguous:
             # A gram that starts with <s> has nothing to its left: each occurrence counts.
-            counts[counts == 0] = np.diff(node.starts)[counts == 0]
-            return counts
-        counts = count_marked(node.positions, node.starts, self.marks[pattern.reach])
+            to_the_left = pattern.reach + 1
+            counts = sorting.count_left(node.positions, node.starts, to_the_left, self.ids, self.n_words)
+        else:
+            counts = count_marked(node.positions, node.starts, self.marks[pattern.reach])
         return counts
 
 

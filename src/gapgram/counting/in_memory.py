@@ -19,9 +19,10 @@ from gapgram.counts.counts import Counts, Piece
 from gapgram.counts.streaming import Pieces
 from gapgram.errors import TextError
 from gapgram.kernels import sorting
+from gapgram.kernels.word_order import renumber
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
-from gapgram.system.parallel import SharedCores, all_in_threads, checked_threads, parallel_map, taken
+from gapgram.system.parallel import SharedCores, all_in_threads, checked_threads, parallel_map
 from gapgram.text.corpus import Corpus
 from gapgram.text.sentences import sample_sentences
 
@@ -81,6 +82,22 @@ def sorted_by_word(ids: Ids, n_words: int, threads: int, *, least_span: int = 1 
     return positions, starts
 
 
+def renumbered(ids: Ids, numbers: Ids, threads: int) -> Ids:
+    """The number of each id, numbers[id]; each thread does a part.
+
+    >>> renumbered(np.array([2, 0], np.int32), np.array([5, 6, 7], np.int32), threads=2).tolist()
+    [7, 5]
+    """
+    out = np.empty(ids.size, np.int32)
+
+    def number(i: int) -> None:
+        part = slice(ids.size * i // threads, ids.size * (i + 1) // threads)
+        renumber(ids[part], numbers, out[part])
+
+    list(parallel_map(number, range(threads), threads))
+    return out
+
+
 class TextInMemory:
     """A text in memory, as a `TextSource`.
 
@@ -126,7 +143,7 @@ class TextInMemory:
         pieces = self._ahead or self._count_words(lattice)
         self._ahead = dict(pieces) if self._keeps_words else None
         for clustering, (of_classes, patterns) in enumerate(zip(classes, lattice.of_classes, strict=True), 1):
-            ids = taken(of_classes.of_word, self.ids, self._threads)
+            ids = renumbered(self.ids, of_classes.of_word, self._threads)
             counted = self._count(ids, len(of_classes.names), patterns, "counting classes")
             pieces |= {Pattern(pattern.mask, clustering): bands for pattern, bands in counted.items()}
         return lambda pattern: iter(pieces.pop(pattern))

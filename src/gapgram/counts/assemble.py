@@ -13,7 +13,7 @@ from gapgram.arrays import Ids, Integers
 from gapgram.classes.classes import Classes
 from gapgram.counts.counts import Piece
 from gapgram.errors import TextError
-from gapgram.kernels import build_tables
+from gapgram.kernels import build_tables, distinct_rows
 from gapgram.kernels import tables as kernels
 from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, FAST_WIDTH, ROW_BITS, ROW_MASK, Tables
 from gapgram.pattern import Pattern
@@ -47,15 +47,12 @@ def assemble(
 
     def fill(p: int, i: int, done: int, context: int) -> tuple[Integers, Integers]:
         """Put one piece of pattern p into its place; so many grams and contexts of the pattern come before it."""
-        at, piece = places[p], pieces[patterns[p]][i]
-        bit = int(at[kernels.GRAM_BIT]) + done * FAST_WIDTH
-        code_bits, key_bits = int(at[kernels.CODE_BITS]), int(at[kernels.KEY_BITS])
-        large_grams, counts = build_tables.pack_grams(piece.grams, grams, bit, code_bits, key_bits)
-        step = int(at[kernels.STRIDE])
-        first = int(at[kernels.FIRST_CONTEXT]) + context * step
-        build_tables.place_contexts(piece.contexts, done, numbers[p][i], contexts[first:], step)
+        piece = pieces[patterns[p]][i]
+        placed: tuple[Integers, Integers] = build_tables.place_piece(
+            piece.grams, piece.contexts, numbers[p][i], places[p], done, context, grams, contexts
+        )
         pieces[patterns[p]][i] = NO_PIECE
-        return large_grams + at[kernels.FIRST_GRAM] + done, counts
+        return placed
 
     def fill_some(some: list[tuple[int, int, int, int]]) -> list[tuple[Integers, Integers]]:
         return [fill(*one) for one in some]
@@ -183,14 +180,9 @@ def all_words(grams_of_bands: list[Integers]) -> Piece:
 
 def _distinct_rows(tables: list[Integers]) -> tuple[Integers, list[Integers]]:
     """The sorted distinct rows of several tables, and for each table the new number of each row."""
-    rows = np.concatenate(tables)
-    order = np.lexsort(rows.T[::-1])  # lets other threads run, which np.unique of rows does not
-    in_order = rows[order]
-    is_new = np.append(True, (in_order[1:] != in_order[:-1]).any(axis=1))
-    numbers = np.empty(order.size, np.int64)
-    numbers[order] = np.cumsum(is_new) - 1
+    rows, numbers = distinct_rows.numbered(np.concatenate(tables))
     ends = np.cumsum([len(t) for t in tables])
-    return check_rows(in_order[is_new]), np.split(numbers, ends[:-1])
+    return check_rows(rows), np.split(numbers, ends[:-1])
 
 
 def check_rows(rows: Integers) -> Integers:

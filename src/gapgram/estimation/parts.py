@@ -147,6 +147,8 @@ def given_class(tables: Tables) -> Floats:
 
 def members_of(tables: Tables) -> tuple[Ids, Integers]:
     """The words of each class of all clusterings, the most frequent first, and where those of each class begin."""
-    members = (np.argsort(tables.class_of, kind="stable") % max(tables.word_counts.size, 1)).astype(np.int32)
+    # NumPy sorts numbers of 16 bits by their digits.
+    classes = tables.class_of.astype(np.uint16) if tables.class_of.max(initial=0) < 1 << 16 else tables.class_of
+    members = (np.argsort(classes, kind="stable") % max(tables.word_counts.size, 1)).astype(np.int32)
     base = np.cumsum([0, *np.bincount(tables.class_of)]) if tables.class_of.size else np.zeros(0, np.int64)
     return members, base

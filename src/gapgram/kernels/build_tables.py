@@ -13,7 +13,19 @@ import numpy as np
 from gapgram.kernels.distinct_rows import empty_row_set, grown, is_full, row_number, rows_of
 from gapgram.kernels.jit import training_kernel
 from gapgram.kernels.keys import key_of
-from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS, ROW_MASK
+from gapgram.kernels.tables import (
+    CODE_BITS,
+    COUNT_BITS,
+    COUNT_MASK,
+    FAST_WIDTH,
+    FIRST_CONTEXT,
+    FIRST_GRAM,
+    GRAM_BIT,
+    KEY_BITS,
+    ROW_BITS,
+    ROW_MASK,
+    STRIDE,
+)
 
 _BIG_ENDIAN = np.int64(sys.byteorder == "big")  # the first half of a word is then its second in memory
 _SMALL_TOTALS = 64  # totals below this, all from one gram, find their row without hashing
@@ -101,3 +113,19 @@ def place_contexts(contexts, first_gram, row_numbers, out, stride):
     for c in range(contexts.size):
         begin = (contexts[c] >> ROW_BITS) + first_gram
         out[c * stride] = begin << ROW_BITS | row_numbers[contexts[c] & ROW_MASK]
+
+
+@training_kernel
+def place_piece(piece_grams, piece_contexts, row_numbers, place, first_gram, first_context, grams, contexts):
+    """Put a piece of a pattern, whose row of `places` is given, into the tables of all, in the fast layout.
+
+    So many grams and contexts of the pattern come before it. Returns the numbers, among the grams of all patterns, and
+    the counts of those too large.
+    """
+    bit = place[GRAM_BIT] + first_gram * FAST_WIDTH
+    large, counts = pack_grams(piece_grams, grams, bit, place[CODE_BITS], place[KEY_BITS])
+    large += place[FIRST_GRAM] + first_gram
+    stride = place[STRIDE]
+    out = contexts[place[FIRST_CONTEXT] + first_context * stride :]
+    place_contexts(piece_contexts, first_gram, row_numbers, out, stride)
+    return large, counts

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.jit import kernel, training_kernel
+from gapgram.kernels.sorting import sort_with
 from gapgram.kernels.tables import STATISTICS
 
 
@@ -80,6 +81,33 @@ def row_number(row_set, total, n1, n2, n3, missing):
 def rows_of(row_set):
     """[row, STATISTICS]: the rows, in the order of their numbers."""
     return row_set.rows[: row_set.used[0]].copy()
+
+
+@training_kernel
+def numbered(rows):
+    """(the different rows, sorted, that of zeros among them, and the number of each row there)."""
+    row_set = empty_row_set()
+    numbers = np.empty(rows.shape[0], np.int64)
+    for r in range(rows.shape[0]):
+        row = rows[r]
+        numbers[r] = 0
+        if row[0] > 0:
+            row_set = grown(row_set) if is_full(row_set) else row_set
+            numbers[r] = row_number(row_set, row[0], row[1], row[2], row[3], row[4])
+    met = rows_of(row_set)
+    # By the last column, then by the one before it, …
+    order = np.arange(met.shape[0])
+    keys = np.empty(order.size, np.uint64)
+    for k in range(STATISTICS - 1, -1, -1):
+        for i in range(order.size):
+            keys[i] = np.uint64(met[order[i], k])
+        sort_with(keys, order)
+    rank = np.empty_like(order)
+    for i in range(order.size):
+        rank[order[i]] = i
+    for r in range(numbers.size):
+        numbers[r] = rank[numbers[r]]
+    return met[order], numbers
 
 
 @kernel

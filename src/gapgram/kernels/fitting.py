@@ -23,8 +23,9 @@ import math
 import numpy as np
 
 from gapgram.kernels.gate import BUCKETS, context_bucket, word_bucket, word_row
-from gapgram.kernels.jit import kernel, training_kernel
+from gapgram.kernels.jit import inlined, kernel, training_kernel
 from gapgram.kernels.lookup import BLOCK, locate, new_found
+from gapgram.kernels.special_words import START_ID, UNKNOWN_ID
 from gapgram.kernels.tables import REACH
 
 COUNT, TOTAL, N1, N2, N3 = 0, 1, 2, 3, 4
@@ -94,24 +95,40 @@ def add_statistics(ids, available, begin, end, found, tables, out, p):
     _fill(found.counts[1], found.rows[1], tables, begin, end, out, p)
 
 
-@training_kernel
-def features_of(ids, available, statistics, reaches, order):
-    """[position, feature] rows of the gate table; -1 for a pattern or word that a position does not have.
-
-    The first features are those of the patterns, in their order.
-    """
+@inlined
+def _fill_features(t, ids, words, statistics, reaches, order, out):
+    """Write the features of position t, with so many words before it, into a row that is -1 throughout."""
     n_patterns = reaches.size
-    out = np.full((ids.size, n_patterns + order), -1, np.int32)
+    for p in range(n_patterns):
+        if reaches[p] <= words:
+            s = statistics[p]
+            out[p] = p * BUCKETS + context_bucket(s[TOTAL], s[N1], s[N2], s[N3])
+    out[n_patterns] = n_patterns * BUCKETS + words
+    for k in range(1, words + 1):
+        out[n_patterns + k] = word_row(n_patterns, order, k, word_bucket(ids[t - k]))
+
+
+@training_kernel
+def kept_positions(ids, available, statistics, kept, given, reaches, order):
+    """Of the positions that are kept: [position, feature] rows of the gate table, -1 for a pattern or word that one
+    does not have, and the probabilities `given` each word.
+
+    Their statistics are moved to the beginning. The first features are those of the patterns, in their order.
+    """
+    n = np.int64(0)
     for t in range(ids.size):
-        words = available[t]
-        for p in range(n_patterns):
-            if reaches[p] <= words:
-                s = statistics[t, p]
-                out[t, p] = p * BUCKETS + context_bucket(s[TOTAL], s[N1], s[N2], s[N3])
-        out[t, n_patterns] = n_patterns * BUCKETS + words
-        for k in range(1, words + 1):
-            out[t, n_patterns + k] = word_row(n_patterns, order, k, word_bucket(ids[t - k]))
-    return out
+        n += kept[t]
+    features = np.full((n, reaches.size + order), -1, np.int32)
+    probabilities = np.empty((n, given.shape[1]))
+    at = 0
+    for t in range(ids.size):
+        if kept[t]:
+            if at < t:
+                statistics[at] = statistics[t]
+            _fill_features(t, ids, available[t], statistics[at], reaches, order, features[at])
+            probabilities[at] = given[ids[t]]
+            at += 1
+    return features, probabilities
 
 
 @training_kernel
@@ -186,3 +203,27 @@ def log_prior_of(statistics, discounts, base, by_g, by_log):
                 g = taken / s[TOTAL]
                 out[t, p] = base[p] + by_g * g + by_log * math.log(max(1.0 - g, 0.02))
     return out
+
+
+@training_kernel
+def leave_all_out(ids, available, statistics, chains, spans, reaches, contiguous, hidden, masks, clusterings, every):
+    """Take each position out of its own statistics, in place; which positions are fitted to.
+
+    chains, spans: of words, then of each clustering, as `unique_from` and `leave_out` take them. hidden: words that
+    are made unknown. Of words that are known, but not without their position, every so many-th is fitted to.
+    """
+    fitted_to = np.empty(ids.size, np.bool_)
+    lost = np.zeros(ids.size, np.bool_)
+    for c in range(chains.shape[0]):
+        unique = unique_from(statistics, available, chains[c])
+        leave_out(statistics, spans[c, 0], spans[c, 1], available, unique, reaches, contiguous, chains.shape[1])
+        if c == 0:
+            lost[:] = unique == 0
+    hide(statistics, ids, available, hidden, masks, clusterings)
+    n_lost = 0
+    for t in range(ids.size):
+        fitted_to[t] = ids[t] not in (START_ID, UNKNOWN_ID)
+        if fitted_to[t] and (lost[t] or hidden[ids[t]]):
+            n_lost += 1
+            fitted_to[t] = n_lost % every == 0
+    return fitted_to

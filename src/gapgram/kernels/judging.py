@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.kernels.exchange import CELL, LOG, SUM, gather, row_of
-from gapgram.kernels.jit import inlined, kernel
+from gapgram.kernels.jit import inlined, kernel, training_kernel
 from gapgram.kernels.meeting import APART, add_one_by_one
 from gapgram.kernels.prefetch import prefetch
 
@@ -46,6 +46,23 @@ class JudgedWords(NamedTuple):
     scores: np.ndarray
     stays: np.ndarray
     taken: np.ndarray
+
+
+@training_kernel
+def costs_and_offsets(starts, n_classes):
+    """What it costs to judge each word: its neighbours, and a little for itself; and `offsets` of `JudgedWords`."""
+    n_words = starts.shape[1] - 1
+    costs = np.empty(n_words, np.int64)
+    offsets = np.empty((n_words, starts.shape[0]), np.int64)
+    at = np.int64(0)
+    for w in range(n_words):
+        costs[w] = starts.shape[0]
+        for s in range(starts.shape[0]):
+            n = starts[s, w + 1] - starts[s, w]
+            costs[w] += n
+            offsets[w, s] = at
+            at += min(n, n_classes)
+    return costs, offsets
 
 
 @inlined

@@ -230,8 +230,8 @@ def sweep(me, threads, meeting, words, cuts, class_of, pairs, classes, judged, m
         meet(meeting, threads)
         if me == 0:
             share_out_again(meeting)
-        # Counts, each by one thread.
-        for i in range(me, n_blocks * sides, threads):
+        # Counts, each by one thread: one that judges for the block, where there are several.
+        for i in range(n_blocks * sides * me // threads, n_blocks * sides * (me + 1) // threads):
             count_moves(i // sides, i % sides, batch, pairs, classes, judged, moves)
         for at in range(n * me // threads, n * (me + 1) // threads):
             class_of[batch[at]] = moves.after[at]

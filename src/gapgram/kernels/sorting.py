@@ -15,7 +15,37 @@ from gapgram.kernels.jit import kernel, training_kernel
 from gapgram.kernels.keys import key_of
 from gapgram.kernels.special_words import END_ID, START_ID
 
+_DIGIT = 8  # bits that keys are sorted by at a time
+_FEW_LEFT = 8  # words that are compared with each other
 _FEW, _MANY = 32, 768  # keys that are sorted by putting each where it belongs, and by whole halves of their bits
+
+
+@kernel
+def sort_with(keys, items):
+    """Sort keys, none below 0, and items, each with its own; what has the same key stays in its order."""
+    highest = np.uint64(0)
+    for key in keys:
+        highest = max(highest, key)
+    source, source_items = keys, items
+    target, target_items = np.empty_like(keys), np.empty_like(items)
+    begins = np.empty((1 << _DIGIT) + 1, np.int64)
+    mask, shift = np.uint64((1 << _DIGIT) - 1), np.uint64(0)
+    # Digit by digit: few places are written to at a time, and all is read from front to back.
+    while shift < 64 and highest >> shift > 0:
+        begins[:] = 0
+        for i in range(source.size):
+            begins[(source[i] >> shift & mask) + np.uint64(1)] += 1
+        add_up(begins)
+        for i in range(source.size):
+            digit = source[i] >> shift & mask
+            at = begins[digit]
+            begins[digit] = at + 1
+            target[at], target_items[at] = source[i], source_items[i]
+        source, target = target, source
+        source_items, target_items = target_items, source_items
+        shift += np.uint64(_DIGIT)
+    if shift // np.uint64(_DIGIT) % np.uint64(2) == 1:
+        keys[:], items[:] = source, source_items
 
 
 @training_kernel
@@ -199,3 +229,39 @@ def refine(positions, starts, distance, reach_needed, ids, reach, only, marks, k
         for g in range(grams):
             marks[new_positions[new_starts[g]]] = 1
     return new_positions[:used].copy(), new_starts[: grams + 1].copy(), begins
+
+
+@training_kernel
+def newest_words(positions, starts, ids):
+    """The last word of each group's gram; no group is empty."""
+    words = np.empty(starts.size - 1, np.int32)
+    for g in range(words.size):
+        words[g] = ids[positions[starts[g]]]
+    return words
+
+
+@training_kernel
+def count_left(positions, starts, distance, ids, n_words):
+    """How many different words stand `distance` places before each group's positions; where none does, how many
+    positions the group has."""
+    counts = np.empty(starts.size - 1, np.int64)
+    last_seen = np.full(n_words, -1, np.int32)  # by which group each word was met, of the large ones
+    for g in range(counts.size):
+        begin, end = starts[g], starts[g + 1]
+        n = 0
+        for i in range(begin, end):
+            word = ids[positions[i] - distance]
+            if word < 0:
+                continue
+            if end - begin > _FEW_LEFT:
+                n += last_seen[word] != g
+                last_seen[word] = g
+            else:
+                is_new = True
+                for j in range(begin, i):
+                    if ids[positions[j] - distance] == word:
+                        is_new = False
+                        break
+                n += is_new
+        counts[g] = n if n > 0 else end - begin
+    return counts

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.jit import kernel, training_kernel
+from gapgram.kernels.sorting import sort_with
 
 FIRST = 8  # bytes of a word that fit into a number
 
@@ -19,6 +20,28 @@ def first_bytes(pool, offsets, first, last):
             byte = np.uint64(pool[begin + i]) if begin + i < end else np.uint64(0)
             out[word - first] = out[word - first] << np.uint64(8) | byte
     return out
+
+
+@training_kernel
+def order_of(counts, numbers):
+    """The order of words by falling count, then by their numbers, then as they come."""
+    highest = np.int64(0)
+    for count in counts:
+        highest = max(highest, count)
+    order = np.arange(counts.size)
+    keys = numbers.copy()
+    sort_with(keys, order)
+    for i in range(order.size):
+        keys[i] = np.uint64(highest - counts[order[i]])
+    sort_with(keys, order)
+    return order
+
+
+@training_kernel
+def renumber(ids, numbers, out):
+    """Write the number of each id, numbers[id]."""
+    for i in range(ids.size):
+        out[i] = numbers[np.uint64(ids[i])]
 
 
 @kernel

@@ -29,6 +29,7 @@ import xxhash
 
 from gapgram.system.atomic_file import Aside, cannot_write, written_aside
 from gapgram.system.mapped_pages import PageBudget
+from gapgram.system.parallel import busy_beside
 from gapgram.system.section_rules import ALIGN, Section
 
 VERSION = 2
@@ -161,20 +162,37 @@ def _bytes_of(array: npt.NDArray[Any], between: Callable[[], object] = bool) -> 
 
 def _write_section(file: BinaryIO, name: str, stream: Stream, begin: int = 0) -> Section:
     """Append a section to a file of arrays that begins at some byte of the one that is written to."""
-    offset, dtype, written = file.tell() - begin, np.dtype(stream.dtype), 0
     checksum = xxhash.xxh3_64()
+    section = _append(file, name, stream, begin, checksum.update)
+    return replace(section, checksum=checksum.intdigest())
+
+
+def _append(
+    file: BinaryIO, name: str, stream: Stream, begin: int = 0, on_bytes: Callable[[Any], object] = bool
+) -> Section:
+    """The same, without a checksum; `on_bytes` is given all that is under it."""
+    offset, dtype, written = file.tell() - begin, np.dtype(stream.dtype), 0
     for chunk in stream.chunks:
         data = chunk.reshape(-1).view(np.uint8).data
-        checksum.update(data)
+        on_bytes(data)
         file.write(data)
         written += data.nbytes
     expected = dtype.itemsize * int(np.prod(stream.shape, dtype=np.int64))
     if written != expected:
         raise ValueError(f"section {name}: {written} bytes, expected {expected}")
     padding = bytes(-written % ALIGN)
-    checksum.update(padding)
+    on_bytes(padding)
     file.write(padding)
-    return Section(name, dtype.str, stream.shape, offset, written + len(padding), checksum.intdigest())
+    return Section(name, dtype.str, stream.shape, offset, written + len(padding), _NOT_KNOWN)
+
+
+def _checksum_of(array: npt.NDArray[Any]) -> int:
+    """The checksum of an array's section."""
+    checksum = xxhash.xxh3_64()
+    for chunk in _bytes_of(array).chunks:
+        checksum.update(chunk.view(np.uint8).data)
+    checksum.update(bytes(-array.nbytes % ALIGN))
+    return checksum.intdigest()
 
 
 class Unfinished:
@@ -232,8 +250,11 @@ class Unfinished:
     def add_all(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """Append arrays, and have all that is written so far on disk."""
         try:
-            for name, array in arrays.items():
-                self.add(name, array)
+            with ThreadPoolExecutor(1) as pool, busy_beside(), self.aside.open("ab") as file:
+                checksums = pool.map(_checksum_of, arrays.values())  # meanwhile
+                written = [_append(file, name, _bytes_of(array)) for name, array in arrays.items()]
+            sections = zip(written, checksums, strict=True)
+            self.sections += [replace(section, checksum=checksum) for section, checksum in sections]
             self.sync()
         except OSError as error:
             raise cannot_write(self.path, error) from None

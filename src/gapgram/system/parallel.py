@@ -12,7 +12,6 @@ from itertools import chain, islice
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from gapgram.arguments import checked_whole
 from gapgram.errors import UsageError
@@ -124,23 +123,6 @@ def all_in_threads(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def taken(values: npt.NDArray[Any], indices: npt.NDArray[Any], threads: int) -> npt.NDArray[Any]:
-    """values[indices], each thread a part of it.
-
-    >>> taken(np.array([5, 6, 7]), np.array([2, 0]), threads=2).tolist()
-    [7, 5]
-    """
-    out = np.empty(indices.size, values.dtype)
-
-    def take(i: int) -> None:
-        part = slice(indices.size * i // threads, indices.size * (i + 1) // threads)
-        out[part] = values[indices[part]]
-
-    for _ in parallel_map(take, range(threads), threads):
-        pass
-    return out
-
-
 def run_together(kernel: Callable[..., Result], threads: int, *arguments: Any) -> list[Result]:
     """What a kernel gives in threads that run at the same time, and wait for each other inside it (`kernels.meeting`).
 
@@ -159,6 +141,41 @@ def run_together(kernel: Callable[..., Result], threads: int, *arguments: Any) -
         finally:
             meeting[STOPPED] = 1  # nobody is to wait for one that failed
     return [future.result() for future in futures]
+
+
+class _Beside:
+    """Threads of this process that keep a core busy beside those that run together."""
+
+    def __init__(self) -> None:
+        self.busy, self._lock = 0, threading.Lock()
+
+    def add(self, n: int) -> None:
+        """Count n more."""
+        with self._lock:
+            self.busy += n
+
+
+_beside = _Beside()
+
+
+@contextlib.contextmanager
+def busy_beside() -> Iterator[None]:
+    """While a thread is in here, `cores_left` says one less."""
+    _beside.add(1)
+    try:
+        yield
+    finally:
+        _beside.add(-1)
+
+
+def cores_left(threads: int) -> int:
+    """How many of some threads are to run together now: where one had to share its core, all would wait for it.
+
+    >>> with busy_beside():
+    ...     cores_left(4), cores_left(1)
+    (3, 1)
+    """
+    return max(1, threads - _beside.busy)
 
 
 class SharedCores:

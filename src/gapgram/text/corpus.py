@@ -19,6 +19,8 @@ from gapgram.arrays import Begins, Bytes, Ids, Integers
 from gapgram.errors import TextError, UsageError
 from gapgram.kernels import words as kernels
 from gapgram.kernels.special_words import END_ID, START_ID
+from gapgram.kernels.utf8 import is_utf8
+from gapgram.kernels.word_order import renumber
 from gapgram.system.parallel import parallel_map
 from gapgram.text.files import Block, Paths, blocks_of_files
 from gapgram.text.held_sentences import FILES_ARE_FOR as FILES_ARE_FOR
@@ -251,7 +253,7 @@ class Reader:
         ids, empty_lines = np.empty(ends[-1], np.int32), self.tally.lines - facts.sentences
 
         def number(i: int) -> None:
-            np.take(new_ids, pieces[i], out=ids[ends[i] - pieces[i].size : ends[i]], mode="clip")
+            renumber(pieces[i], new_ids, ids[ends[i] - pieces[i].size : ends[i]])
 
         list(parallel_map(number, range(len(pieces)), self._threads))
         pieces.clear()
@@ -261,7 +263,10 @@ class Reader:
 def _renumbered(block: tuple[list[Ids], Ids | None]) -> list[Ids]:
     """Ids under other numbers."""
     pieces, numbers = block
-    return pieces if numbers is None else [numbers[piece] for piece in pieces]
+    if numbers is not None:
+        for piece in pieces:
+            renumber(piece, numbers, piece)
+    return pieces
 
 
 def encode(blocks: Iterable[Block], vocabulary: Vocabulary, rules: TextRules = QUERY_RULES) -> Iterator[Encoded]:
@@ -310,8 +315,10 @@ def _closing(blocks: Iterable[Block]) -> Iterator[None]:
 def checked_text(block: Block, rules: TextRules) -> Bytes:
     """The bytes of a block, known to be UTF-8."""
     text = block.text
+    if is_utf8(text):
+        return text
     try:
-        str(text.data, "utf-8")
+        str(text.data, "utf-8")  # which says where it is not
     except UnicodeDecodeError as error:
         if rules.invalid == "error":
             raise invalid_utf8(block, error.start) from None

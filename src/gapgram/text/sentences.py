@@ -9,8 +9,8 @@ import numpy as np
 
 from gapgram.arrays import Begins, BitWords, Ids, Integers
 from gapgram.kernels import fitting
+from gapgram.kernels.special_words import START_ID
 from gapgram.system.parallel import parallel_map
-from gapgram.text.corpus import sentence_begins
 
 
 def sample_sentences(chunks: Iterable[Ids], *, seed: int, limit: int, threads: int = 1) -> Ids:
@@ -21,7 +21,7 @@ def sample_sentences(chunks: Iterable[Ids], *, seed: int, limit: int, threads: i
     """
     ids, begins, hashes = np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.uint64)
     for chunk in chunks:
-        new_begins = sentence_begins(chunk)
+        new_begins = _begins(chunk, threads)
         hashes = np.concatenate([hashes, _hashes(chunk, new_begins, seed, threads)])
         ids = np.concatenate([ids, chunk]) if ids.size else chunk
         begins = np.concatenate([begins[:-1], begins[-1] + new_begins])
@@ -36,6 +36,14 @@ def sample_sentences(chunks: Iterable[Ids], *, seed: int, limit: int, threads: i
 def _parts(n: int, threads: int) -> list[tuple[int, int]]:
     """As many parts of a list as there are threads."""
     return list(pairwise(n * i // threads for i in range(threads + 1)))
+
+
+def _begins(ids: Ids, threads: int) -> Begins:
+    """As `sentence_begins`."""
+    found = parallel_map(
+        lambda part: np.flatnonzero(ids[part[0] : part[1]] == START_ID) + part[0], _parts(ids.size, threads), threads
+    )
+    return np.concatenate([*found, [ids.size]])
 
 
 def _hashes(ids: Ids, begins: Begins, seed: int, threads: int) -> BitWords:

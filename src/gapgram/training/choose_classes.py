@@ -35,6 +35,7 @@ LEAST_POSITIONS = 20_000  # in a smaller text classes do more harm than good
 CROSSWISE_POSITIONS = 300_000  # a smaller text, but for one without classes, is fitted crosswise
 MAX_POSITIONS = 1 << 24  # that classes are found in; of a larger text a sample
 _POSITION_BYTES = 40  # of memory, about, that finding classes takes
+_COUNTING_SHARE = 3 / 8  # of the cores, while classes are found with the others; they end at about one time
 _STAGE = "classes"
 _EXPECTED = "a number, none, auto, or a file of words and classes"
 
@@ -210,15 +211,17 @@ def _held_apart(
     clusterings, cores = list[Classes](), None
     ahead: AbstractContextManager[None] = nullcontext()
     if counts_ahead and threads > 1 and isinstance(text, TextInMemory):
-        cores = SharedCores(threads, kept=threads - threads // 2 if text.takes_cores else threads)
+        kept = threads - max(1, int(_COUNTING_SHARE * threads))
+        cores = SharedCores(threads, kept=kept if text.takes_cores else threads)
         ahead = cores.beside(partial(text.count_ahead, lattice, cores))
     with ahead:
         if any(source.path is None for source in sources):
             most_apart = min(sample_positions(len(lattice.stored)), int(HELD_APART_SHARE * text.positions))
             most_apart = most_apart if hold_apart else 0
             sample = text.sample(seed=seed, limit=most_apart + MAX_POSITIONS)
-            begins = sentence_begins(sample)
-            cut = int(begins[min(int(np.searchsorted(begins, most_apart)), begins.size - 1)])
+            # Up to the first sentence that begins there or later, whole sentences.
+            some = sample[most_apart : most_apart + text.longest_sentence + 2]
+            cut = most_apart + int(sentence_begins(some)[0])
             cut = cut if cut < sample.size else 0  # classes need some text, too
             found_without, found_in = sample[:cut], sample[cut:]
         for source in sources:

@@ -33,7 +33,7 @@ from gapgram.kernels.gradient import (
     Slopes,
     Sums,
 )
-from gapgram.system.parallel import parallel_map, run_together
+from gapgram.system.parallel import cores_left, parallel_map, run_together
 from gapgram.system.progress import NO_BAR, progress_bar
 
 START_SHIFT = -0.7  # of the log-odds of falling back
@@ -213,7 +213,8 @@ class Problem:
         bar = progress_bar("fitting weights", total=len(batches), unit="batch", progress=True) if progress else NO_BAR
         with bar as advance:
             for first, last in _spans(batches, at_once):
-                self.take_steps(values, adam, batches[first:last], rates[first:last], first + 1, slopes, threads)
+                some = batches[first:last], rates[first:last]
+                self.take_steps(values, adam, *some, first + 1, slopes, cores_left(threads))
                 advance(last - first)
         return values
 

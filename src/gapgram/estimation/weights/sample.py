@@ -30,6 +30,9 @@ from gapgram.text.corpus import sentence_begins
 from gapgram.text.sentences import sample_sentences
 
 _NEVER = 99  # a reach that no position allows
+# Where a sample is held in memory, and not in files:
+_AHEAD = 2  # times as many pieces are looked up as there are threads before all wait for the first of them
+_LARGER = 8  # pieces are so much larger where little is done with each
 
 # All words that would be unknown make the model good at unknown words and worse at known ones, none the
 # reverse; with a third of them both perplexities gain about as much (docs/measured/weights.md).
@@ -130,7 +133,7 @@ class FittingSample:
     ) -> Rows:
         """What a function says of the statistics, row by row, kept where they are."""
         rows = _new_rows(self.folder, name, len(self), shape, np.float64)
-        step = SAMPLE_CHUNK_POSITIONS
+        step = SAMPLE_CHUNK_POSITIONS * (_LARGER if self.folder is None else 1)
         chunks = (self.statistics[begin : begin + step] for begin in range(0, len(self), step))
         _put([rows], ((some,) for some in parallel_map(of, chunks, threads)), threads)
         return rows
@@ -249,7 +252,8 @@ def _empty(source: str, lattice: Lattice, n_positions: int, folder: Path | None)
 def _fill(sample: FittingSample, lookup: _Lookup, ids: Ids, limit: int) -> None:
     """Add the first sentences of a text, up to the limit, looked up."""
     chunks = _chunks(ids, sentence_begins(ids), limit)
-    looked_up = parallel_map(lookup.positions, chunks, lookup.threads, always_beside=True)
+    ahead = _AHEAD if sample.folder is None else 1
+    looked_up = parallel_map(lookup.positions, chunks, lookup.threads, ahead=ahead, always_beside=True)
     _put([sample.statistics, sample.features, sample.given], looked_up, lookup.threads)
 
 
@@ -278,9 +282,10 @@ class _Lookup:
         available = availability(words, begins, order)
         statistics = statistics_of(self.counts, words, available, self.threads)
         usable = self._usable(words, available, statistics)
-        features = fitting.features_of(words, available, statistics, self._reaches, order)
-        kept = np.flatnonzero(usable)
-        return statistics.take(kept, axis=0), features.take(kept, axis=0), self._given[words[kept]]
+        features, given = fitting.kept_positions(
+            words, available, statistics, usable, self._given, self._reaches, order
+        )
+        return statistics[: len(features)], features, given
 
     def _usable(self, words: Ids, available: npt.NDArray[np.int16], statistics: Ids) -> Mask:
         """Which positions are fitted to: those of known words."""
@@ -293,10 +298,20 @@ class _LeftOutLookup(_Lookup):
 
     def __init__(self, counts: Counts, hidden: Mask, threads: int) -> None:
         super().__init__(counts, threads)
-        self._hidden = hidden
+        lattice = counts.lattice
         self._given[hidden, 1:] = 0.0
-        self._masks = np.array([p.mask for p in counts.lattice.stored])
-        self._clusterings = np.array([p.classes for p in counts.lattice.stored])
+        # Of words, then of each clustering: the numbers of the contiguous patterns, and where all of its patterns are.
+        clusterings = np.array([p.classes for p in lattice.stored])
+        numbers = [np.flatnonzero(clusterings == c) for c in range(1 + len(lattice.of_classes))]
+        spans = np.array([[some[0], some[-1] + 1] for some in numbers])
+        chains = np.array(
+            [[counts.index(Pattern.contiguous(k, c)) for k in range(lattice.order)] for c in range(len(numbers))]
+        )
+        contiguous, masks = np.array([[p.is_contiguous, p.mask] for p in lattice.stored]).T
+        self._leaving_out = (
+            chains, spans, np.ascontiguousarray(counts.reaches), contiguous.astype(np.bool_), hidden,
+            np.ascontiguousarray(masks), clusterings, LOST_EVERY,
+        )  # fmt: skip
 
     def _given_class(self) -> Floats:
         """As above, without one occurrence of the word."""
@@ -308,28 +323,8 @@ class _LeftOutLookup(_Lookup):
 
     def _usable(self, words: Ids, available: npt.NDArray[np.int16], statistics: Ids) -> Mask:
         """Takes each position out of its statistics; of the words that are then unknown every third is kept."""
-        usable = super()._usable(words, available, statistics)
-        lost = _leave_out(self.counts, statistics, available)
-        if self._hidden.any():
-            fitting.hide(statistics, words, available, self._hidden, self._masks, self._clusterings)
-            lost |= self._hidden[words]
-        lost &= usable
-        usable &= ~lost | (np.cumsum(lost) % LOST_EVERY == 0)
+        usable: Mask = fitting.leave_all_out(words, available, statistics, *self._leaving_out)
         return usable
-
-
-def _leave_out(counts: Counts, statistics: Ids, available: npt.NDArray[np.int16]) -> Mask:
-    """Take each position out of its statistics, equation (23); True where its word occurs nowhere else."""
-    order, reaches = counts.lattice.order, np.ascontiguousarray(counts.reaches)
-    contiguous = np.array([p.is_contiguous for p in counts.lattice.stored])
-    alone = np.zeros(len(statistics), bool)
-    for clustering in range(1 + len(counts.lattice.of_classes)):
-        chain = np.array([counts.index(Pattern.contiguous(k, clustering)) for k in range(order)])
-        numbers = [i for i, p in enumerate(counts.lattice.stored) if p.classes == clustering]
-        unique = fitting.unique_from(statistics, available, chain)
-        fitting.leave_out(statistics, numbers[0], numbers[-1] + 1, available, unique, reaches, contiguous, order)
-        alone |= (unique == 0) & (clustering == 0)
-    return alone
 
 
 def _chunks(ids: Ids, begins: Begins, limit: int) -> Iterator[tuple[Ids, Begins]]:
