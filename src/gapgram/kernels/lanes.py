@@ -36,10 +36,23 @@ def in_lanes(body: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
+def compare_line(array: Any, begin: int, n_bits: int, number: int) -> int:
+    """A number among the LINE uint32 from a place of an array on, without their lowest bits; all are compared at once.
+
+    Bit i of the result: whether it is the i-th of them; bit LINE + i: whether that one is less.
+    """
+    result = 0
+    for i in range(LINE):
+        other = int(array[begin + i]) >> n_bits
+        result |= (other == number) << i | (other < number) << LINE + i
+    return result
+
+
 @before_compiling
 def _teach() -> None:
-    from gapgram.native.lanes import teach_numba
+    from gapgram.native.lanes import teach_line, teach_numba
 
+    teach_line(compare_line)
     for function, body in _loops:
         teach_numba(function, body)
 
@@ -71,14 +84,9 @@ class PythonLanes:
         return np.array([int.from_bytes(array[i : i + 8].tobytes(), "little", signed=True) for i in indices], np.int64)
 
     def compare_lines(self, array: Any, begins: Any, n_bits: int, numbers: Any) -> Any:
-        """Each lane's number among the LINE uint32 from a place of an array on, without their lowest bits.
-
-        Bit i of the result: whether it is the i-th of them; bit LINE + i: whether that one is less.
-        """
-        line = (array[begins[:, None] + np.arange(LINE)] >> np.uint32(n_bits)).astype(np.int64)
-        bits = np.int64(1) << np.arange(LINE)
-        equal, less = (np.where(found, bits, 0).sum(1) for found in (line == numbers[:, None], line < numbers[:, None]))
-        return equal | less << LINE
+        """`compare_line` for each lane, with its own place and number."""
+        pairs = zip(begins.tolist(), numbers.tolist(), strict=True)
+        return np.array([compare_line(array, begin, n_bits, number) for begin, number in pairs], np.int64)
 
     def append(self, numbers: Any, condition: Any) -> None:
         """Add the numbers of the lanes where a condition holds to a list."""

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.kernels.bits import lowest_one
-from gapgram.kernels.jit import before_compiling, inlined, kernel
-from gapgram.kernels.lanes import LANES, LINE, in_lanes
+from gapgram.kernels.jit import inlined, kernel
+from gapgram.kernels.lanes import LANES, LINE, compare_line, in_lanes
 from gapgram.kernels.prefetch import prefetch
 from gapgram.kernels.tables import code_mask_of, gram_at
 
@@ -38,47 +38,6 @@ def gram_word(form, g):
 
 
 MISSING, BEYOND = -1, -2
-
-
-def compare_line(halves, at, code_bits, key):
-    """Of the LINE grams from halves[at] on, two bits each: those whose key is this one, and above, that are less.
-
-    So where kernels run as plain Python. Compiled, the grams are one number of the processor.
-    """
-    masks = 0
-    for i in range(LINE):
-        other = int(halves[at + i]) >> code_bits
-        masks |= (other == key) << i | (other < key) << LINE + i
-    return masks
-
-
-@before_compiling
-def _teach() -> None:
-    from llvmlite import ir
-    from numba.core import types
-    from numba.extending import lower_builtin, type_callable
-
-    @type_callable(compare_line)
-    def type_of_masks(context):
-        return lambda halves, at, code_bits, key: types.int64
-
-    @lower_builtin(compare_line, types.Array, types.Integer, types.Integer, types.Integer)
-    def code_of_masks(context, builder, signature, arguments):
-        number, word = ir.IntType(32), ir.IntType(64)
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        line = ir.VectorType(number, LINE)
-        grams = builder.load(builder.bitcast(builder.gep(data, [arguments[1]]), line.as_pointer()), align=4)
-
-        def everywhere(value):
-            first = builder.insert_element(line(ir.Undefined), builder.trunc(value, number), number(0))
-            return builder.shuffle_vector(first, line(ir.Undefined), ir.VectorType(number, LINE)([0] * LINE))
-
-        keys, key = builder.lshr(grams, everywhere(arguments[2])), everywhere(arguments[3])
-        equal, less = (
-            builder.zext(builder.bitcast(builder.icmp_unsigned(how, keys, key), ir.IntType(LINE)), word)
-            for how in ("==", "<")
-        )
-        return builder.or_(equal, builder.shl(less, word(LINE)))
 
 
 @inlined

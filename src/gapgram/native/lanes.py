@@ -15,7 +15,7 @@ from numba.core import cgutils, types
 from numba.core.types.misc import VarArg
 from numba.core.typing import signature as signature_of
 from numba.core.typing.templates import AbstractTemplate, infer_global
-from numba.extending import lower_builtin
+from numba.extending import lower_builtin, type_callable
 
 LANES = 8
 LINE = 16  # numbers of 32 bits in a line of the cache
@@ -173,24 +173,12 @@ class Lanes:
         return Value(self, numbers)
 
     def compare_lines(self, array: Numbers, begins: Value, n_bits: Any, numbers: Value) -> Value:
-        """Each lane's number among the LINE uint32 from a place of an array on, without their lowest bits.
-
-        Bit i of the result: whether it is the i-th of them; bit LINE + i: whether that one is less.
-        """
-        builder, nothing = self.builder, _LINE(ir.Undefined)
-
-        def everywhere(number: Any) -> Any:
-            return builder.shuffle_vector(builder.insert_element(nothing, number, _NUMBER(0)), nothing, _LINE(None))
-
-        low_bits, short = everywhere(builder.trunc(n_bits, _NUMBER)), builder.trunc(numbers.value, _NUMBERS)
-        side_by_side, found = ir.VectorType(_NUMBER, 2 * LINE)(list(range(2 * LINE))), _NUMBERS(None)
+        """`compare_line` of `gapgram.kernels.lanes` for each lane, with its own place and number."""
+        builder, found = self.builder, _NUMBERS(None)
+        n_bits, short = builder.trunc(n_bits, _NUMBER), builder.trunc(numbers.value, _NUMBERS)
         for lane in map(_NUMBER, range(LANES)):
-            place = builder.gep(array.data, [builder.extract_element(begins.value, lane)])
-            line = builder.lshr(builder.load(builder.bitcast(place, _LINE.as_pointer()), align=4), low_bits)
-            number = everywhere(builder.extract_element(short, lane))
-            equal, less = (builder.icmp_unsigned(how, line, number) for how in ("==", "<"))
-            bits = builder.bitcast(builder.shuffle_vector(equal, less, side_by_side), _NUMBER)
-            found = builder.insert_element(found, bits, lane)
+            begin, number = (builder.extract_element(each, lane) for each in (begins.value, short))
+            found = builder.insert_element(found, _compared_line(builder, array.data, begin, n_bits, number), lane)
         return Value(self, builder.zext(found, _WORDS))
 
     def append(self, numbers: Numbers, condition: Value) -> None:
@@ -262,6 +250,30 @@ class Lanes:
     def as_int(self, values: Value) -> Value:
         """Floats as whole numbers."""
         return Value(self, self.builder.fptosi(values.value, _WORDS))
+
+
+def _compared_line(builder: Any, data: Any, begin: Any, n_bits: Any, number: Any) -> Any:
+    """The 32 bits of `gapgram.kernels.lanes.compare_line`."""
+    nothing, side_by_side = _LINE(ir.Undefined), ir.VectorType(_NUMBER, 2 * LINE)(list(range(2 * LINE)))
+
+    def everywhere(value: Any) -> Any:
+        return builder.shuffle_vector(builder.insert_element(nothing, value, _NUMBER(0)), nothing, _LINE(None))
+
+    place = builder.bitcast(builder.gep(data, [begin]), _LINE.as_pointer())
+    line = builder.lshr(builder.load(place, align=4), everywhere(n_bits))
+    equal, less = (builder.icmp_unsigned(how, line, everywhere(number)) for how in ("==", "<"))
+    return builder.bitcast(builder.shuffle_vector(equal, less, side_by_side), _NUMBER)
+
+
+def teach_line(function: Callable[..., int]) -> None:
+    """Let kernels call `gapgram.kernels.lanes.compare_line`."""
+    type_callable(function)(lambda context: lambda array, begin, n_bits, number: types.int64)
+
+    @lower_builtin(function, types.Array, types.Integer, types.Integer, types.Integer)  # type: ignore[untyped-decorator]
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data, begin = context.make_array(signature.args[0])(context, builder, arguments[0]).data, arguments[1]
+        n_bits, number = (builder.trunc(each, _NUMBER) for each in arguments[2:])
+        return builder.zext(_compared_line(builder, data, begin, n_bits, number), _WORD)
 
 
 def teach_numba(function: Callable[..., None], body: Callable[..., None]) -> None:
