@@ -14,7 +14,7 @@ from gapgram.kernels import keys, lookup
 from gapgram.kernels.gate import LIMIT, add_logits, exponentials, sum_logits
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.search import begin_searches, find_keys, new_searches
-from gapgram.kernels.tables import GramFormat
+from gapgram.kernels.tables import REACH, TAIL, GramFormat
 from gapgram.kernels.words import DONE, encode_lines
 from gapgram.models.model import Model
 from gapgram.text.vocabulary import Vocabulary
@@ -64,6 +64,20 @@ def test_words_whose_keys_lie_together_are_found(clustered: Model) -> None:
     pairs = np.stack([context, ids], axis=1).reshape(-1)
     scores = clustered.score_ids(pairs, np.arange(0, pairs.size + 1, 2))[1::2]
     assert np.allclose(10**scores, distribution[2:], rtol=1e-12)
+
+
+def test_patterns_are_looked_up_after_all_that_they_need() -> None:
+    sentences = [f"w{i % 7} w{i % 5} w{i % 3} w{i % 2}" for i in range(60)]
+    model = gapgram.train(sentences=sentences, order=4, classes=2)
+    tables = model._arrays.tables
+    order = lookup.order_of(tables.places)
+    assert sorted(order.patterns.tolist()) == list(range(len(tables.places)))
+    at = np.argsort(order.patterns)
+    for p, place in enumerate(tables.places):
+        others = [int(place[TAIL]), *tables.parts[p].tolist()] if place[REACH] > 0 else []
+        assert all(at[other] < at[p] and lookup.needs(p, other, tables) for other in others if other != p)
+        assert order.roots[p] == (order.roots[place[TAIL]] if place[REACH] > 0 else p)
+    assert order.n_streams == len({*order.roots.tolist()}) == 2
 
 
 def test_a_text_is_scored_the_same_in_blocks_of_any_size(clustered: Model) -> None:
