@@ -22,7 +22,7 @@ LINE = 16  # numbers of 32 bits in a line of the cache
 
 _NUMBER, _WORD, _DOUBLE, _BIT = ir.IntType(32), ir.IntType(64), ir.DoubleType(), ir.IntType(1)
 _WORDS, _DOUBLES, _BITS, _NUMBERS = (ir.VectorType(kind, LANES) for kind in (_WORD, _DOUBLE, _BIT, _NUMBER))
-_LINE = ir.VectorType(_NUMBER, LINE)
+_LINE, _SIDE_BY_SIDE = ir.VectorType(_NUMBER, LINE), ir.VectorType(_NUMBER, 2 * LINE)(list(range(2 * LINE)))
 _POINTERS = ir.VectorType(ir.PointerType(), LANES)
 _COUNTED = _WORDS([_WORD(i) for i in range(LANES)])
 _ALIGN = 8
@@ -178,7 +178,8 @@ class Lanes:
         n_bits, short = builder.trunc(n_bits, _NUMBER), builder.trunc(numbers.value, _NUMBERS)
         for lane in map(_NUMBER, range(LANES)):
             begin, number = (builder.extract_element(each, lane) for each in (begins.value, short))
-            found = builder.insert_element(found, _compared_line(builder, array.data, begin, n_bits, number), lane)
+            both = builder.shuffle_vector(*_compared_line(builder, array.data, begin, n_bits, number), _SIDE_BY_SIDE)
+            found = builder.insert_element(found, builder.bitcast(both, _NUMBER), lane)
         return Value(self, builder.zext(found, _WORDS))
 
     def append(self, numbers: Numbers, condition: Value) -> None:
@@ -252,17 +253,16 @@ class Lanes:
         return Value(self, self.builder.fptosi(values.value, _WORDS))
 
 
-def _compared_line(builder: Any, data: Any, begin: Any, n_bits: Any, number: Any) -> Any:
-    """The 32 bits of `gapgram.kernels.lanes.compare_line`."""
-    nothing, side_by_side = _LINE(ir.Undefined), ir.VectorType(_NUMBER, 2 * LINE)(list(range(2 * LINE)))
+def _compared_line(builder: Any, data: Any, begin: Any, n_bits: Any, number: Any) -> list[Any]:
+    """Whether each number of the line that `kernels.lanes.compare_line` reads is that number, and whether it is less."""
+    nothing = _LINE(ir.Undefined)
 
     def everywhere(value: Any) -> Any:
         return builder.shuffle_vector(builder.insert_element(nothing, value, _NUMBER(0)), nothing, _LINE(None))
 
     place = builder.bitcast(builder.gep(data, [begin]), _LINE.as_pointer())
     line = builder.lshr(builder.load(place, align=4), everywhere(n_bits))
-    equal, less = (builder.icmp_unsigned(how, line, everywhere(number)) for how in ("==", "<"))
-    return builder.bitcast(builder.shuffle_vector(equal, less, side_by_side), _NUMBER)
+    return [builder.icmp_unsigned(how, line, everywhere(number)) for how in ("==", "<")]
 
 
 def teach_line(function: Callable[..., int]) -> None:
@@ -273,7 +273,11 @@ def teach_line(function: Callable[..., int]) -> None:
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data, begin = context.make_array(signature.args[0])(context, builder, arguments[0]).data, arguments[1]
         n_bits, number = (builder.trunc(each, _NUMBER) for each in arguments[2:])
-        return builder.zext(_compared_line(builder, data, begin, n_bits, number), _WORD)
+        equal, less = (
+            builder.zext(builder.bitcast(each, ir.IntType(LINE)), _WORD)
+            for each in _compared_line(builder, data, begin, n_bits, number)
+        )
+        return builder.or_(equal, builder.shl(less, _WORD(LINE)))
 
 
 def teach_numba(function: Callable[..., None], body: Callable[..., None]) -> None:
