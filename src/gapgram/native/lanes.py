@@ -254,7 +254,7 @@ class Lanes:
 
 
 def _compared_line(builder: Any, data: Any, begin: Any, n_bits: Any, number: Any) -> list[Any]:
-    """Whether each number of the line that `kernels.lanes.compare_line` reads is that number, and whether it is less."""
+    """Whether each number of the line that `kernels.lanes.compare_line` reads is that one, and whether it is less."""
     nothing = _LINE(ir.Undefined)
 
     def everywhere(value: Any) -> Any:
