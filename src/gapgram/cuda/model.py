@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -112,11 +113,16 @@ class CardModel(LanguageModel):
         """One line is scored by the CPU: the way to the card takes longer."""
         return self._model.line_score(line, bos, eos)
 
-    def score_checked_ids(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
+    @property
+    def run_words(self) -> int:
+        """All that there are: the card works on many side by side."""
+        return sys.maxsize
+
+    def score_checked_ids(self, ids: Ids, begins: Begins, out: Floats | None = None) -> Floats:
         """log10 of the probability of every position."""
         starts_here = np.zeros(ids.size, np.uint8)
         starts_here[begins[:-1][begins[:-1] < ids.size]] = 1
-        scores: Floats = self.score_on_card(np.ascontiguousarray(ids, np.int32), starts_here).copy_to_host()
+        scores: Floats = self.score_on_card(np.ascontiguousarray(ids, np.int32), starts_here).copy_to_host(out)
         return scores
 
     def score_on_card(self, ids: Any, starts_here: Any) -> Any:

@@ -1,5 +1,6 @@
 """The only home of compiled code: arrays in, arrays out; nothing here prints or reads the environment.
 
+    lines           lines of a text, cut into pieces
     utf8            whether bytes are text
     cut_words       bytes cut into words, and their hashes
     words           bytes to word ids

@@ -7,7 +7,7 @@ import numpy as np
 from gapgram.kernels.chains import chain_probabilities, only_chains, probabilities_of
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.lanes import LANES
-from gapgram.kernels.lookup import BLOCK, locate, locate_all, new_found
+from gapgram.kernels.lookup import BLOCK, availability, locate, locate_all, new_found
 from gapgram.kernels.model_arrays import Positions
 from gapgram.kernels.probabilities import shared_probabilities
 from gapgram.kernels.scores import log10_of
@@ -34,6 +34,26 @@ def score_positions(ids, available, model, out):
             scores[i] = log10_of(scores[i]) if ids[begin + i] != START_ID else 0.0
         if end < ids.size:
             found.entries[:, :halo] = found.entries[:, block : block + halo]
+
+
+@kernel
+def score_sequences(ids, begins, model, out):
+    """log10 of the probability of every word of sequences; sequence s is ids[begins[s]] to ids[begins[s+1] - 1]."""
+    score_positions(ids, availability(ids, begins, model.order), model, out)
+
+
+@kernel
+def are_words(ids, begins, n_words):
+    """Whether all ids are those of a vocabulary of so many words, and `<s>` stands nowhere but first in a sequence."""
+    n_wrong, n_starts = 0, 0
+    for t in range(ids.size):
+        n_wrong += ids[t] < 0
+        n_wrong += ids[t] >= n_words
+        n_starts += ids[t] == START_ID
+    for s in range(begins.size - 1):
+        if begins[s] < begins[s + 1]:
+            n_starts -= ids[begins[s]] == START_ID
+    return n_wrong == 0 and n_starts == 0
 
 
 @kernel

@@ -83,20 +83,26 @@ class BackoffModel(ByIds):
         """What every figure of this model depends on."""
         return self._source
 
-    def score_checked_ids(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
+    def score_checked_ids(self, ids: Ids, begins: Begins, out: Floats | None = None) -> Floats:
         """log10 of the probability of each position of sequences of word ids; 0 for `<s>`."""
-        return self.located(ids, begins)[0]
+        return self.located(ids, begins, out)[0]
 
     def gram_lengths(self, ids: Ids) -> Integers:
         """For each word of one sequence the length of the longest gram that the model holds; 1 at least."""
         return self.located(ids, np.array([0, ids.size]))[1]
 
     def located(
-        self, ids: npt.NDArray[np.integer[Any]], begins: npt.NDArray[np.integer[Any]]
+        self,
+        ids: npt.NDArray[np.integer[Any]],
+        begins: npt.NDArray[np.integer[Any]],
+        out: Floats | None = None,
     ) -> tuple[Floats, Integers]:
-        """(log10 of the probability, length of the gram that it comes from) of each position."""
+        """(log10 of the probability, length of the gram that it comes from) of each position.
+
+        out: where the former is written; without it, a new array.
+        """
         stream, bounds, g = np.asarray(ids, np.int32), np.asarray(begins, np.int64), self.grams
-        out, lengths = np.empty(stream.size), np.empty(stream.size, np.int64)
+        out, lengths = np.empty(stream.size) if out is None else out, np.empty(stream.size, np.int64)
         score_positions(
             stream, bounds, self.order, g.words, g.children, g.log10_probs, g.log10_backoffs, out, lengths
         )

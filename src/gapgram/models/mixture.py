@@ -26,6 +26,7 @@ from gapgram.kernels.mixing import mix
 from gapgram.kernels.special_words import SPECIAL, START_ID, UNKNOWN_ID
 from gapgram.models.mixture_states import MixtureStepper
 from gapgram.queries.by_ids import ByIds
+from gapgram.queries.id_runs import score_in_runs
 from gapgram.queries.language_model import LanguageModel, Sentence, checked_model
 from gapgram.queries.line_scores import ScoredLines
 from gapgram.system.array_reading import plain
@@ -133,7 +134,7 @@ class Mixture(ByIds):
         """[model, position]: log10 of the probability of each position under each model."""
         pairs = zip(self.translated(ids), self._translations, strict=True)
         return np.stack([
-            model.score_checked_ids(own, begins, threads) + t.log10_shares[ids] for (model, own), t in pairs
+            score_in_runs(model, own, begins, threads, checked=True) + t.log10_shares[ids] for (model, own), t in pairs
         ])  # fmt: skip
 
     def translated(self, ids: Ids) -> list[tuple[LanguageModel, Ids]]:
@@ -145,10 +146,15 @@ class Mixture(ByIds):
         longest: Integers = np.max([model.gram_lengths(own) for model, own in self.translated(ids)], axis=0)
         return longest
 
-    def score_checked_ids(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
+    @property
+    def run_words(self) -> int:
+        """As many as the model takes that takes most."""
+        return max(model.run_words for model in self.models)
+
+    def score_checked_ids(self, ids: Ids, begins: Begins, out: Floats | None = None) -> Floats:
         """log10 of the probability of each position of sequences of word ids; 0 for `<s>`."""
-        scores = self.scores_of_models(ids, begins, threads)
-        out: Floats = mix(scores, self.weights)
+        out = np.empty(ids.size) if out is None else out
+        out[:] = mix(self.scores_of_models(ids, begins), self.weights)
         out[ids == START_ID] = 0.0
         return out
 

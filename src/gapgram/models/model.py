@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,11 +19,11 @@ from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.spelling import Spelling
 from gapgram.kernels.jit import bound_kernel
-from gapgram.kernels.lookup import availability, locate_all
+from gapgram.kernels.lookup import locate_all
 from gapgram.kernels.model_arrays import ModelArrays
 from gapgram.kernels.score_line import score_line
 from gapgram.kernels.score_text import score_lines
-from gapgram.kernels.scoring import score_last, score_positions
+from gapgram.kernels.scoring import score_last, score_sequences
 from gapgram.kernels.special_words import END, END_ID, SPECIAL, START, START_ID, UNKNOWN, UNKNOWN_ID
 from gapgram.kernels.successors import distribution
 from gapgram.kernels.tables import N_GRAMS
@@ -36,15 +35,11 @@ from gapgram.queries.predict import Prediction, Predictor
 from gapgram.queries.states import TableStepper
 from gapgram.signature import Signature
 from gapgram.system.atomic_file import temporary_folder
-from gapgram.system.parallel import checked_threads, parallel_map, piece_size
 from gapgram.text.corpus import QUERY_RULES, SPECIAL_RULES, TextRules, checked_text
 from gapgram.text.files import Block
 from gapgram.text.refused import special_word
 from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.text.vocabulary import Vocabulary
-
-_LEAST_RUN, _LONGEST_RUN = 1 << 13, 1 << 16  # words that one thread scores at a time
-
 
 if TYPE_CHECKING:
     from gapgram.queries.drawing import Drawer
@@ -361,31 +356,12 @@ class Model(LanguageModel):
         lambda self: (np.frombuffer(b"\n", np.uint8), ALLOW_UNKNOWN, True, True, *self._text_arguments),
     )
 
-    def score_checked_ids(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
-        """log10 of the probability of every position, in runs of whole sequences, a run a thread."""
-        ids, out, threads = np.ascontiguousarray(ids, np.int32), np.empty(ids.size), checked_threads(threads)
-
-        def work(run: tuple[int, int]) -> None:
-            bounds = begins[run[0] : run[1] + 1]
-            part = slice(int(bounds[0]), int(bounds[-1]))
-            available = availability(ids[part], bounds - part.start, self.order)
-            self._score_positions(ids[part], available, self._arrays, out[part])
-
-        # Several runs for each thread, long ones, so that threads seldom wait for Python to hand out the next.
-        words = int(np.clip(ids.size // (16 * threads), _LEAST_RUN, _LONGEST_RUN))
-        for _ in parallel_map(work, _runs(begins, words), threads, ahead=3):
-            pass
+    def score_checked_ids(self, ids: Ids, begins: Begins, out: Floats | None = None) -> Floats:
+        """log10 of the probability of every position."""
+        out = np.empty(ids.size) if out is None else out
+        self._score_sequences(ids, begins, self._arrays, out)
         return out
 
-    _score_positions = bound_kernel(
-        score_positions, lambda self: (np.empty(0, np.int32), np.empty(0, np.int16), self._arrays, np.empty(0))
+    _score_sequences = bound_kernel(
+        score_sequences, lambda self: (np.empty(0, np.int32), np.zeros(1, np.int64), self._arrays, np.empty(0))
     )
-
-
-def _runs(begins: Integers, words: int) -> list[tuple[int, int]]:
-    """Bounds of runs of whole sequences, each of about so many words; the last are smaller."""
-    goals, end = [0], int(begins[-1])
-    while goals[-1] < end:
-        goals.append(goals[-1] + piece_size(end - goals[-1], words))
-    cuts = np.unique(np.append(np.searchsorted(begins, goals[:-1]), begins.size - 1)).tolist()
-    return list(pairwise(cuts))

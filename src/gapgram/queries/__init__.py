@@ -2,6 +2,7 @@
 
     language_model  what a kind of model must answer, and what follows from that for all kinds
     by_ids          the answers of kinds that score sequences of word ids and have no faster way
+    id_runs         such sequences checked and shared out to threads
     raw_text        what a model makes of raw text: its words, or its tokens
     perplexity      the figure, with what it was computed from
     line_scores     scores of the lines of a text

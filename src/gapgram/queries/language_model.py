@@ -7,6 +7,7 @@ word ids and has no faster way for the rest is a `queries.by_ids.ByIds`.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
@@ -19,11 +20,12 @@ import numpy.typing as npt
 
 from gapgram.arguments import checked_whole, wrong_type
 from gapgram.arrays import Begins, Floats, Ids, Integers
-from gapgram.errors import UsageError
+from gapgram.errors import GapgramError, UsageError
 from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.kernels.scores import sum_sequences
 from gapgram.kernels.special_words import END, START, START_ID, UNKNOWN_ID
 from gapgram.queries.history import MAX_WORDS
+from gapgram.queries.id_runs import RUN_WORDS, check_bounds, check_ids, score_in_runs
 from gapgram.queries.line_scores import PIECE_BYTES, LineKernel, ScoredLines, is_unknown, map_pieces, score_of_text
 from gapgram.queries.open_vocabulary import SpellsWords
 from gapgram.queries.perplexity import Perplexity, PieceFigures, ScoredText, figures_of, perplexity_of_figures
@@ -39,7 +41,6 @@ from gapgram.text.files import Block, Paths
 from gapgram.text.vocabulary import REMEMBERED, REMEMBERED_CHARACTERS, Vocabulary
 
 _new = tuple.__new__  # a third of the time that State(…) takes
-_MANY_IDS = 1 << 20  # are checked by several threads
 _ONE_WORD = re.compile(r"[^ \t\n\v\f\r]+")  # as text is split: by the white space of ASCII
 
 
@@ -47,6 +48,11 @@ class LanguageModel(SpellsWords):
     """Scores, probabilities, predictions, states and perplexity of a model of any kind."""
 
     piece_bytes = PIECE_BYTES  # of text that is scored at a time
+
+    @property
+    def run_words(self) -> int:
+        """How many words of sequences of ids are scored at a time, at most."""
+        return RUN_WORDS
 
     @property
     @abstractmethod
@@ -94,8 +100,11 @@ class LanguageModel(SpellsWords):
         """What states are made of."""
 
     @abstractmethod
-    def score_checked_ids(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
-        """As `score_ids`, of ids and begins that are known to make sense."""
+    def score_checked_ids(self, ids: Ids, begins: Begins, out: Floats | None = None) -> Floats:
+        """As `score_ids`, of ids and begins that are known to make sense, by one thread.
+
+        out: where the scores are written; without it, a new array.
+        """
 
     @abstractmethod
     def gram_lengths(self, ids: Ids) -> Integers:
@@ -255,8 +264,15 @@ class LanguageModel(SpellsWords):
             lines = self.score_block(block, bos=bos, eos=eos)
             return (self.opened(lines) if open_vocabulary else lines).sums
 
-        blocks = text.blocks_of_sentences(sentences, block_bytes=block_bytes or self.piece_bytes, for_threads=True)
-        return np.concatenate([np.empty(0), *parallel_map(sums_of, blocks, threads, ahead=3)])
+        def sums_of_piece(piece: text.PieceOfSentences) -> Floats:
+            with contextlib.suppress(GapgramError, TypeError):  # said of the sentence that it is about below
+                sums = sums_of(piece.as_strings())
+                if sums.size == len(piece.sentences):  # no newline inside any
+                    return sums
+            return np.concatenate([sums_of(block) for block in piece.blocks()])
+
+        pieces = text.pieces_of_sentences(sentences, block_bytes or self.piece_bytes)
+        return np.concatenate([np.empty(0), *parallel_map(sums_of_piece, pieces, threads, ahead=3)])
 
     def _open_log10_prob(self, word: str, context: Sentence) -> float:
         """`log10_prob` with an open vocabulary."""
@@ -276,8 +292,8 @@ class LanguageModel(SpellsWords):
         Sequence s is ids[begins[s]:begins[s+1]]; it may start with the id of `<s>`, whose own score is 0.
         """
         stream, bounds = np.asarray(ids), np.asarray(begins)
-        check_ids(stream, bounds, len(self.vocabulary), threads)
-        return self.score_checked_ids(stream.astype(np.int32, copy=False), bounds.astype(np.int64, copy=False), threads)
+        check_bounds(stream, bounds)
+        return score_in_runs(self, stream, bounds.astype(np.int64, copy=False), threads)
 
     def session(self, *, max_words: int = MAX_WORDS) -> Session:
         """A reader of this model, which learns what it reads; the model itself never changes.
@@ -372,23 +388,3 @@ def checked_model(name: str, given: LanguageModel) -> LanguageModel:
     if not isinstance(given, LanguageModel):
         raise wrong_type(name, given, "a model, as gapgram.train and gapgram.load give")
     return given
-
-
-def check_ids(ids: npt.NDArray[Any], begins: npt.NDArray[Any], n_words: int, threads: int | None = 1) -> None:
-    """Refuse ids that the vocabulary does not have, and bounds of sequences that are none."""
-    if ids.size and not np.issubdtype(ids.dtype, np.integer):
-        raise UsageError(f"word ids: expected whole numbers, found {ids.dtype}")
-    if begins.size and not np.issubdtype(begins.dtype, np.integer):
-        raise UsageError(f"begins: expected whole numbers, found {begins.dtype}")
-    if begins.size == 0 or begins[0] != 0 or begins[-1] != ids.size or np.any(np.diff(begins) < 0):
-        raise UsageError("begins: expected where each sequence begins, rising from 0, and last the number of ids")
-    if not ids.size:
-        return
-    parts = [ids] if ids.size < _MANY_IDS else np.array_split(ids, checked_threads(threads))
-    seen = list(parallel_map(lambda ids: (ids.min(), ids.max(), np.count_nonzero(ids == START_ID)), parts, len(parts)))
-    lowest, highest = min(part[0] for part in seen), max(part[1] for part in seen)
-    if lowest < 0 or highest >= n_words:
-        raise UsageError(f"word ids: expected 0 to {n_words - 1}, found {lowest} to {highest}")
-    firsts = ids[begins[:-1][np.diff(begins) > 0]]
-    if sum(part[2] for part in seen) != np.count_nonzero(firsts == START_ID):
-        raise UsageError(f"word ids: {START} (id {START_ID}) may only begin a sequence")

@@ -24,10 +24,12 @@ from gapgram.kernels.word_order import renumber
 from gapgram.system.parallel import parallel_map
 from gapgram.text.files import Block, Paths, blocks_of_files
 from gapgram.text.held_sentences import FILES_ARE_FOR as FILES_ARE_FOR
+from gapgram.text.held_sentences import PieceOfSentences as PieceOfSentences
 from gapgram.text.held_sentences import block_of_line as block_of_line
 from gapgram.text.held_sentences import block_of_sentence as block_of_sentence
 from gapgram.text.held_sentences import blocks_of_sentences as blocks_of_sentences
 from gapgram.text.held_sentences import line_of_sentence as line_of_sentence
+from gapgram.text.held_sentences import pieces_of_sentences as pieces_of_sentences
 from gapgram.text.refused import invalid_utf8, special_word
 from gapgram.text.rules import QUERY_RULES as QUERY_RULES
 from gapgram.text.rules import SPECIAL_RULES as SPECIAL_RULES

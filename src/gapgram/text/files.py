@@ -5,10 +5,12 @@ from __future__ import annotations
 import errno
 import io
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, cast
 
@@ -17,6 +19,7 @@ import numpy as np
 from gapgram.arguments import checked_path, wrong_type
 from gapgram.arrays import Bytes
 from gapgram.errors import TextError, TextFileError, TextNotFoundError, UsageError
+from gapgram.kernels.lines import cut_lines
 from gapgram.system.parallel import SMALLER, read_ahead
 from gapgram.system.progress import NO_BAR, progress_bar
 from gapgram.text.compressed import DECODE_ERRORS, KINDS, WindowError
@@ -25,6 +28,7 @@ Paths = str | Path | Sequence[str | Path]
 
 BLOCK_BYTES = 1 << 22
 MOST_OF_PIPE_BYTES = 1 << 20  # that a pipe holds
+_FIRST_SHARE = 5 / 16  # of a block, which the first of a file has: who waits for it begins soon
 _WORD_BYTES = 5  # in plain text, with its space
 _COMPRESSION = 4  # how much larger a compressed text is inside
 LONGEST_LINE_BYTES = 1 << 24  # more is no sentence, and may be no text
@@ -63,14 +67,11 @@ class Block:
         """
         if len(self.held) <= piece_bytes:
             return [self]
-        text, pieces, begin, line = self.text, list[Block](), 0, 0
-        ends = np.append(np.flatnonzero(text == NEWLINE) + 1, text.size)  # of lines, and of the text
-        while begin < text.size:
-            last = int(np.searchsorted(ends, min(begin + piece_bytes, text.size)))
-            end = int(ends[last])
-            pieces.append(Block(self.name, self.first_line + line, text[begin:end], self.is_tokenised))
-            begin, line = end, last + 1
-        return pieces
+        begins, lines = cut_lines(self.text, piece_bytes)
+        return [
+            Block(self.name, self.first_line + line, self.text[begin:end], self.is_tokenised)
+            for (begin, end), line in zip(pairwise(begins.tolist()), lines.tolist(), strict=False)
+        ]
 
 
 def pieces_of(block: Block, following: Iterator[Block], piece_bytes: int) -> Iterator[Block]:
@@ -168,16 +169,21 @@ def read_head(path: str | Path, size: int) -> bytes:
 
 
 def read_chunks(
-    path: str | Path, on_bytes: Callable[[int], None] = lambda n: None, *, block_bytes: int = BLOCK_BYTES
+    path: str | Path,
+    on_bytes: Callable[[int], None] = lambda n: None,
+    *,
+    block_bytes: int = BLOCK_BYTES,
+    first_bytes: int | None = None,
 ) -> Iterator[bytes]:
     """What is inside a file, at most `block_bytes` at a time, without the byte-order mark of UTF-8.
 
-    `on_bytes` is told how many bytes of the file on disk were read since it was last told.
+    on_bytes: is told how many bytes of the file on disk were read since it was last told. first_bytes: at most so many
+        the first time.
     """
     raw, told = open_raw(path), 0
     try:
         kind, stream = decompressed(raw)
-        for data in _chunks(display_name(path), kind, stream, block_bytes):
+        for data in _chunks(display_name(path), kind, stream, block_bytes, first_bytes or block_bytes):
             if raw.seekable():
                 on_bytes(raw.tell() - told)
                 told = raw.tell()
@@ -193,7 +199,8 @@ def read_blocks(
     """The lines of a file in blocks, what ends in every `block_bytes` read; a last line without a newline gets one."""
     name, line = display_name(path), 1
     rest: list[bytes] = []
-    for data in read_chunks(path, on_bytes, block_bytes=block_bytes):
+    first_bytes = max(1, int(_FIRST_SHARE * block_bytes))
+    for data in read_chunks(path, on_bytes, block_bytes=block_bytes, first_bytes=first_bytes):
         first_end = data.find(b"\n")
         check_line(name, line, sum(map(len, rest)) + (len(data) if first_end < 0 else first_end))
         cut = data.rfind(b"\n") + 1
@@ -223,13 +230,22 @@ def display_name(path: str | Path) -> str:
     return "standard input" if str(path) == "-" else str(path)
 
 
-def _chunks(name: str, kind: str, stream: IO[bytes], block_bytes: int) -> Iterator[bytes]:
+def _is_file(stream: IO[bytes]) -> bool:
+    """Whether what is read is a file on disk."""
+    try:
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except OSError:  # nothing of the system's
+        return False
+
+
+def _chunks(name: str, kind: str, stream: IO[bytes], block_bytes: int, first_bytes: int) -> Iterator[bytes]:
     # What a pipe or terminal has so far is taken at once, so that answers come line by line.
-    read = stream.read1 if kind == "plain" and isinstance(stream, io.BufferedReader) else stream.read
+    as_it_comes = kind == "plain" and isinstance(stream, io.BufferedReader) and not _is_file(stream)
+    read = cast("io.BufferedReader", stream).read1 if as_it_comes else stream.read
     first = True
     while True:
         try:
-            data = read(block_bytes)
+            data = read(first_bytes if first else block_bytes)
         except WindowError as error:
             raise TextFileError(f"{name}: the {kind} data {error}") from None
         except DECODE_ERRORS as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from os import PathLike
 from os.path import isfile
@@ -19,34 +20,83 @@ from gapgram.text.files import BLOCK_BYTES, NEWLINE, Block
 
 FILES_ARE_FOR = "text files are for perplexity, score_lines and surprisal"
 _FIRST = 64  # sentences by whose length that of others is guessed
+_WORD_BYTES = 6  # of a list of words, about
 _GROWTH = 4  # how many times as many sentences as the block before a block may have
 _FILE_NAME = re.compile(r"\S*[./\\]\S*\w")
 
 
+@dataclass(frozen=True)
+class PieceOfSentences:
+    """Sentences that follow each other, held as they were given; the number of the first.
+
+    Whoever takes them makes lines of them: a thread of its own, where there are several.
+    """
+
+    first: int
+    sentences: list[Any]
+
+    def as_strings(self) -> Block:
+        """Strings as lines, with the newlines that they hold; what is no string is a TypeError."""
+        return Block("sentences", self.first, _encoded(self.sentences))
+
+    def blocks(self) -> Iterator[Block]:
+        """Strings or lists of words as lines, whatever they hold."""
+        return _blocks_one_by_one(self.sentences, self.first, BLOCK_BYTES)
+
+
+def pieces_of_sentences(sentences: Iterable[str | Sequence[str]], piece_bytes: int) -> Iterator[PieceOfSentences]:
+    """Sentences held in memory, in pieces of about so many bytes; the last ones of a list are smaller."""
+    _check_sentences(sentences)
+    if not isinstance(sentences, list):
+        yield from _pieces_one_by_one(sentences, piece_bytes)
+        return
+    begin, n = 0, _guessed(sentences[:_FIRST], piece_bytes)
+    while begin < len(sentences):
+        some = sentences[begin : begin + piece_size(len(sentences) - begin, n)]
+        yield PieceOfSentences(begin + 1, some)
+        begin += len(some)
+        n = min(_GROWTH * n, _guessed(some[:: 1 + len(some) // _FIRST], piece_bytes))
+
+
+def _pieces_one_by_one(sentences: Iterable[Any], piece_bytes: int) -> Iterator[PieceOfSentences]:
+    first, some, used = 1, list[Any](), 0
+    for sentence in sentences:
+        some.append(sentence)
+        used += _size(sentence)
+        if used > piece_bytes:
+            yield PieceOfSentences(first, some)
+            first, some, used = first + len(some), [], 0
+    if some:
+        yield PieceOfSentences(first, some)
+
+
 def blocks_of_sentences(
-    sentences: Iterable[str | Sequence[str]], *, block_bytes: int = BLOCK_BYTES, for_threads: bool = False
+    sentences: Iterable[str | Sequence[str]], *, block_bytes: int = BLOCK_BYTES
 ) -> Iterator[Block]:
     """Sentences held in memory, as strings or as lists of words, as if they were lines of a file.
 
     Lists are of the words of a model, its tokens where it has a tokeniser; a block has only strings or only lists.
     block_bytes: from about so many on, a block is full.
-    for_threads: whether each block is for one thread; the last ones of a list are smaller then.
     """
-    if isinstance(sentences, str):
-        raise UsageError("sentences: expected a list of sentences, found one string; put it into a list")
-    if not isinstance(sentences, Iterable):
-        raise wrong_type("sentences", sentences, "a list of sentences")
+    _check_sentences(sentences)
     if isinstance(sentences, list):
-        yield from _blocks_of_list(sentences, block_bytes, for_threads)
+        yield from _blocks_of_list(sentences, block_bytes)
     else:
         yield from _blocks_one_by_one(sentences, 1, block_bytes)
 
 
-def _blocks_of_list(sentences: list[Any], block_bytes: int, for_threads: bool) -> Iterator[Block]:
+def _check_sentences(sentences: object) -> None:
+    if isinstance(sentences, str):
+        raise UsageError("sentences: expected a list of sentences, found one string; put it into a list")
+    if not isinstance(sentences, Iterable):
+        raise wrong_type("sentences", sentences, "a list of sentences")
+
+
+def _blocks_of_list(sentences: list[Any], block_bytes: int) -> Iterator[Block]:
     """As `blocks_of_sentences`, of a list: many strings are made into bytes without a step of Python for each."""
-    begin, n = 0, _guessed(sentences, block_bytes)
+    begin, n = 0, _guessed(sentences[:_FIRST], block_bytes)
     while begin < len(sentences):
-        some = sentences[begin : begin + (piece_size(len(sentences) - begin, n) if for_threads else n)]
+        some = sentences[begin : begin + n]
         try:
             text = _joined(some)
         except TypeError:  # not all are strings
@@ -57,11 +107,16 @@ def _blocks_of_list(sentences: list[Any], block_bytes: int, for_threads: bool) -
         n = min(_GROWTH * n, max(1, block_bytes * len(some) // len(text)))
 
 
-def _guessed(sentences: list[Any], block_bytes: int) -> int:
-    """How many sentences a block may have, by the first ones."""
-    some = sentences[:_FIRST]
-    n_characters = sum(len(sentence) + 1 for sentence in some if isinstance(sentence, str))
-    return max(1, block_bytes * len(some) // max(1, n_characters))
+def _guessed(some: list[Any], n_bytes: int) -> int:
+    """How many sentences have about so many bytes, by some of them."""
+    return max(1, n_bytes * len(some) // max(1, sum(map(_size, some))))
+
+
+def _size(sentence: Any) -> int:
+    """About how many bytes a sentence has, as a line."""
+    if not hasattr(sentence, "__len__"):
+        return 1  # no sentence, which whoever reads it finds out
+    return (1 if isinstance(sentence, str) else _WORD_BYTES) * len(sentence) + 1
 
 
 def _blocks_one_by_one(sentences: Iterable[Any], line: int, block_bytes: int) -> Iterator[Block]:
@@ -84,12 +139,17 @@ def _lines(some: list[Any]) -> bytes:
     return b"\n".join([*some, b""]) if isinstance(some[0], bytes) else _joined(some)
 
 
+def _encoded(strings: list[str]) -> bytes:
+    """Strings as lines, with the newlines that they hold."""
+    try:
+        return b"\n".join([*map(str.encode, strings), b""])
+    except UnicodeEncodeError:  # halves of characters, which no word has
+        return "\n".join([*strings, ""]).encode("utf-8", "surrogatepass")
+
+
 def _joined(strings: list[str]) -> bytes:
     """Strings as lines; a newline in one becomes a space."""
-    try:
-        text = b"\n".join([*map(str.encode, strings), b""])
-    except UnicodeEncodeError:  # halves of characters, which no word has
-        text = "\n".join([*strings, ""]).encode("utf-8", "surrogatepass")
+    text = _encoded(strings)
     # NumPy counts without Python's lock.
     if np.count_nonzero(np.frombuffer(text, np.uint8) == NEWLINE) == len(strings):
         return text

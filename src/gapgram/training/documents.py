@@ -30,6 +30,7 @@ from gapgram.kernels.special_words import SPECIAL, START_ID
 from gapgram.models.model import Model
 from gapgram.models.streamed_file import TablesInFile
 from gapgram.queries.history import ReadSentences
+from gapgram.queries.id_runs import score_in_runs
 from gapgram.system.work_folder import WorkFolder
 from gapgram.text.corpus import Corpus, TextRules, sentence_begins
 from gapgram.text.files import Block
@@ -121,7 +122,7 @@ def fit_documents(
 def _scores(model: Model, document: ReadSentences, threads: int) -> Floats:
     """log10 of what the model gives each position; words that it does not know are `<unk>`."""
     known = np.where(document.ids < len(model.vocabulary), document.ids, 0).astype(np.int32)
-    return model.score_checked_ids(known, document.begins, threads)
+    return score_in_runs(model, known, document.begins, threads, checked=True)
 
 
 def draw_documents(

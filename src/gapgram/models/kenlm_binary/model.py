@@ -5,7 +5,6 @@ from __future__ import annotations
 import mmap
 from collections.abc import Callable
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +26,6 @@ from gapgram.models.kenlm_binary.words import KenlmVocabulary
 from gapgram.queries.by_ids import ByIds
 from gapgram.queries.language_model import Sentence
 from gapgram.queries.line_scores import LineKernel
-from gapgram.system.parallel import parallel_map
-
-_CHUNK = 1 << 14  # words that one thread scores at a time
 
 
 def read_kenlm_binary(path: str | Path) -> KenlmModel:
@@ -88,24 +84,22 @@ class KenlmModel(ByIds):
         grams = ",".join(map(str, self.counts))
         return f"order:{self.order}|model:kenlm|kind:{self.kind}|grams:{grams}|log:10|file:{self._path.name}"
 
-    def score_checked_ids(self, ids: Ids, begins: Begins, threads: int | None = 1) -> Floats:
+    def score_checked_ids(self, ids: Ids, begins: Begins, out: Floats | None = None) -> Floats:
         """log10 of the probability of each position of sequences of word ids; 0 where `<s>` begins one."""
-        return self.located(ids, begins, threads)[0]
+        return self.located(ids, begins, out)[0]
 
     def gram_lengths(self, ids: Ids) -> Integers:
         """For each word of one sequence the length of the longest gram that the model holds; 1 at least."""
         return self.located(ids, np.array([0, ids.size]))[1]
 
-    def located(self, ids: Ids, begins: Begins, threads: int | None = 1) -> tuple[Floats, Integers]:
-        """(log10 of the probability, length of the longest gram that was found) of each position."""
+    def located(self, ids: Ids, begins: Begins, out: Floats | None = None) -> tuple[Floats, Integers]:
+        """(log10 of the probability, length of the longest gram that was found) of each position.
+
+        out: where the former is written; without it, a new array.
+        """
         stream, bounds = np.ascontiguousarray(ids, np.int32), np.ascontiguousarray(begins, np.int64)
-        out, lengths = np.empty(stream.size), np.empty(stream.size, np.int64)
-
-        def work(span: tuple[int, int]) -> bool:
-            first, last = span
-            return bool(self._score_positions(stream, bounds[first : last + 1], self._file, out, lengths))
-
-        if not all(parallel_map(work, _runs(bounds), threads, ahead=3)):
+        out, lengths = np.empty(stream.size) if out is None else out, np.empty(stream.size, np.int64)
+        if not self._score_positions(stream, bounds, self._file, out, lengths):
             raise bad_grams(self._path)
         return out, lengths
 
@@ -168,10 +162,3 @@ def _file_of(path: Path, header: Header, layout: Layout, memory: Any) -> KenlmFi
 def _hash_of(word: str) -> Any:
     text = np.frombuffer(word.encode(), np.uint8)
     return np.uint64(hash_word(text, 0, text.size))
-
-
-def _runs(begins: Begins) -> list[tuple[int, int]]:
-    """Bounds of runs of sequences, each of about as many words as a thread takes at a time."""
-    goals = np.arange(0, int(begins[-1]), _CHUNK)
-    cuts = np.unique(np.append(np.searchsorted(begins, goals), begins.size - 1)).tolist()
-    return list(pairwise(cuts))
