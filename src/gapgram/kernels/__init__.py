@@ -21,6 +21,8 @@
     lookup          grams of a text found in the tables
     lanes           loops that take eight numbers at a time
     views           parts of arrays
+    memory          numbers at any byte of memory
+    strings         strings of Python made into lines of bytes
     model_arrays    a model as kernels take it
     gate            what learned weights look at, and what they make of it
     probabilities   the probability of a word, shared out over the lattice
@@ -51,7 +53,6 @@
     growing         the grams that a backoff model should have to be near another model
     choosing        those of them that stay where there is room for some
     kenlm_arrays    a binary file of KenLM as kernels read it
-    kenlm_memory    numbers at any byte of it
     kenlm_words     its words by their hashes
     kenlm_lookup    its grams, one word longer at a time
     kenlm_scoring   its scores, with KenLM's own arithmetic

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from gapgram.kernels.jit import kernel
-from gapgram.kernels.kenlm_memory import read_signed
+from gapgram.kernels.memory import read_signed
 from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
 
 PROBING, TRIE = 0, 1
@@ -35,7 +35,7 @@ PLAIN_PROB_BITS, PLAIN_BACKOFF_BITS = 31, 32  # where nothing is quantised: figu
 
 
 class KenlmFile(NamedTuple):
-    """A mapped file, and its table of tables; both as `kenlm_memory` has them.
+    """A mapped file, and its table of tables; both as `memory` has them.
 
     kind: PROBING or TRIE. n_words: counts `<unk>` too. start, end: the file's ids of `<s>` and `</s>`; 0 if missing.
     hashes_at: the byte at which the hashes of words begin, of a probing file a hash table, of a trie a sorted list.

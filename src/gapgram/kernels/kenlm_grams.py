@@ -22,8 +22,8 @@ from gapgram.kernels.kenlm_lookup import (
     prob_at,
     word_at,
 )
-from gapgram.kernels.kenlm_memory import read_8, read_single
 from gapgram.kernels.kenlm_words import find_hash, hash_word
+from gapgram.kernels.memory import read_8, read_single
 
 _BITS_A_KEY = 5  # that say whether there may be a key, as a power of two: one in 2**5 that is not there passes
 _AT_ONCE = 1 << 12  # pairs that are looked at before those that may be there are looked up

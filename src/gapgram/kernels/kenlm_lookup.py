@@ -25,8 +25,8 @@ from gapgram.kernels.kenlm_arrays import (
     WORD_BITS,
     about,
 )
-from gapgram.kernels.kenlm_memory import read_4, read_8, read_bits, read_single
 from gapgram.kernels.kenlm_words import MOST_PROBES
+from gapgram.kernels.memory import read_4, read_8, read_bits, read_single
 
 MISSING, FOUND, DAMAGED = 0, 1, -1
 

@@ -7,7 +7,7 @@ import numpy as np
 from gapgram.kernels.cut_words import next_word
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.kenlm_arrays import PROBING, file_id, n_ids, word_id
-from gapgram.kernels.kenlm_memory import read_4, read_8
+from gapgram.kernels.memory import read_4, read_8
 from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
 from gapgram.kernels.words import DONE, SKIP_SPECIAL, SPECIAL_FOUND, refused
 

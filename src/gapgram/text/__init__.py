@@ -2,6 +2,7 @@
 
     files           plain and compressed text files, in blocks of whole lines
     held_sentences  sentences in memory as lines of text
+    string_memory   strings made into bytes without Python's lock
     vocabulary      words and their ids
     word_table      a vocabulary while it is learned
     word_sample     the words that a model of spelling is trained on

@@ -1,4 +1,4 @@
-"""Numbers at any byte of a file that is mapped.
+"""Numbers at any byte of a file that is mapped, or of other memory.
 
 Compiled kernels read at an address: an array that is handed on is counted, which takes longer than the read. The
 places must be known to lie inside. As plain Python, kernels read an array, and a place outside is an error.
@@ -42,6 +42,21 @@ def read_4(memory, at):
     return _read(np.uint32, memory, at)
 
 
+def read_2(memory, at):
+    """The two bytes from a byte on as a number."""
+    return _read(np.uint16, memory, at)
+
+
+def read_1(memory, at):
+    """A byte."""
+    return _read(np.uint8, memory, at)
+
+
+def copy_bytes(memory, at, n, out, begin):
+    """Copy the n bytes from a byte on to out[begin : begin + n]."""
+    out[begin : begin + n] = memory[at : at + n]
+
+
 def read_single(memory, at):
     """The four bytes from a byte on as a float."""
     return _read(np.float32, memory, at)
@@ -51,7 +66,7 @@ def read_single(memory, at):
 def _teach() -> None:
     """Compiled, they read from an address, and nothing is checked."""
     from llvmlite import ir
-    from numba.core import types
+    from numba.core import cgutils, types
     from numba.extending import lower_builtin, type_callable
 
     def teach(function, kind, code):
@@ -72,7 +87,25 @@ def _teach() -> None:
     teach(read_8, types.uint64, ir.IntType(64))
     teach(read_signed, types.int64, ir.IntType(64))
     teach(read_4, types.uint32, ir.IntType(32))
+    teach(read_2, types.uint16, ir.IntType(16))
+    teach(read_1, types.uint8, ir.IntType(8))
     teach(read_single, types.float32, ir.FloatType())
+
+    @type_callable(copy_bytes)
+    def type_of_copy(context):
+        return lambda memory, at, n, out, begin: types.void
+
+    whole = types.Integer
+
+    @lower_builtin(copy_bytes, whole, whole, whole, types.Array, whole)
+    def code_of_copy(context, builder, signature, arguments):
+        memory, at, n, begin = (
+            context.cast(builder, arguments[i], signature.args[i], types.int64) for i in (0, 1, 2, 4)
+        )
+        source = builder.inttoptr(builder.add(memory, at), ir.IntType(8).as_pointer())
+        out = context.make_array(signature.args[3])(context, builder, arguments[3])
+        cgutils.raw_memcpy(builder, builder.gep(out.data, [begin]), source, n, ir.Constant(ir.IntType(64), 1))
+        return context.get_dummy_value()
 
 
 @kernel
