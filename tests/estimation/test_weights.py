@@ -70,7 +70,7 @@ def test_a_first_step_goes_down_the_gradient(small: tuple[Counts, FittingSample]
     problem.add_gradient(start, gradients, 0, n)
     mean, zeros = gradients.flat / n, problem.zeros().flat
     adam = Adam(start.flat, problem.hold_to_start, zeros, zeros.copy())
-    room = problem.room(n, 2 * pieces_of_half(n))
+    room = problem.room(n, 2 * pieces_of_half(n), threads)
     problem.take_steps(values, adam, [(0, n)], np.array([rate]), 1, room, threads)
     np.testing.assert_allclose(values.flat, start.flat - rate * mean / (np.abs(mean) + 1e-8), rtol=0, atol=1e-9)
     assert np.count_nonzero(values.shift != start.shift) and np.count_nonzero(values.odds != start.odds)

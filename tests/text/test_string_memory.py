@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gapgram.kernels.jit import AS_PYTHON
-from gapgram.text import string_memory
-from gapgram.text.string_memory import lines_of
+from gapgram.text.string_memory import layout_of_strings, lines_of
 
 KNOWN = sys.implementation.name == "cpython" and sys.maxsize >> 32 and sys.version_info[:2] <= (3, 13)
 
@@ -56,14 +55,7 @@ def test_a_few_strings_are_left_to_python() -> None:
     assert lines_of(["a"] * 9) is None
 
 
-OTHER_STATES = [(1, 2, 4, 8), (0b01001, 0b11001, 0b01010, 0b01100)]
-
-
-@pytest.mark.parametrize("states", OTHER_STATES)
-def test_strings_that_lie_otherwise_are_left_to_python(states: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(string_memory, "_STATES", states)
-    string_memory._layout.cache_clear()
-    assert lines_of(["a"] * 99) is None
-    monkeypatch.undo()
-    string_memory._layout.cache_clear()
-    assert lines_of(["a"] * 99) is not None
+@pytest.mark.parametrize("states", [(1, 2, 4, 8), (0b01001, 0b11001, 0b01010, 0b01100)])
+def test_strings_that_lie_otherwise_are_left_to_python(states: tuple[int, ...]) -> None:
+    assert layout_of_strings(states) is None
+    assert layout_of_strings() is not None

@@ -40,7 +40,8 @@
     completions     the next words that start with a prefix
     rank            the rank of a word among all
     fitting         what weights are fitted to
-    gradient        how its likelihood changes with what is fitted
+    slopes          how the likelihood of a position changes with what is fitted
+    gradient        how that of a text does
     descent         weights from that, by threads that work together
     meeting         threads that wait for each other
     pairs           neighbours of words, counted

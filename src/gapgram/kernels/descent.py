@@ -1,7 +1,7 @@
 """Steps of Adam, taken by several threads with the result of one.
 
 Each batch has two halves, and each half pieces of PIECE positions. Pieces are worked out side by side (`slopes_of` of
-`kernels.gradient`). When all threads have done that, slopes are added up by columns of the features, and by patterns:
+`kernels.slopes`). When all threads have done that, slopes are added up by rows of the gate table, and by patterns:
 each number by one thread, first the halves by themselves, in the order of positions or of pieces; what was added up
 takes its step at once. So nothing depends on how many threads there are.
 
@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapgram.kernels.gate import BUCKETS, WORD_BUCKETS
-from gapgram.kernels.gradient import MAX_DISCOUNTS, add_pieces, add_rows, by_odds, slopes_of
+from gapgram.kernels.gradient import MAX_DISCOUNTS, add_pieces, add_rows, by_odds
 from gapgram.kernels.jit import inlined, kernel, shared, training_kernel
 from gapgram.kernels.meeting import meet
+from gapgram.kernels.slopes import room_of, slopes_of, sum_rows
 
 PIECE = 64  # positions, at most
 
@@ -97,16 +98,15 @@ def _take_steps(begin, end, fitted, adam, halves, n, fast, slow):
 
 
 @kernel
-def _fit_rows(f, half, n, fitted, adam, slopes, order, sums, fast, slow):
-    """Add up the slopes of the logits of a batch by the rows of column f, and take their steps.
+def _fit_rows(f, n, fitted, adam, slopes, order, sums, fast, slow):
+    """Add up the slopes of the logits of a batch of n positions by the rows of column f, and take their steps.
 
-    half: where the second half of the n positions begins. sums: [half, parameter], 0 before and after.
+    sums: [half, parameter], 0 before and after.
     """
     n_patterns = fitted.table.shape[1]
     top, bottom = _rows_of(f, n_patterns, order)
-    by_row = sums.reshape((2, -1, n_patterns))
-    add_rows(f, 0, half, slopes, top, by_row[0])
-    add_rows(f, half, n, slopes, top, by_row[1])
+    add_rows(f, 0, n // 2, slopes, top, sums[0])
+    add_rows(f, n // 2, n, slopes, top, sums[1])
     _take_steps(top * n_patterns, bottom * n_patterns, fitted, adam, sums, n, fast, slow)
 
 
@@ -125,29 +125,47 @@ def _fit_pattern(p, n_pieces, n, fitted, adam, slopes, sums, fast, slow):
     _take_steps(first_odds, first_odds + 3, fitted, adam, by_discount, n, fast, slow)
 
 
+@inlined
+def _bounds_of(piece, n_pieces, n):
+    """Which positions of a batch of n are in a piece; there may be none."""
+    half = n // 2
+    begin, end = (0, half) if piece < n_pieces else (half, n)
+    first = begin + piece % n_pieces * PIECE
+    return first, max(first, min(first + PIECE, end))
+
+
+@inlined
+def _corrections(schedule, b):
+    """By what the means of batch b are multiplied for its step, and their squares: they began at 0."""
+    step = schedule.first_step + b
+    return schedule.rates[b] / (1.0 - 0.9**step), 1.0 / (1.0 - 0.99**step)
+
+
 @training_kernel
 def fit_batches(me, threads, meeting, schedule, positions, fixed, fitted, adam, slopes):
     """What thread `me` does for some batches: its share of the pieces of each, then of the columns and patterns."""
-    n_columns, n_patterns, bounds = positions.features.shape[1], fixed.down.size, schedule.bounds
+    features, n_patterns, bounds = positions.features, fixed.down.size, schedule.bounds
+    n_columns = features.shape[1]
     n_shares, order = n_columns + n_patterns, n_columns - n_patterns
     sums = np.zeros((2, max(BUCKETS, WORD_BUCKETS) * n_patterns))
+    room = room_of(me, slopes, n_patterns)
     for b in range(bounds.size - 1):
-        begin, n, step = bounds[b], bounds[b + 1] - bounds[b], schedule.first_step + b
-        half, n_pieces = n // 2, pieces_of_half(n)
+        begin, n = bounds[b], bounds[b + 1] - bounds[b]
+        n_pieces = pieces_of_half(n)
         # Pieces that follow each other, as many for each thread.
         for piece in range(2 * n_pieces * me // threads, 2 * n_pieces * (me + 1) // threads):
-            first, last = (0, half) if piece < n_pieces else (half, n)
-            first += piece % n_pieces * PIECE
-            last = max(first, min(last, first + PIECE))
-            slopes_of(positions, fixed, fitted, begin + first, begin + last, begin, piece, slopes)
+            first, last = _bounds_of(piece, n_pieces, n)
+            first, last = begin + first, begin + last
+            sum_rows(features, fitted.table, first, last, begin, slopes)
+            slopes_of(positions, fixed, fitted, first, last, begin, piece, slopes, room)
         meet(meeting, threads)
-        fast, slow = schedule.rates[b] / (1.0 - 0.9**step), 1.0 / (1.0 - 0.99**step)
+        fast, slow = _corrections(schedule, b)
         # The columns, of which the last, those of words, have most rows; then what is a pattern's own. Who is dealt the
         # first of a turn is dealt the last of the next.
         for turn in range(-(-n_shares // threads)):
             share = turn * threads + (me if turn % 2 == 0 else threads - 1 - me)
             if share < n_columns:
-                _fit_rows(n_columns - 1 - share, half, n, fitted, adam, slopes, order, sums, fast, slow)
+                _fit_rows(n_columns - 1 - share, n, fitted, adam, slopes, order, sums, fast, slow)
             elif share < n_shares:
                 _fit_pattern(share - n_columns, n_pieces, n, fitted, adam, slopes, sums, fast, slow)
         meet(meeting, threads)

@@ -107,6 +107,11 @@ def _sum_some(table, features, step, n_features, first, n, logits):
             logits[q] += table[features[k * step] + q]
 
 
+def _add_some(sums, at, values, begin, n):
+    """sums[at + q] += values[begin + q], for q = 0 … n - 1; n: from 8 to _SIDE_BY_SIDE. Compiled, eight at a time."""
+    sums[at : at + n] += values[begin : begin + n]
+
+
 @before_compiling
 def _teach() -> None:
     from llvmlite import ir
@@ -146,6 +151,33 @@ def _teach() -> None:
                     builder.store(builder.load(total), some, align=8)
         return context.get_dummy_value()
 
+    @type_callable(_add_some)
+    def type_of_added(context):
+        return lambda sums, at, values, begin, n: types.void
+
+    @lower_builtin(_add_some, types.Array, whole, types.Array, whole, whole)
+    def code_of_added(context, builder, signature, arguments):
+        at, begin, n = (arguments[i] for i in (1, 3, 4))
+        sums, values = (context.make_array(signature.args[i])(context, builder, arguments[i]).data for i in (0, 2))
+
+        def eights(data, first, begins):
+            places = [builder.gep(data, [builder.add(first, each)]) for each in begins]
+            return [builder.bitcast(place, eight.as_pointer()) for place in places]
+
+        wanted = builder.udiv(builder.add(n, word(7)), word(8))
+        for n_eights in range(1, _SIDE_BY_SIDE // 8 + 1):
+            with builder.if_then(builder.icmp_unsigned("==", wanted, word(n_eights))):
+                begins = [word(8 * i) for i in range(n_eights - 1)]
+                begins.append(builder.sub(n, word(8)))  # the last eight may begin before: all are read, then written
+                places = eights(sums, at, begins)
+                added = [
+                    builder.fadd(builder.load(place, align=8), builder.load(some, align=8))
+                    for place, some in zip(places, eights(values, begin, begins), strict=True)
+                ]
+                for place, total in zip(places, added, strict=True):
+                    builder.store(total, place, align=8)
+        return context.get_dummy_value()
+
 
 @kernel
 def sum_logits(table, features, step, n_features, logits):
@@ -163,6 +195,22 @@ def sum_logits(table, features, step, n_features, logits):
     if n - first < 8:  # some of the last eight are summed again
         first = n - 8
     _sum_some(table, features, step, n_features, first, n - first, logits)
+
+
+@kernel
+def add_to_row(sums, at, values, begin, n):
+    """sums[at + q] += values[begin + q], for q = 0 … n - 1."""
+    first = 0
+    if n >= 8:
+        while n - first > _SIDE_BY_SIDE:
+            # What is left is eight at least, or nothing
+            some = _SIDE_BY_SIDE if n - first - _SIDE_BY_SIDE >= 8 else _SIDE_BY_SIDE - 8
+            _add_some(sums, at + first, values, begin + first, some)
+            first += some
+        _add_some(sums, at + first, values, begin + first, n - first)
+        return
+    for q in range(n):
+        sums[at + q] += values[begin + q]
 
 
 @kernel

@@ -114,6 +114,10 @@ class PythonLanes:
         """A whole number in all lanes."""
         return np.full(self.numbers.size, number)
 
+    def one(self) -> Any:
+        """The number 1.0 in all lanes."""
+        return np.ones(self.numbers.size)
+
     def equal(self, one: Any, other: Any) -> Any:
         """Whether whole numbers are equal."""
         return one == other

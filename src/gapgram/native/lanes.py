@@ -69,6 +69,9 @@ class Value:
     def __mul__(self, other: Any) -> Value:
         return self._with(other, "fmul" if self.is_float else "mul")
 
+    def __truediv__(self, other: Any) -> Value:
+        return self._with(other, "fdiv")
+
     def __and__(self, other: Any) -> Value:
         return self._with(other, "and_")
 
@@ -227,6 +230,10 @@ class Lanes:
     def everywhere(self, number: int) -> Value:
         """A whole number in all lanes."""
         return self.of(number, False)
+
+    def one(self) -> Value:
+        """The number 1.0 in all lanes."""
+        return self.of(1.0, True)
 
     def equal(self, one: Value, other: Any) -> Value:
         """Whether whole numbers are equal."""

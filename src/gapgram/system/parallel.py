@@ -160,7 +160,7 @@ _beside = _Beside()
 
 @contextlib.contextmanager
 def busy_beside() -> Iterator[None]:
-    """While a thread is in here, `cores_left` says one less."""
+    """While a thread is in here, it takes a core from those that `cores_left` speaks of."""
     _beside.add(1)
     try:
         yield
@@ -168,14 +168,16 @@ def busy_beside() -> Iterator[None]:
         _beside.add(-1)
 
 
-def cores_left(threads: int) -> int:
+def cores_left(threads: int, cores: int | None = None) -> int:
     """How many of some threads are to run together now: where one had to share its core, all would wait for it.
 
+    cores: that there are; by default, those of this machine.
+
     >>> with busy_beside():
-    ...     cores_left(4), cores_left(1)
-    (3, 1)
+    ...     cores_left(4, cores=4), cores_left(4, cores=16), cores_left(1, cores=1)
+    (3, 4, 1)
     """
-    return max(1, threads - _beside.busy)
+    return max(1, min(threads, checked_threads(cores) - _beside.busy))
 
 
 class SharedCores:

@@ -27,7 +27,7 @@ def lines_of(strings: list[str]) -> Bytes | None:
     """
     if len(strings) < _FEWEST:
         return None
-    layout = _layout()
+    layout = layout_of_strings()
     lines: Bytes | None = None if layout is None else lines_of_strings(id(strings), len(strings), layout)
     return lines if lines is not None and lines.size else None
 
@@ -39,10 +39,11 @@ class _OtherString(str):
 
 
 @cache
-def _layout() -> StringLayout | None:
+def layout_of_strings(states: tuple[int, ...] = _STATES) -> StringLayout | None:
     """How strings lie in memory, if that is as expected: after the head length, hash and state, then the characters.
 
     The state has three bits for the size of a character, one for whether the characters lie there, and one for ASCII.
+    states: what these bits are expected to be.
     """
     head = object.__basicsize__
     is_known = sys.implementation.name == "cpython" and sys.maxsize >> 32 and list.__basicsize__ == head + 24
@@ -57,18 +58,18 @@ def _layout() -> StringLayout | None:
         return c_uint32.from_address(id(string) + head + 16).value >> shift & 0b11111
 
     samples = ["".join(list(sample)) for sample in _SAMPLES]
-    shifts = [shift for shift in _SHIFTS if tuple(state_of(sample, shift) for sample in samples) == _STATES]
+    shifts = [shift for shift in _SHIFTS if tuple(state_of(sample, shift) for sample in samples) == states]
     data, *wide = (sys.getsizeof(s) - size * (len(s) + 1) for s, size in zip(samples, _SIZES, strict=True))
     is_as_expected = (
         len(shifts) == 1
-        and state_of(_OtherString(_SAMPLES[0]), shifts[0]) not in _STATES
+        and state_of(_OtherString(_SAMPLES[0]), shifts[0]) not in states
         and len(set(wide)) == 1
         and all(number_at(id(s) + head) == len(s) and number_at(id(s) + head - 8) == id(str) for s in samples)
         and [number_at(number_at(id(samples) + head + 8) + 8 * i) for i in range(len(samples))] == [*map(id, samples)]
     )
     if not is_as_expected:
         return None
-    ascii, bytes, pairs, fours = (state << shifts[0] for state in _STATES)
+    ascii, bytes, pairs, fours = (state << shifts[0] for state in states)
     layout = StringLayout(
         id(str), items=head + 8, type=head - 8, length=head, state=head + 16, mask=0b11111 << shifts[0],
         ascii=ascii, bytes=bytes, pairs=pairs, fours=fours, data=data, wide=wide[0],

@@ -25,14 +25,8 @@ from gapgram.kernels import descent, fitting
 from gapgram.kernels import gradient as kernels
 from gapgram.kernels.descent import Adam, Schedule
 from gapgram.kernels.gate import BUCKETS, WORD_BUCKETS
-from gapgram.kernels.gradient import (
-    MAX_DISCOUNTS,
-    FittedNumbers,
-    FixedNumbers,
-    SamplePositions,
-    Slopes,
-    Sums,
-)
+from gapgram.kernels.gradient import MAX_DISCOUNTS, Sums
+from gapgram.kernels.slopes import FittedNumbers, FixedNumbers, SamplePositions, Slopes, room_size
 from gapgram.system.parallel import cores_left, parallel_map, run_together
 from gapgram.system.progress import NO_BAR, progress_bar
 
@@ -167,11 +161,13 @@ class Problem:
     def _fixed(self) -> FixedNumbers:
         return FixedNumbers(self.uniform, self.down, self.clusterings)
 
-    def room(self, n: int, n_pieces: int) -> Slopes:
-        """Room for the slopes of n positions in pieces."""
+    def room(self, n: int, n_pieces: int, threads: int = 1) -> Slopes:
+        """Room for the slopes of n positions in pieces, which so many threads work out."""
         n_patterns, n_columns = len(self.down), self.sample.features[:1].shape[1]
         by_bucket, by_discount = (np.empty((n_pieces, n_patterns, each)) for each in (BUCKETS, 3))
-        return Slopes(np.empty((n, n_patterns)), np.empty((n_columns, n), np.int32), by_bucket, by_discount)
+        sums, by_logit = (np.empty((n, n_patterns)) for _ in range(2))
+        rooms = np.empty((threads, room_size(n_patterns, self.sample.given[:1].shape[1])))
+        return Slopes(sums, by_logit, np.empty((n_columns, n), np.int32), by_bucket, by_discount, np.empty(n), rooms)
 
     def zeros(self) -> Parameters:
         """Parameters of the problem's size, all 0."""
@@ -208,7 +204,7 @@ class Problem:
         batches = batches_of(len(self.sample))
         rates, most = self.learning_rates(len(batches)), max((end - begin for begin, end in batches), default=0)
         values, adam = self.start(), self._new_adam()
-        slopes = self.room(most, 2 * descent.pieces_of_half(most))
+        slopes = self.room(most, 2 * descent.pieces_of_half(most), threads)
         at_once = self.batches_at_once if self.sample.folder is None else 4  # a sample in files is read by few
         bar = progress_bar("fitting weights", total=len(batches), unit="batch", progress=True) if progress else NO_BAR
         with bar as advance:

@@ -1,0 +1,369 @@
+"""How -ln P of a position changes with what is fitted.
+
+Every position is worked out by itself, how -ln P changes with the logits, the odds of falling back and the discounts of
+its patterns: equations (16), (17), (21) and (24) of docs/ideas/mathematics.md. SIDE_BY_SIDE positions are worked out at
+a time, eight of them as one number of the processor. What is a pattern's own is added up at once, over a *piece* of a
+few positions. The slopes of the logits, of which there are many more, are kept, and added up by `kernels.gradient`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gapgram.kernels.fitting import COUNT, N1, N2, N3, TOTAL
+from gapgram.kernels.gate import BUCKETS, exponentials, sum_logits
+from gapgram.kernels.jit import apart, inlined, kernel, shared
+from gapgram.kernels.lanes import in_lanes
+from gapgram.kernels.meeting import APART
+from gapgram.kernels.views import part_of
+
+SIDE_BY_SIDE = 32  # positions; `_sum_of` adds up as many
+NOT_ALLOWED = -np.inf  # the logit of a pattern that looks at more words than there are
+
+
+class SamplePositions(NamedTuple):
+    """Positions that are fitted to: `kernels.fitting` says what each array holds."""
+
+    statistics: Any
+    features: Any
+    given: Any
+    log_prior: Any
+
+
+class FixedNumbers(NamedTuple):
+    """What is not fitted: the probability below all patterns, where each falls back, and its clustering."""
+
+    uniform: Any
+    down: Any
+    clusterings: Any
+
+
+class FittedNumbers(NamedTuple):
+    """What is fitted, all of it in `flat`, and what follows from it: e to the power of the shifts, and discounts."""
+
+    flat: Any
+    table: Any
+    shift: Any
+    odds: Any
+    lifted_by: Any
+    discounts: Any
+
+
+class Slopes(NamedTuple):
+    """How -ln P of some positions changes.
+
+    sums, logits: float64 [position, pattern], the rows of the gate table summed, and the slopes of the logits. rows:
+    int32 [column, position], the rows of the gate table that they are of. probabilities: P of each position.
+    shift, discounts: float64 [piece, pattern, bucket] and [piece, pattern, 3], added up over each piece. rooms:
+    float64 [thread, `room_size`].
+    """
+
+    sums: Any
+    logits: Any
+    rows: Any
+    shift: Any
+    discounts: Any
+    probabilities: Any
+    rooms: Any
+
+
+class Room(NamedTuple):
+    """What is worked out of SIDE_BY_SIDE positions at a time: arrays by pattern, then by position.
+
+    weight: first the logits. per_left: 1 by what discounts leave of the context's total. under: 1 by 1 - g + g e^c.
+    value: in the end, the slopes of the logits. given: by clustering, then by position. The others have a number a
+    position: probability is P, scale what -ln P changes with it, uniform the probability below all patterns; by_shift,
+    by_first, by_second and by_third are of one pattern, how -ln P changes with its shift and its discounts.
+    """
+
+    buckets: Any
+    lift: Any
+    weight: Any
+    count: Any
+    total: Any
+    n1: Any
+    n2: Any
+    n3: Any
+    kept: Any
+    gamma: Any
+    value: Any
+    reached: Any
+    per_left: Any
+    under: Any
+    given: Any
+    probability: Any
+    scale: Any
+    uniform: Any
+    by_shift: Any
+    by_first: Any
+    by_second: Any
+    by_third: Any
+
+
+@shared
+def room_size(n_patterns, n_clusterings):
+    """How many numbers a thread's `Room` takes, and what keeps it away from others: they write to no common line."""
+    return (14 * n_patterns + n_clusterings + 7) * SIDE_BY_SIDE + APART
+
+
+@kernel
+def room_of(me, slopes, n_patterns):
+    """The room of thread `me`."""
+    n = 14 * n_patterns * SIDE_BY_SIDE
+    memory = slopes.rooms[me, : slopes.rooms.shape[1] - APART]
+    own, others = memory[:n].reshape((14, -1)), memory[n:].reshape((-1, SIDE_BY_SIDE))
+    return Room(
+        own[0].view(np.int64), own[1], own[2], own[3], own[4], own[5], own[6], own[7], own[8], own[9], own[10], own[11],
+        own[12], own[13], others[7:].reshape(-1), others[0], others[1], others[2], others[3], others[4], others[5],
+        others[6],
+    )  # fmt: skip
+
+
+@apart
+def sum_rows(features, table, begin, end, first, slopes):
+    """Sum the rows of the gate table for positions begin … end-1, and note which these are.
+
+    What is known of a position t is written to place t - first.
+    """
+    n_patterns, flat, sums = table.shape[1], table.reshape(-1), slopes.sums.reshape(-1)
+    present = np.empty(features.shape[1], np.int64)
+    for t in range(begin, end):
+        n = 0
+        for f in range(features.shape[1]):
+            feature = features[t, f]
+            slopes.rows[f, np.uint64(t - first)] = feature
+            present[np.uint64(n)] = np.int64(feature) * n_patterns
+            n += feature >= 0
+        sum_logits(flat, present, 1, n, part_of(sums, (t - first) * n_patterns, n_patterns))
+
+
+@kernel
+def _gather(positions, fitted, sums, begin, end, first, room):
+    """Put what is known of positions begin … end-1 side by side: by pattern, then by position.
+
+    Places that are left are those of contexts that were never seen.
+    """
+    statistics, features, log_prior = positions.statistics, positions.features, positions.log_prior
+    n_patterns, n = fitted.shift.shape[0], end - begin
+    for i in range(n):
+        t, place = np.uint64(begin + i), np.uint64(begin - first + i)
+        for p in range(n_patterns):
+            at = np.uint64(p * SIDE_BY_SIDE + i)
+            feature = features[t, p]
+            bucket = max(feature - p * BUCKETS, 0)
+            room.buckets[at] = bucket
+            room.lift[at] = fitted.lifted_by[p, np.uint64(bucket)]
+            logit = sums[place, p] + log_prior[t, p]
+            room.weight[at] = logit if feature >= 0 else NOT_ALLOWED
+            room.count[at] = statistics[t, p, COUNT]
+            room.total[at] = statistics[t, p, TOTAL]
+            room.n1[at] = statistics[t, p, N1]
+            room.n2[at] = statistics[t, p, N2]
+            room.n3[at] = statistics[t, p, N3]
+    for p in range(n_patterns if n < SIDE_BY_SIDE else 0):
+        for at in range(p * SIDE_BY_SIDE + n, (p + 1) * SIDE_BY_SIDE):
+            room.buckets[at], room.lift[at], room.weight[at], room.count[at] = 0, 1.0, 0.0, 0.0
+            room.total[at], room.n1[at], room.n2[at], room.n3[at] = 0.0, 0.0, 0.0, 0.0
+    given = positions.given
+    for c in range(given.shape[1]):
+        for i in range(n):
+            room.given[c * SIDE_BY_SIDE + i] = given[begin + i, c]
+        for i in range(n, SIDE_BY_SIDE):
+            room.given[c * SIDE_BY_SIDE + i] = 0.0
+
+
+@inlined
+def _own(array, p):
+    """What an array of `Room` has for pattern p."""
+    return part_of(array, p * SIDE_BY_SIDE, SIDE_BY_SIDE)
+
+
+@in_lanes
+def _raise_to(lanes, values, most):
+    """The larger of two numbers takes the place of the second."""
+    lanes.write(most, lanes.most(lanes.read(most), lanes.read(values)))
+
+
+@in_lanes
+def _lower_by(lanes, values, most, out):
+    """By how much numbers are below the largest."""
+    lanes.write(out, lanes.read(values) - lanes.read(most))
+
+
+@in_lanes
+def _choose_power(lanes, powers, weights, totals):
+    """A weight takes the place of its logarithm, and is added up; a pattern that a position does not allow has none."""
+    weight = lanes.where(lanes.read(weights) > NOT_ALLOWED, lanes.read(powers), 0.0)
+    lanes.write(weights, weight)
+    lanes.write(totals, lanes.read(totals) + weight)
+
+
+@in_lanes
+def _divide_by(lanes, values, totals):
+    """Shares of totals."""
+    lanes.write(values, lanes.read(values) / lanes.read(totals))
+
+
+@kernel
+def weights_of(positions, fitted, sums, begin, end, first, room):
+    """The weights of all patterns in the mixture, and what else is known of positions begin … end-1, side by side.
+
+    Equation (17) of docs/ideas/mathematics.md.
+    """
+    _gather(positions, fitted, sums, begin, end, first, room)
+    n_patterns, largest, total = fitted.shift.shape[0], room.scale, room.probability  # which are filled later
+    largest[:] = NOT_ALLOWED
+    total[:] = 0.0
+    for p in range(n_patterns):
+        _raise_to(SIDE_BY_SIDE, _own(room.weight, p), largest)
+    for p in range(n_patterns):
+        _lower_by(SIDE_BY_SIDE, _own(room.weight, p), largest, _own(room.value, p))
+    exponentials(room.value, room.kept)
+    for p in range(n_patterns):
+        _choose_power(SIDE_BY_SIDE, _own(room.kept, p), _own(room.weight, p), total)
+    for p in range(n_patterns):
+        _divide_by(SIDE_BY_SIDE, _own(room.weight, p), total)
+
+
+@in_lanes
+def _mix_pattern(lanes, total, count, n1, n2, n3, lift, given, weight, below, d1, d2, d3, kept, gamma, value, per_left,
+                 under, probability):  # fmt: skip
+    """The value of one pattern from that of the one it falls back on; added to the mixture: equations (16) and (24)."""
+    total, count, lift = lanes.read(total), lanes.read(count), lanes.read(lift)
+    is_seen = total > 0.0
+    of_context = lanes.where(is_seen, total, 1.0)
+    taken = lanes.read(n1) * d1 + lanes.read(n2) * d2 + lanes.read(n3) * d3
+    g = lanes.where(is_seen, taken / of_context, 1.0)
+    per_left_ = lanes.one() / (of_context - taken)
+    discount = lanes.where(count > 2.0, d3, lanes.where(count > 1.0, d2, d1))
+    kept_ = lanes.where(count > 0.0, (count - discount) * per_left_ * lanes.read(given), 0.0)
+    under_ = lanes.one() / (lanes.one() - g + g * lift)
+    gamma_ = lanes.where(is_seen, g * lift * under_, 1.0)
+    value_ = (lanes.one() - gamma_) * kept_ + gamma_ * lanes.read(below)
+    lanes.write(kept, kept_)
+    lanes.write(gamma, gamma_)
+    lanes.write(value, value_)
+    lanes.write(per_left, per_left_)
+    lanes.write(under, under_)
+    lanes.write(probability, lanes.read(probability) + lanes.read(weight) * value_)
+
+
+@kernel
+def _mix(fixed, fitted, room):
+    """The values of all patterns and their mixture."""
+    room.uniform[:] = fixed.uniform
+    room.probability[:] = 0.0
+    for p in range(fixed.down.size):
+        below = room.uniform if p == 0 else _own(room.value, fixed.down[p])
+        _mix_pattern(
+            SIDE_BY_SIDE, _own(room.total, p), _own(room.count, p), _own(room.n1, p), _own(room.n2, p),
+            _own(room.n3, p), _own(room.lift, p), _own(room.given, fixed.clusterings[p]), _own(room.weight, p), below,
+            fitted.discounts[p, 0], fitted.discounts[p, 1], fitted.discounts[p, 2], _own(room.kept, p),
+            _own(room.gamma, p), _own(room.value, p), _own(room.per_left, p), _own(room.under, p), room.probability,
+        )  # fmt: skip
+
+
+@in_lanes
+def _slope_of_pattern(lanes, total, count, n1, n2, n3, lift, given, kept, gamma, per_left, under, below, reached, scale,
+                      by_shift, by_d1, by_d2, by_d3):  # fmt: skip
+    """How -ln P changes with the shift and the discounts of a pattern."""
+    count, gamma, kept, per_left = lanes.read(count), lanes.read(gamma), lanes.read(kept), lanes.read(per_left)
+    is_seen = lanes.read(total) > 0.0
+    reaching, left = lanes.read(scale) * lanes.read(reached), lanes.one() - gamma
+    d_gamma, d_kept = reaching * (lanes.read(below) - kept), reaching * left
+    by_gamma = d_gamma * left
+    lanes.write(by_shift, lanes.where(is_seen, by_gamma * gamma, 0.0))
+    by_g = by_gamma * lanes.read(lift) * lanes.read(under)  # times g
+    d_taken = lanes.where(is_seen, (by_g + d_kept * kept) * per_left, 0.0)
+    own = d_kept * per_left * lanes.read(given)  # by the discount that was taken from the count
+    is_many, is_some, is_any = count > 2.0, count > 1.0, count > 0.0
+    own3, own2 = lanes.where(is_many, own, 0.0), lanes.where(is_some, own, 0.0)
+    own1 = lanes.where(is_any, own, 0.0)
+    lanes.write(by_d1, d_taken * lanes.read(n1) - (own1 - own2))
+    lanes.write(by_d2, d_taken * lanes.read(n2) - (own2 - own3))
+    lanes.write(by_d3, d_taken * lanes.read(n3) - own3)
+
+
+@in_lanes
+def _reach(lanes, reached, gamma, below):
+    """What a pattern hands on to the one that it falls back on."""
+    lanes.write(below, lanes.read(below) + lanes.read(reached) * lanes.read(gamma))
+
+
+@in_lanes
+def _slope_of_logit(lanes, weight, value, scale, probability):
+    """How -ln P changes with the logit of a pattern; takes the place of its value."""
+    slope = lanes.read(weight) * lanes.read(scale) * (lanes.read(value) - lanes.read(probability))
+    lanes.write(value, slope)
+
+
+@in_lanes
+def _scale(lanes, probability, scale):
+    """How -ln P changes with P."""
+    lanes.write(scale, lanes.one() * -1.0 / lanes.read(probability))
+
+
+@in_lanes
+def _add_four(lanes, one, two, three, four, out):
+    """The sums of four arrays."""
+    lanes.write(out, lanes.read(one) + lanes.read(two) + lanes.read(three) + lanes.read(four))
+
+
+@kernel
+def _sum_of(values):
+    """The sum of what SIDE_BY_SIDE positions have, every eighth added up first; the first eight are changed."""
+    eight = part_of(values, 0, 8)
+    _add_four(8, eight, part_of(values, 8, 8), part_of(values, 16, 8), part_of(values, 24, 8), eight)
+    return ((eight[0] + eight[1]) + (eight[2] + eight[3])) + ((eight[4] + eight[5]) + (eight[6] + eight[7]))
+
+
+@kernel
+def _slope(fixed, by_shift, by_discount, n, room):
+    """From how -ln P changes with the mixture back to each pattern, for the first n of the positions side by side.
+
+    What is a pattern's own is added up; afterwards `room.value` has the slopes of the logits. Equation (21) of
+    docs/ideas/mathematics.md, and those that it names.
+    """
+    _scale(SIDE_BY_SIDE, room.probability, room.scale)
+    room.reached[:] = room.weight
+    for p in range(fixed.down.size - 1, -1, -1):
+        below = room.uniform if p == 0 else _own(room.value, fixed.down[p])
+        _slope_of_pattern(
+            SIDE_BY_SIDE, _own(room.total, p), _own(room.count, p), _own(room.n1, p), _own(room.n2, p),
+            _own(room.n3, p), _own(room.lift, p), _own(room.given, fixed.clusterings[p]), _own(room.kept, p),
+            _own(room.gamma, p), _own(room.per_left, p), _own(room.under, p), below, _own(room.reached, p), room.scale,
+            room.by_shift, room.by_first, room.by_second, room.by_third,
+        )  # fmt: skip
+        by_discount[p, 0] += _sum_of(room.by_first)
+        by_discount[p, 1] += _sum_of(room.by_second)
+        by_discount[p, 2] += _sum_of(room.by_third)
+        buckets = _own(room.buckets, p)
+        for i in range(n):
+            by_shift[p, np.uint64(buckets[i])] += room.by_shift[i]
+        if p > 0:
+            _reach(SIDE_BY_SIDE, _own(room.reached, p), _own(room.gamma, p), _own(room.reached, fixed.down[p]))
+        _slope_of_logit(SIDE_BY_SIDE, _own(room.weight, p), _own(room.value, p), room.scale, room.probability)
+
+
+@apart
+def slopes_of(positions, fixed, fitted, begin, end, first, piece, slopes, room):
+    """Write the slopes of the positions of a piece, begin … end-1, and their probabilities.
+
+    What is known of a position t is written to place t - first. The first sum of equation (21) of
+    docs/ideas/mathematics.md, P by (16), (17) and (24). The rows of the gate table were summed before.
+    """
+    by_shift, by_discount, n_patterns = slopes.shift[piece], slopes.discounts[piece], fixed.down.size
+    by_shift[:] = 0.0
+    by_discount[:] = 0.0
+    for some in range(begin, end, SIDE_BY_SIDE):
+        last = min(some + SIDE_BY_SIDE, end)
+        weights_of(positions, fitted, slopes.sums, some, last, first, room)
+        _mix(fixed, fitted, room)
+        for i in range(last - some):
+            slopes.probabilities[some - first + i] = room.probability[i]
+        _slope(fixed, by_shift, by_discount, last - some, room)
+        for p in range(n_patterns):
+            for i in range(last - some):
+                slopes.logits[np.uint64(some - first + i), p] = room.value[np.uint64(p * SIDE_BY_SIDE + i)]
