@@ -48,6 +48,28 @@ def compiled(chosen: Any, table: Any, rows: Any, limit: Any, factor: Any, whole:
     return 0
 
 
+@in_lanes
+def shares_from_a_place_on(lanes: Any, values: Any, begin: Any, out: Any) -> None:
+    lanes.write(out, lanes.one() - lanes.read(values, begin) / lanes.read(values, 2), begin)
+
+
+@kernel
+def shares_compiled(n: int, values: Any, begin: int, out: Any) -> Any:
+    shares_from_a_place_on(n, values, begin, out)
+    return 0
+
+
+@pytest.mark.parametrize("n", [1, LANES, LANES + 3])
+def test_lanes_of_a_part(n: int) -> None:
+    values = DRAW.normal(size=40) + 9.0
+    expected = np.zeros(40)
+    expected[20 : 20 + n] = 1.0 - values[20 : 20 + n] / values[2 : 2 + n]
+    for work in (shares_compiled, shares_from_a_place_on):
+        out = np.zeros(40)
+        work(n, values, 20, out)
+        assert out.tolist() == expected.tolist()
+
+
 @pytest.mark.parametrize("n", [0, 1, 7, LANES, LANES + 1, 3 * LANES, 29])
 def test_lanes_do_what_a_plain_loop_does(n: int) -> None:
     chosen, limit, factor = DRAW.integers(-3, 200, n), 10**11, 1.5

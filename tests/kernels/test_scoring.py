@@ -11,7 +11,7 @@ import pytest
 
 import gapgram
 from gapgram.kernels import keys, lookup
-from gapgram.kernels.gate import LIMIT, add_logits, exponentials, sum_logits
+from gapgram.kernels.gate import LIMIT, add_logits, add_to_row, exponentials, sum_logits
 from gapgram.kernels.jit import kernel
 from gapgram.kernels.search import begin_searches, find_keys, new_searches
 from gapgram.kernels.tables import REACH, TAIL, GramFormat
@@ -36,6 +36,15 @@ def test_sums_of_logits_have_the_bits_of_adding_one_row_after_the_other(n: int, 
     add_logits(table, features, 11, expected)
     sum_logits(table, np.repeat(features, step), step, 11, found)
     assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 21, 32, 33, 39, 40, 41, 64, 65, 71, 100])
+def test_a_row_is_added_to_another_once(n: int) -> None:
+    sums, values = np.random.default_rng(n).normal(size=(2, n + 12))
+    expected = sums.copy()
+    expected[5 : 5 + n] += values[3 : 3 + n]
+    add_to_row(sums, 5, values, 3, n)
+    assert sums.tolist() == expected.tolist()
 
 
 def test_exponentials_beyond_the_limit_count_as_the_limit() -> None:

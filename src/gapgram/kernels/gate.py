@@ -201,15 +201,13 @@ def sum_logits(table, features, step, n_features, logits):
 def add_to_row(sums, at, values, begin, n):
     """sums[at + q] += values[begin + q], for q = 0 … n - 1."""
     first = 0
-    if n >= 8:
-        while n - first > _SIDE_BY_SIDE:
-            # What is left is eight at least, or nothing
-            some = _SIDE_BY_SIDE if n - first - _SIDE_BY_SIDE >= 8 else _SIDE_BY_SIDE - 8
-            _add_some(sums, at + first, values, begin + first, some)
-            first += some
-        _add_some(sums, at + first, values, begin + first, n - first)
-        return
-    for q in range(n):
+    while n - first >= 8:
+        some = min(n - first, _SIDE_BY_SIDE)
+        if 0 < n - first - some < 8:  # eight at least are to be left, or none
+            some -= 8
+        _add_some(sums, at + first, values, begin + first, some)
+        first += some
+    for q in range(first, n):
         sums[at + q] += values[begin + q]
 
 

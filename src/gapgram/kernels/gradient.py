@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapgram.kernels.gate import add_to_row
-from gapgram.kernels.jit import inlined, kernel, training_kernel
-from gapgram.kernels.slopes import SIDE_BY_SIDE, room_of, slopes_of, sum_rows, weights_of
+from gapgram.kernels.jit import apart, inlined, kernel, training_kernel
+from gapgram.kernels.slopes import SIDE_BY_SIDE, mix, room_of, slopes_of, sum_rows, weights_of
 
 MAX_DISCOUNTS = np.array([1.0, 2.0, 3.0])  # D1, D2, D3+ stay between 0 and these
 
@@ -28,38 +28,24 @@ class Sums(NamedTuple):
     odds: Any
 
 
-@kernel
-def _slopes_of_all(positions, fixed, fitted, slopes):
-    """`slopes_of` all positions, as one piece; the sum of -ln P."""
-    n, n_patterns = positions.features.shape[0], fixed.down.size
-    sum_rows(positions.features, fitted.table, 0, n, 0, slopes)
-    room = room_of(0, slopes, n_patterns)
-    slopes_of(positions, fixed, fitted, 0, n, 0, 0, slopes, room)
-    loss = 0.0
-    for t in range(n):
-        loss -= math.log(slopes.probabilities[t])
-    return loss
-
-
 @training_kernel
-def report_on(positions, fixed, start, fitted, slopes):
-    """(sums of -ln P before and after fitting, sums of the weights of each pattern over the positions that have it)."""
-    n, n_patterns = positions.features.shape[0], fixed.down.size
+def report_on(positions, fixed, fitted, slopes, sums):
+    """Sum of -ln P; adds up the weights of each pattern over the positions that have it."""
+    n, n_patterns, loss = positions.features.shape[0], fixed.down.size, 0.0
     room = room_of(0, slopes, n_patterns)
     sum_rows(positions.features, fitted.table, 0, n, 0, slopes)
-    sums = np.zeros(n_patterns)
     for begin in range(0, n, SIDE_BY_SIDE):
         end = min(begin + SIDE_BY_SIDE, n)
         weights_of(positions, fitted, slopes.sums, begin, end, 0, room)
-        for p in range(n_patterns):
-            for i in range(end - begin):
+        mix(fixed, fitted, room)
+        for i in range(end - begin):
+            loss -= math.log(room.probability[i])
+            for p in range(n_patterns):
                 sums[p] += room.weight[p * SIDE_BY_SIDE + i]
-    before = _slopes_of_all(positions, fixed, start, slopes)
-    after = _slopes_of_all(positions, fixed, fitted, slopes)
-    return before, after, sums
+    return loss
 
 
-@kernel
+@apart
 def add_rows(f, begin, end, slopes, top, sums):
     """Add up the slopes of the logits at places begin … end-1 by the rows that are column f's; those of row `top` are
     the first of the sums."""
@@ -89,7 +75,11 @@ def by_odds(slope, discount, k):
 def add_gradient(positions, fixed, fitted, slopes, sums):
     """Sum of -ln P over all positions, as one piece; adds its gradient to `sums`."""
     n = positions.statistics.shape[0]
-    loss = _slopes_of_all(positions, fixed, fitted, slopes)
+    sum_rows(positions.features, fitted.table, 0, n, 0, slopes)
+    slopes_of(positions, fixed, fitted, 0, n, 0, 0, slopes, room_of(0, slopes, fixed.down.size))
+    loss = 0.0
+    for t in range(n):
+        loss -= math.log(slopes.probabilities[t])
     for f in range(positions.features.shape[1]):
         add_rows(f, 0, n, slopes, 0, sums.table.reshape(-1))
     for p in range(fixed.down.size):

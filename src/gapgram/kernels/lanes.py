@@ -63,13 +63,13 @@ class PythonLanes:
     def __init__(self, first: int, n: int) -> None:
         self.numbers = np.arange(first, min(first + LANES, n))
 
-    def read(self, array: Any) -> Any:
-        """The numbers of the lanes in an array."""
-        return array[self.numbers]
+    def read(self, array: Any, begin: int = 0) -> Any:
+        """The numbers of the lanes in an array, which lie from a place of it on."""
+        return array[begin + self.numbers]
 
-    def write(self, array: Any, values: Any) -> None:
+    def write(self, array: Any, values: Any, begin: int = 0) -> None:
         """Put numbers into an array, where the lanes are."""
-        array[self.numbers] = values
+        array[begin + self.numbers] = values
 
     def gather(self, array: Any, indices: Any) -> Any:
         """Numbers from all over an array."""

@@ -73,9 +73,9 @@ class Room(NamedTuple):
     """What is worked out of SIDE_BY_SIDE positions at a time: arrays by pattern, then by position.
 
     weight: first the logits. per_left: 1 by what discounts leave of the context's total. under: 1 by 1 - g + g e^c.
-    value: in the end, the slopes of the logits. given: by clustering, then by position. The others have a number a
-    position: probability is P, scale what -ln P changes with it, uniform the probability below all patterns; by_shift,
-    by_first, by_second and by_third are of one pattern, how -ln P changes with its shift and its discounts.
+    value: in the end, the slopes of the logits; behind the patterns, the probability below all of them. given: by
+    clustering, then by position. The others have a number a position: probability is P, scale how -ln P changes with
+    it; by_shift, by_first, by_second and by_third are of one pattern, how -ln P changes with its shift and discounts.
     """
 
     buckets: Any
@@ -88,14 +88,13 @@ class Room(NamedTuple):
     n3: Any
     kept: Any
     gamma: Any
-    value: Any
     reached: Any
     per_left: Any
     under: Any
+    value: Any
     given: Any
     probability: Any
     scale: Any
-    uniform: Any
     by_shift: Any
     by_first: Any
     by_second: Any
@@ -111,13 +110,13 @@ def room_size(n_patterns, n_clusterings):
 @kernel
 def room_of(me, slopes, n_patterns):
     """The room of thread `me`."""
-    n = 14 * n_patterns * SIDE_BY_SIDE
+    n = n_patterns * SIDE_BY_SIDE
     memory = slopes.rooms[me, : slopes.rooms.shape[1] - APART]
-    own, others = memory[:n].reshape((14, -1)), memory[n:].reshape((-1, SIDE_BY_SIDE))
+    own, others = memory[: 13 * n].reshape((13, -1)), memory[13 * n :]
+    rest = others[n + SIDE_BY_SIDE :].reshape((-1, SIDE_BY_SIDE))
     return Room(
         own[0].view(np.int64), own[1], own[2], own[3], own[4], own[5], own[6], own[7], own[8], own[9], own[10], own[11],
-        own[12], own[13], others[7:].reshape(-1), others[0], others[1], others[2], others[3], others[4], others[5],
-        others[6],
+        own[12], others[: n + SIDE_BY_SIDE], rest[6:].reshape(-1), rest[0], rest[1], rest[2], rest[3], rest[4], rest[5],
     )  # fmt: skip
 
 
@@ -174,36 +173,30 @@ def _gather(positions, fitted, sums, begin, end, first, room):
             room.given[c * SIDE_BY_SIDE + i] = 0.0
 
 
-@inlined
-def _own(array, p):
-    """What an array of `Room` has for pattern p."""
-    return part_of(array, p * SIDE_BY_SIDE, SIDE_BY_SIDE)
-
-
 @in_lanes
-def _raise_to(lanes, values, most):
+def _raise_to(lanes, values, at, most):
     """The larger of two numbers takes the place of the second."""
-    lanes.write(most, lanes.most(lanes.read(most), lanes.read(values)))
+    lanes.write(most, lanes.most(lanes.read(most), lanes.read(values, at)))
 
 
 @in_lanes
-def _lower_by(lanes, values, most, out):
+def _lower_by(lanes, values, at, most, out):
     """By how much numbers are below the largest."""
-    lanes.write(out, lanes.read(values) - lanes.read(most))
+    lanes.write(out, lanes.read(values, at) - lanes.read(most), at)
 
 
 @in_lanes
-def _choose_power(lanes, powers, weights, totals):
+def _choose_power(lanes, powers, weights, at, totals):
     """A weight takes the place of its logarithm, and is added up; a pattern that a position does not allow has none."""
-    weight = lanes.where(lanes.read(weights) > NOT_ALLOWED, lanes.read(powers), 0.0)
-    lanes.write(weights, weight)
+    weight = lanes.where(lanes.read(weights, at) > NOT_ALLOWED, lanes.read(powers, at), 0.0)
+    lanes.write(weights, weight, at)
     lanes.write(totals, lanes.read(totals) + weight)
 
 
 @in_lanes
-def _divide_by(lanes, values, totals):
+def _divide_by(lanes, values, at, totals):
     """Shares of totals."""
-    lanes.write(values, lanes.read(values) / lanes.read(totals))
+    lanes.write(values, lanes.read(values, at) / lanes.read(totals), at)
 
 
 @kernel
@@ -213,90 +206,98 @@ def weights_of(positions, fitted, sums, begin, end, first, room):
     Equation (17) of docs/ideas/mathematics.md.
     """
     _gather(positions, fitted, sums, begin, end, first, room)
-    n_patterns, largest, total = fitted.shift.shape[0], room.scale, room.probability  # which are filled later
+    n, largest, total = room.weight.size, room.scale, room.probability  # these are filled later
     largest[:] = NOT_ALLOWED
     total[:] = 0.0
-    for p in range(n_patterns):
-        _raise_to(SIDE_BY_SIDE, _own(room.weight, p), largest)
-    for p in range(n_patterns):
-        _lower_by(SIDE_BY_SIDE, _own(room.weight, p), largest, _own(room.value, p))
-    exponentials(room.value, room.kept)
-    for p in range(n_patterns):
-        _choose_power(SIDE_BY_SIDE, _own(room.kept, p), _own(room.weight, p), total)
-    for p in range(n_patterns):
-        _divide_by(SIDE_BY_SIDE, _own(room.weight, p), total)
+    for at in range(0, n, SIDE_BY_SIDE):
+        _raise_to(SIDE_BY_SIDE, room.weight, at, largest)
+    for at in range(0, n, SIDE_BY_SIDE):
+        _lower_by(SIDE_BY_SIDE, room.weight, at, largest, room.reached)
+    exponentials(room.reached, room.kept)
+    for at in range(0, n, SIDE_BY_SIDE):
+        _choose_power(SIDE_BY_SIDE, room.kept, room.weight, at, total)
+    for at in range(0, n, SIDE_BY_SIDE):
+        _divide_by(SIDE_BY_SIDE, room.weight, at, total)
 
 
 @in_lanes
-def _mix_pattern(lanes, total, count, n1, n2, n3, lift, given, weight, below, d1, d2, d3, kept, gamma, value, per_left,
-                 under, probability):  # fmt: skip
-    """The value of one pattern from that of the one it falls back on; added to the mixture: equations (16) and (24)."""
-    total, count, lift = lanes.read(total), lanes.read(count), lanes.read(lift)
+def _mix_pattern(lanes, at, total, count, n1, n2, n3, lift, given, of_clustering, weight, below, d1, d2, d3, kept,
+                 gamma, value, per_left, under, probability):  # fmt: skip
+    """The value of one pattern from that of the one it falls back on; added to the mixture: equations (16) and (24).
+
+    at, of_clustering, below: where the numbers of the pattern begin, those of its clustering, and those of the pattern
+    that it falls back on.
+    """
+    total, count, lift = lanes.read(total, at), lanes.read(count, at), lanes.read(lift, at)
     is_seen = total > 0.0
     of_context = lanes.where(is_seen, total, 1.0)
-    taken = lanes.read(n1) * d1 + lanes.read(n2) * d2 + lanes.read(n3) * d3
+    taken = lanes.read(n1, at) * d1 + lanes.read(n2, at) * d2 + lanes.read(n3, at) * d3
     g = lanes.where(is_seen, taken / of_context, 1.0)
     per_left_ = lanes.one() / (of_context - taken)
     discount = lanes.where(count > 2.0, d3, lanes.where(count > 1.0, d2, d1))
-    kept_ = lanes.where(count > 0.0, (count - discount) * per_left_ * lanes.read(given), 0.0)
+    kept_ = lanes.where(count > 0.0, (count - discount) * per_left_ * lanes.read(given, of_clustering), 0.0)
     under_ = lanes.one() / (lanes.one() - g + g * lift)
     gamma_ = lanes.where(is_seen, g * lift * under_, 1.0)
-    value_ = (lanes.one() - gamma_) * kept_ + gamma_ * lanes.read(below)
-    lanes.write(kept, kept_)
-    lanes.write(gamma, gamma_)
-    lanes.write(value, value_)
-    lanes.write(per_left, per_left_)
-    lanes.write(under, under_)
-    lanes.write(probability, lanes.read(probability) + lanes.read(weight) * value_)
+    value_ = (lanes.one() - gamma_) * kept_ + gamma_ * lanes.read(value, below)
+    lanes.write(kept, kept_, at)
+    lanes.write(gamma, gamma_, at)
+    lanes.write(value, value_, at)
+    lanes.write(per_left, per_left_, at)
+    lanes.write(under, under_, at)
+    lanes.write(probability, lanes.read(probability) + lanes.read(weight, at) * value_)
+
+
+@inlined
+def _below(fixed, p):
+    """Where the value of what pattern p falls back on begins: behind the patterns, where that is none of them."""
+    return (fixed.down[p] if p > 0 else fixed.down.size) * SIDE_BY_SIDE
 
 
 @kernel
-def _mix(fixed, fitted, room):
-    """The values of all patterns and their mixture."""
-    room.uniform[:] = fixed.uniform
+def mix(fixed, fitted, room):
+    """The values of all patterns, and the probability that is their mixture, from their weights."""
+    room.value[fixed.down.size * SIDE_BY_SIDE :] = fixed.uniform
     room.probability[:] = 0.0
     for p in range(fixed.down.size):
-        below = room.uniform if p == 0 else _own(room.value, fixed.down[p])
         _mix_pattern(
-            SIDE_BY_SIDE, _own(room.total, p), _own(room.count, p), _own(room.n1, p), _own(room.n2, p),
-            _own(room.n3, p), _own(room.lift, p), _own(room.given, fixed.clusterings[p]), _own(room.weight, p), below,
-            fitted.discounts[p, 0], fitted.discounts[p, 1], fitted.discounts[p, 2], _own(room.kept, p),
-            _own(room.gamma, p), _own(room.value, p), _own(room.per_left, p), _own(room.under, p), room.probability,
+            SIDE_BY_SIDE, p * SIDE_BY_SIDE, room.total, room.count, room.n1, room.n2, room.n3, room.lift, room.given,
+            fixed.clusterings[p] * SIDE_BY_SIDE, room.weight, _below(fixed, p), fitted.discounts[p, 0],
+            fitted.discounts[p, 1], fitted.discounts[p, 2], room.kept, room.gamma, room.value, room.per_left,
+            room.under, room.probability,
         )  # fmt: skip
 
 
 @in_lanes
-def _slope_of_pattern(lanes, total, count, n1, n2, n3, lift, given, kept, gamma, per_left, under, below, reached, scale,
-                      by_shift, by_d1, by_d2, by_d3):  # fmt: skip
+def _slope_of_pattern(lanes, at, total, count, n1, n2, n3, lift, given, of_clustering, kept, gamma, per_left, under,
+                      value, below, reached, scale, by_shift, by_d1, by_d2, by_d3):  # fmt: skip
     """How -ln P changes with the shift and the discounts of a pattern."""
-    count, gamma, kept, per_left = lanes.read(count), lanes.read(gamma), lanes.read(kept), lanes.read(per_left)
-    is_seen = lanes.read(total) > 0.0
-    reaching, left = lanes.read(scale) * lanes.read(reached), lanes.one() - gamma
-    d_gamma, d_kept = reaching * (lanes.read(below) - kept), reaching * left
+    count, gamma, kept = lanes.read(count, at), lanes.read(gamma, at), lanes.read(kept, at)
+    is_seen, per_left = lanes.read(total, at) > 0.0, lanes.read(per_left, at)
+    reaching, left = lanes.read(scale) * lanes.read(reached, at), lanes.one() - gamma
+    d_gamma, d_kept = reaching * (lanes.read(value, below) - kept), reaching * left
     by_gamma = d_gamma * left
     lanes.write(by_shift, lanes.where(is_seen, by_gamma * gamma, 0.0))
-    by_g = by_gamma * lanes.read(lift) * lanes.read(under)  # times g
+    by_g = by_gamma * lanes.read(lift, at) * lanes.read(under, at)  # times g
     d_taken = lanes.where(is_seen, (by_g + d_kept * kept) * per_left, 0.0)
-    own = d_kept * per_left * lanes.read(given)  # by the discount that was taken from the count
-    is_many, is_some, is_any = count > 2.0, count > 1.0, count > 0.0
-    own3, own2 = lanes.where(is_many, own, 0.0), lanes.where(is_some, own, 0.0)
-    own1 = lanes.where(is_any, own, 0.0)
-    lanes.write(by_d1, d_taken * lanes.read(n1) - (own1 - own2))
-    lanes.write(by_d2, d_taken * lanes.read(n2) - (own2 - own3))
-    lanes.write(by_d3, d_taken * lanes.read(n3) - own3)
+    own = d_kept * per_left * lanes.read(given, of_clustering)  # by the discount that was taken from the count
+    own1 = lanes.where(count > 0.0, own, 0.0)
+    own2, own3 = lanes.where(count > 1.0, own, 0.0), lanes.where(count > 2.0, own, 0.0)
+    lanes.write(by_d1, d_taken * lanes.read(n1, at) - (own1 - own2))
+    lanes.write(by_d2, d_taken * lanes.read(n2, at) - (own2 - own3))
+    lanes.write(by_d3, d_taken * lanes.read(n3, at) - own3)
 
 
 @in_lanes
-def _reach(lanes, reached, gamma, below):
+def _reach(lanes, reached, at, gamma, below):
     """What a pattern hands on to the one that it falls back on."""
-    lanes.write(below, lanes.read(below) + lanes.read(reached) * lanes.read(gamma))
+    lanes.write(reached, lanes.read(reached, below) + lanes.read(reached, at) * lanes.read(gamma, at), below)
 
 
 @in_lanes
-def _slope_of_logit(lanes, weight, value, scale, probability):
+def _slope_of_logit(lanes, weight, value, at, scale, probability):
     """How -ln P changes with the logit of a pattern; takes the place of its value."""
-    slope = lanes.read(weight) * lanes.read(scale) * (lanes.read(value) - lanes.read(probability))
-    lanes.write(value, slope)
+    slope = lanes.read(weight, at) * lanes.read(scale) * (lanes.read(value, at) - lanes.read(probability))
+    lanes.write(value, slope, at)
 
 
 @in_lanes
@@ -306,17 +307,17 @@ def _scale(lanes, probability, scale):
 
 
 @in_lanes
-def _add_four(lanes, one, two, three, four, out):
-    """The sums of four arrays."""
-    lanes.write(out, lanes.read(one) + lanes.read(two) + lanes.read(three) + lanes.read(four))
+def _add_fours(lanes, values):
+    """The sums of four times eight numbers take the place of the first eight."""
+    sums = lanes.read(values) + lanes.read(values, 8) + lanes.read(values, 16) + lanes.read(values, 24)
+    lanes.write(values, sums)
 
 
 @kernel
 def _sum_of(values):
     """The sum of what SIDE_BY_SIDE positions have, every eighth added up first; the first eight are changed."""
-    eight = part_of(values, 0, 8)
-    _add_four(8, eight, part_of(values, 8, 8), part_of(values, 16, 8), part_of(values, 24, 8), eight)
-    return ((eight[0] + eight[1]) + (eight[2] + eight[3])) + ((eight[4] + eight[5]) + (eight[6] + eight[7]))
+    _add_fours(8, values)
+    return ((values[0] + values[1]) + (values[2] + values[3])) + ((values[4] + values[5]) + (values[6] + values[7]))
 
 
 @kernel
@@ -329,22 +330,20 @@ def _slope(fixed, by_shift, by_discount, n, room):
     _scale(SIDE_BY_SIDE, room.probability, room.scale)
     room.reached[:] = room.weight
     for p in range(fixed.down.size - 1, -1, -1):
-        below = room.uniform if p == 0 else _own(room.value, fixed.down[p])
+        at, below = p * SIDE_BY_SIDE, _below(fixed, p)
         _slope_of_pattern(
-            SIDE_BY_SIDE, _own(room.total, p), _own(room.count, p), _own(room.n1, p), _own(room.n2, p),
-            _own(room.n3, p), _own(room.lift, p), _own(room.given, fixed.clusterings[p]), _own(room.kept, p),
-            _own(room.gamma, p), _own(room.per_left, p), _own(room.under, p), below, _own(room.reached, p), room.scale,
-            room.by_shift, room.by_first, room.by_second, room.by_third,
+            SIDE_BY_SIDE, at, room.total, room.count, room.n1, room.n2, room.n3, room.lift, room.given,
+            fixed.clusterings[p] * SIDE_BY_SIDE, room.kept, room.gamma, room.per_left, room.under, room.value, below,
+            room.reached, room.scale, room.by_shift, room.by_first, room.by_second, room.by_third,
         )  # fmt: skip
         by_discount[p, 0] += _sum_of(room.by_first)
         by_discount[p, 1] += _sum_of(room.by_second)
         by_discount[p, 2] += _sum_of(room.by_third)
-        buckets = _own(room.buckets, p)
         for i in range(n):
-            by_shift[p, np.uint64(buckets[i])] += room.by_shift[i]
+            by_shift[p, np.uint64(room.buckets[np.uint64(at + i)])] += room.by_shift[i]
         if p > 0:
-            _reach(SIDE_BY_SIDE, _own(room.reached, p), _own(room.gamma, p), _own(room.reached, fixed.down[p]))
-        _slope_of_logit(SIDE_BY_SIDE, _own(room.weight, p), _own(room.value, p), room.scale, room.probability)
+            _reach(SIDE_BY_SIDE, room.reached, at, room.gamma, below)
+        _slope_of_logit(SIDE_BY_SIDE, room.weight, room.value, at, room.scale, room.probability)
 
 
 @apart
@@ -360,7 +359,7 @@ def slopes_of(positions, fixed, fitted, begin, end, first, piece, slopes, room):
     for some in range(begin, end, SIDE_BY_SIDE):
         last = min(some + SIDE_BY_SIDE, end)
         weights_of(positions, fitted, slopes.sums, some, last, first, room)
-        _mix(fixed, fitted, room)
+        mix(fixed, fitted, room)
         for i in range(last - some):
             slopes.probabilities[some - first + i] = room.probability[i]
         _slope(fixed, by_shift, by_discount, last - some, room)

@@ -129,20 +129,21 @@ class Lanes:
         kind = ir.FunctionType(result, [argument.type for argument in arguments])
         return self.builder.call(cgutils.get_or_insert_function(self.builder.module, kind, name), arguments)
 
-    def _place(self, array: Numbers) -> Any:
-        return self.builder.bitcast(self.builder.gep(array.data, [self.first]), array.kind.as_pointer())
+    def _place(self, array: Numbers, begin: Any) -> Any:
+        first = self.builder.add(_WORD(begin) if isinstance(begin, int) else begin, self.first)
+        return self.builder.bitcast(self.builder.gep(array.data, [first]), array.kind.as_pointer())
 
-    def read(self, array: Numbers) -> Value:
-        """The numbers of the lanes in an array."""
-        place = self._place(array)
+    def read(self, array: Numbers, begin: Any = 0) -> Value:
+        """The numbers of the lanes in an array, which lie from a place of it on."""
+        place = self._place(array, begin)
         if self.all:
             return Value(self, self.builder.load(place, align=_ALIGN))
         name, nothing = f"llvm.masked.load.{array.name}.p0", array.kind(None)
         return Value(self, self._call(name, array.kind, place, _NUMBER(_ALIGN), self.mask, nothing))
 
-    def write(self, array: Numbers, values: Any) -> None:
+    def write(self, array: Numbers, values: Any, begin: Any = 0) -> None:
         """Put numbers into an array, where the lanes are."""
-        place, value = self._place(array), self.of(values, array.is_float).value
+        place, value = self._place(array, begin), self.of(values, array.is_float).value
         if self.all:
             self.builder.store(value, place, align=_ALIGN)
         else:

@@ -250,7 +250,9 @@ class Problem:
 
         def of_chunk(chunk: tuple[int, int]) -> tuple[float, float, Floats, Floats]:
             positions, size = self.positions(*chunk), chunk[1] - chunk[0]
-            before, after, weights = kernels.report_on(positions, fixed, start, fitted, self.room(size, 1))
+            room, weights, unused = self.room(size, 1), np.zeros(n_patterns), np.zeros(n_patterns)
+            before = kernels.report_on(positions, fixed, start, room, unused)
+            after = kernels.report_on(positions, fixed, fitted, room, weights)
             having_pattern = (positions.features[:, :n_patterns] >= 0).sum(axis=0)
             return before, after, having_pattern * (weights / np.maximum(having_pattern, 1)), having_pattern
 
