@@ -32,6 +32,7 @@ for uses in (USES, demo.USES):
 """
 _NOT_COMPILED = {
     "exchange.objective", "gradient.add_gradient",  # which no command calls
+    "strings.lines_of_strings",  # Python makes the lines where kernels run as plain Python
     "kenlm_arrays.word_id",  # for a message about a word that is there twice
     "window_codec.count_packed", "window_codec.pack_windows", "window_codec.unpack_windows",  # by machines of a cluster
 }  # fmt: skip

@@ -100,6 +100,7 @@ def test_id_arrays_are_scored_like_text(models: dict[str, Model]) -> None:
     as_lists = model.score_ids(ids.astype(np.int64).tolist(), [0, 4, 4, 6])  # type: ignore[arg-type]
     assert np.array_equal(as_lists, scores)
     assert model.score_ids(np.array([], np.int32), np.array([0])).size == 0
+    assert model.score_checked_ids(np.array([], np.int32), np.array([0])).size == 0
 
 
 @pytest.mark.parametrize(("ids", "begins", "message"), [

@@ -13,7 +13,7 @@ COUNTING = {
     "sorting.count_left", "sorting.count_words", "sorting.newest_words",
     "sorting.place_words", "sorting.refine", "sorting.window_reach", "sorting.windows_at",
     "utf8.is_utf8", "word_order.first_bytes", "word_order.gathered", "word_order.order_of", "word_order.renumber",
-    "word_order.sort_ties", "words.add_words", "words.fill_slots", "words.learn_lines",
+    "word_order.sort_ties", "words.fill_slots", "words.learn_lines",
 }  # fmt: skip
 LEARNING = {
     "fitting.copy_sentences",

@@ -180,6 +180,7 @@ def _ask(path: str, what: str = "all") -> None:
     from gapgram import Model, load
     from gapgram.counts.check_meaning import is_sound
     from gapgram.models.open import load_own
+    from gapgram.text.files import Block
 
     model = load(path)
     model.score("w1 w2")
@@ -191,6 +192,9 @@ def _ask(path: str, what: str = "all") -> None:
         is_sound(model.counts, 1, [np.zeros(0, np.int64)])
         model.gram_lengths(np.zeros(1, np.int32))
     model.score_many(["w1 w2", "w3"], threads=1)
+    model.score_many(["w1 w2"] * 100, threads=1)  # many strings are made into lines by a kernel
+    model.score_ids(np.zeros(1, np.int32), np.array([0, 1]), threads=1)
+    Block("text", 1, b"w1\nw2\n").cut(3)
     model.log10_prob("w1", ["w2"])
     _, state = model.extend(model.begin_sentence(), "w1")
     model.extend_many([state, state], ["w2", "w3"], threads=1)

@@ -18,9 +18,8 @@ import numpy.typing as npt
 
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.estimation.parts import ModelParts
-from gapgram.kernels.lookup import availability
 from gapgram.kernels.scores import sum_sequences
-from gapgram.kernels.scoring import score_last, score_positions
+from gapgram.kernels.scoring import score_last, score_sequences
 from gapgram.kernels.special_words import END_ID, SPECIAL, START_ID, UNKNOWN_ID
 from gapgram.text.vocabulary import Vocabulary
 
@@ -87,7 +86,7 @@ class Spelling:
         """log10 of the probability of each word among all strings: equation (44)."""
         ids, begins = self._ids_of([word[: self.most_characters] for word in words])
         arrays, scores = self.parts.arrays, np.empty(ids.size)
-        score_positions(ids, availability(ids, begins, arrays.order), arrays, scores)
+        score_sequences(ids, begins, arrays, scores)
         scores[ids == UNKNOWN_ID] -= math.log10(self.other_characters)
         ends = begins[1:] - 1
         scores[ends[np.diff(begins) == self.most_characters + 2]] = 0.0  # there the end comes by itself

@@ -18,7 +18,7 @@ from gapgram.kernels.special_words import START_ID
 def score_positions(ids, available, model, out):
     """log10 of the probability of every word; 0 where the word is `<s>`, which is never predicted."""
     halo = model.order  # columns before those of a block, so that every offset lies in the columns
-    block = min(BLOCK, ids.size)
+    block = max(1, min(BLOCK, ids.size))  # there may be no words
     found = new_found(model.discounts.shape[0], halo + block + LANES)
     chains = only_chains(model.edge_base)
     for begin in range(0, ids.size, block):
