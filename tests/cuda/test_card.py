@@ -115,6 +115,16 @@ def test_all_next_words_are_the_distribution(pair: tuple[gapgram.Model, CardMode
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=1e-12)
 
 
+def test_the_most_probable_next_words_are_those_of_the_cpu(pair: tuple[gapgram.Model, CardModel]) -> None:
+    model, card = pair
+    _, states = card.step(card.new_states(2), model.vocabulary.ids(["the", "zebra"]))
+    scores = card.next_scores(states).copy_to_host()
+    for own, context in zip(scores, (["<s>", "the"], ["<s>", "<unk>"]), strict=True):
+        expected = model.predict(context, 5, special=True)
+        ids = np.lexsort((np.arange(own.size), -own.round(12)))[:5]  # words as probable as each other by their ids
+        assert [model.vocabulary[int(i)] for i in ids] == [each.word for each in expected]
+
+
 def test_mistakes_are_answered_as_on_the_cpu(pair: tuple[gapgram.Model, CardModel]) -> None:
     _, card = pair
     with pytest.raises(TextError, match="sentences:2: the word <s> is the model's own"):

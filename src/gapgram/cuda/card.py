@@ -81,6 +81,24 @@ def find_sorter() -> tuple[ModuleType, int]:
     return cupy, int(free_bytes)
 
 
+_CARD_OF_DLPACK = 2  # the kind of device that DLPack calls kDLCUDA
+
+
+def held_on_card(cuda: Any, array: Any) -> Any:
+    """An array of the card as kernels take it, without a copy; one of the CPU is copied.
+
+    Of the card is what has `__cuda_array_interface__`, as tensors of PyTorch and arrays of CuPy do, or what gives its
+    memory by DLPack, as arrays of JAX do. cuda: the module, as `find_card` gives it.
+    """
+    if cuda.cudadrv.devicearray.is_cuda_ndarray(array):
+        return array
+    if hasattr(array, "__cuda_array_interface__"):
+        return cuda.as_cuda_array(array)
+    if hasattr(array, "__dlpack_device__") and array.__dlpack_device__()[0] == _CARD_OF_DLPACK:
+        return cuda.as_cuda_array(find_sorter()[0].from_dlpack(array))
+    return cuda.to_device(array)
+
+
 _PIECE_BYTES = 1 << 22  # that a thread copies at a time
 _COPIERS = 8  # threads: one alone takes longer to find room in memory than the card takes to send
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gapgram.arrays import Begins, Floats, Ids, Integers
-from gapgram.cuda.card import THREADS, find_card
+from gapgram.cuda.card import THREADS, find_card, held_on_card
 from gapgram.errors import UsageError
 from gapgram.estimation.spelling import Spelling
 from gapgram.kernels.chains import only_chains
@@ -128,8 +128,8 @@ class CardModel(LanguageModel):
     def score_on_card(self, ids: Any, starts_here: Any) -> Any:
         """log10 of the probability of every position, left on the card.
 
-        ids: int32, starts_here: uint8, 1 where a sequence begins: arrays of the card (any that has
-        `__cuda_array_interface__`, as tensors of torch and arrays of CuPy do) or of the CPU. Nothing is checked.
+        ids: int32, starts_here: uint8, 1 where a sequence begins: arrays of the card (`held_on_card` says which) or of
+        the CPU. Nothing is checked.
         """
         out = self._cuda.device_array(len(ids), np.float64)
         self._scorer.score(self._held(ids), self._held(starts_here), out)
@@ -178,7 +178,8 @@ class CardModel(LanguageModel):
     def step(self, states: Any, words: Any, *, out: tuple[Any, Any] | None = None) -> tuple[Any, Any]:
         """(log10 of the probability of words[s] after states[s], the states after the words), all on the card.
 
-        states: int32 [state, order] as `new_states` gives them. words: int32 [state]. Both may be any array of a card.
+        states: int32 [state, order] as `new_states` gives them. words: int32 [state]. Both may be any array of a card
+        (`held_on_card` says which).
         out: where to write the two answers, float64 [state] and int32 [state, order], which spares making new arrays.
         """
         states, words = self._held(states), self._held(words)
@@ -204,11 +205,7 @@ class CardModel(LanguageModel):
 
     def _held(self, array: Any) -> Any:
         """An array of the card as kernels take it, without a copy; one of the CPU is copied."""
-        if self._cuda.cudadrv.devicearray.is_cuda_ndarray(array):
-            return array
-        if hasattr(array, "__cuda_array_interface__"):
-            return self._cuda.as_cuda_array(array)
-        return self._cuda.to_device(array)
+        return held_on_card(self._cuda, array)
 
     def next_scores(self, states: Any) -> Any:
         """float64 [state, word]: log10 of the probability of every next word after each state, on the card."""
