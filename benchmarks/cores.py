@@ -2,18 +2,21 @@
 
     python benchmarks/cores.py TEXT [--threads 1,2,4,8,16] [--device cuda] [--times 3] [--plot PICTURE.svg]
     python benchmarks/cores.py TEXT --score MODEL [--threads 1,2,4,8,16] [--times 3]
+    python benchmarks/cores.py TEXT --score MODEL --lock [--times 5]          # pip install gilknocker
 
 The first trains the default model so many times with each number of threads, after one training to warm up; prints the
 least time, by step, how many times as fast that is as with the least number, and whether the files are the same. `ids
 to weights` is all but reading, and writing what the file still lacks when the weights are there. The second scores the
-text with a model: as ids, as a file, and as sentences. `docs/measured/cores.md` and `docs/measured/card.md` say what
-came of it.
+text with a model: as ids, as a file, and as sentences. The third prints for what share of that time one thread holds
+Python's lock, the least, the middle and the largest of so many tries: another thread asks for it 10,000 times a second
+and notes how often it has to wait. `docs/measured/cores.md` and `docs/measured/card.md` say what came of it.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import statistics
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -103,24 +106,47 @@ def least_seconds(work: Callable[[], object], times: int) -> float:
     return best
 
 
-def measure_scoring(path: str, text: str, numbers: list[int], times: int) -> None:
-    """How long a model takes to score a text: its ids, the file, and its sentences."""
+def ways_to_score(path: str, text: str) -> tuple[int, dict[str, Callable[[int], object]]]:
+    """How many words there are, and what scores them with so many threads: as ids, as a file, and as sentences."""
     model = gapgram.Model.load(path)
     ids = np.concatenate([block.ids for block in encode(blocks_of_files(text), model.vocabulary)])
     begins, lines = sentence_begins(ids), Path(text).read_text(encoding="utf-8").splitlines()
-    ways: dict[str, Callable[[int], object]] = {
+    return ids.size, {
         "ids": lambda threads: model.score_ids(ids, begins, threads=threads),
         "file": lambda threads: model.perplexity(text, threads=threads),
         "sentences": lambda threads: model.score_many(lines, threads=threads),
     }
+
+
+def measure_scoring(path: str, text: str, numbers: list[int], times: int) -> None:
+    """How long a model takes to score a text."""
+    n_words, ways = ways_to_score(path, text)
     for name, score in ways.items():
         score(numbers[-1])
         seconds = {n: least_seconds(partial(score, n), times) for n in numbers}
         first = seconds[numbers[0]]
         print(
-            f"{name:<12}" + "".join(f"{n:>6}: {s:.2f} s, {ids.size / s / 1e6:.2f} M words/s, {first / s:.2f} x"
+            f"{name:<12}" + "".join(f"{n:>6}: {s:.2f} s, {n_words / s / 1e6:.2f} M words/s, {first / s:.2f} x"
             for n, s in seconds.items()), flush=True,
         )  # fmt: skip
+
+
+def measure_lock(path: str, text: str, times: int) -> None:
+    """For what share of the time one thread that scores a text holds Python's lock."""
+    from gilknocker import KnockKnock
+
+    for name, score in ways_to_score(path, text)[1].items():
+        score(1)
+        shares = []
+        for _ in range(times):
+            watcher = KnockKnock(100)  # microseconds between two looks
+            watcher.start()
+            time.sleep(0.2)  # until it looks
+            watcher.reset_contention_metric()
+            score(1)
+            shares.append(100 * watcher.contention_metric)
+            watcher.stop()
+        print(f"{name:<12}" + "  ".join(f"{f(shares):.2f} %" for f in (min, statistics.median, max)), flush=True)
 
 
 def plot(speed_ups: dict[int, float], path: str) -> None:
@@ -162,8 +188,12 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--plot", metavar="PICTURE")
     parser.add_argument("--score", metavar="MODEL")
+    parser.add_argument("--lock", action="store_true")
     options = parser.parse_args()
     numbers = [int(n) for n in options.threads.split(",")]
+    if options.lock:
+        measure_lock(options.score, options.text, options.times)
+        return
     if options.score:
         measure_scoring(options.score, options.text, numbers, options.times)
         return
