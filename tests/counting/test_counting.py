@@ -109,6 +109,19 @@ def test_neither_threads_nor_bands_change_a_bit_of_a_larger_text() -> None:
         assert_equal_tables(one_band, many)
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_memory_of_pieces_is_given_back_while_large_tables_are_filled(
+    monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
+    corpus, lattice, trims = corpus_of(toy_text(200)), Lattice.full(4), list[int]()
+    monkeypatch.setattr("gapgram.counts.assemble.trim", lambda: trims.append(1))
+    small = count(corpus, lattice, threads=threads, band_positions=30)
+    assert not trims
+    monkeypatch.setattr("gapgram.counts.assemble._WORTH_BYTES", 1)
+    assert_equal_tables(count(corpus, lattice, threads=threads, band_positions=30), small)
+    assert 2 < len(trims) <= 16
+
+
 @given(texts_and_lattices(max_order=5), st.randoms(use_true_random=False))
 def test_the_order_of_lines_does_not_matter(case: tuple[Text, Lattice], chance: random.Random) -> None:
     text, lattice = case

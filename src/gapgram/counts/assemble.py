@@ -17,6 +17,7 @@ from gapgram.kernels import build_tables, distinct_rows
 from gapgram.kernels import tables as kernels
 from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, FAST_WIDTH, ROW_BITS, ROW_MASK, Tables
 from gapgram.pattern import Pattern
+from gapgram.system.memory import trim
 from gapgram.system.parallel import parallel_map
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 NO_CLASSES, NO_COUNTS = np.empty(0, np.int32), np.empty(0, np.int64)
 _TASKS = 16  # for each thread: pieces are many and small
+_TRIMS, _WORTH_BYTES = 8, 1 << 27  # how often the memory of pieces is given back, for grams of so many bytes or more
 NO_PIECE = Piece(*np.empty((3, 0), np.int64))
 
 
@@ -54,16 +56,21 @@ def assemble(
         pieces[patterns[p]][i] = NO_PIECE
         return placed
 
-    def fill_some(some: list[tuple[int, int, int, int]]) -> list[tuple[Integers, Integers]]:
-        return [fill(*one) for one in some]
-
     wanted = list(_in_turn(patterns, pieces))
     step = -(-len(wanted) // (_TASKS * threads))
+    between_trims = step * (_TASKS * threads // _TRIMS)
+
+    def fill_some(first: int) -> list[tuple[Integers, Integers]]:
+        placed = [fill(*one) for one in wanted[first : first + step]]
+        if first % between_trims == 0 and grams.nbytes >= _WORTH_BYTES:
+            trim()  # tables need more and more as they are filled: what pieces took is there for them
+        return placed
+
     for p in range(len(patterns)):
         at = places[p]
         contexts[at[kernels.FIRST_CONTEXT] + at[kernels.N_CONTEXTS] * at[kernels.STRIDE]] = sizes[p] << ROW_BITS
-    tasks = [wanted[i : i + step] for i in range(0, len(wanted), step)]
-    large = chain.from_iterable(parallel_map(fill_some, tasks, threads))
+    tasks = range(0, len(wanted), step)
+    large = chain.from_iterable(parallel_map(fill_some, tasks, threads, ahead=_TASKS))
     large_at, large_counts = (np.concatenate(arrays) for arrays in zip(*large, strict=True))
     all_rows = np.concatenate(rows)
     return frozen(Tables(grams, large_at, large_counts, contexts, places, parts, all_rows, class_of, word_counts))
