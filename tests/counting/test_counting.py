@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from tests.support.corpora import corpus_of, longest, sentences, texts_and_lattices, toy_text
 
 from gapgram import Counts, GapgramError, Lattice, Pattern
-from gapgram.counting.in_memory import count, sorted_by_word
+from gapgram.counting.in_memory import TextInMemory, count, sorted_by_word
+from gapgram.counts.assemble import assemble
 from gapgram.kernels import fitting
 from gapgram.kernels.lookup import availability
 from gapgram.kernels.tables import ROW_BITS, ROW_MASK
@@ -113,13 +114,20 @@ def test_neither_threads_nor_bands_change_a_bit_of_a_larger_text() -> None:
 def test_memory_of_pieces_is_given_back_while_large_tables_are_filled(
     monkeypatch: pytest.MonkeyPatch, threads: int
 ) -> None:
-    corpus, lattice, trims = corpus_of(toy_text(200)), Lattice.full(4), list[int]()
+    text = TextInMemory(corpus_of(toy_text(200)), threads=threads, band_positions=30)
+    lattice, trims = Lattice.full(4), list[int]()
     monkeypatch.setattr("gapgram.counts.assemble.trim", lambda: trims.append(1))
-    small = count(corpus, lattice, threads=threads, band_positions=30)
+
+    def put_together(worth_bytes: int) -> list[bytes]:
+        pieces = text.pieces(lattice, ())
+        held = {pattern: list(pieces(pattern)) for pattern in lattice.stored}
+        tables = assemble(lattice.stored, held, threads=threads, worth_bytes=worth_bytes)
+        return [array.tobytes() for array in tables if array is not None]
+
+    without = put_together(1 << 40)
     assert not trims
-    monkeypatch.setattr("gapgram.counts.assemble._WORTH_BYTES", 1)
-    assert_equal_tables(count(corpus, lattice, threads=threads, band_positions=30), small)
-    assert 2 < len(trims) <= 16
+    assert put_together(1) == without
+    assert 2 < len(trims) <= 8
 
 
 @given(texts_and_lattices(max_order=5), st.randoms(use_true_random=False))

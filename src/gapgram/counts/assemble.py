@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 NO_CLASSES, NO_COUNTS = np.empty(0, np.int32), np.empty(0, np.int64)
 _TASKS = 16  # for each thread: pieces are many and small
-_TRIMS, _WORTH_BYTES = 8, 1 << 27  # how often the memory of pieces is given back, for grams of so many bytes or more
+_TRIMS = 8  # how often the memory of pieces is given back
+_WORTH_BYTES = 1 << 27
 NO_PIECE = Piece(*np.empty((3, 0), np.int64))
 
 
@@ -36,8 +37,12 @@ def assemble(
     word_counts: Integers = NO_COUNTS,
     *,
     threads: int = 1,
+    worth_bytes: int = _WORTH_BYTES,
 ) -> Tables:
-    """The tables of all patterns, the pieces of each in order; empties `pieces` as it goes."""
+    """The tables of all patterns, the pieces of each in order; empties `pieces` as it goes.
+
+    worth_bytes: of grams, from which on the memory of pieces is given back meanwhile.
+    """
     for empty in (p for p in patterns if not p.mask):
         pieces[empty] = [all_words([band_piece.grams for band_piece in pieces[empty]])]
     sizes = [sum(p.grams.size for p in pieces[q]) for q in patterns]
@@ -62,7 +67,7 @@ def assemble(
 
     def fill_some(first: int) -> list[tuple[Integers, Integers]]:
         placed = [fill(*one) for one in wanted[first : first + step]]
-        if first % between_trims == 0 and grams.nbytes >= _WORTH_BYTES:
+        if first % between_trims == 0 and grams.nbytes >= worth_bytes:
             trim()  # tables need more and more as they are filled: what pieces took is there for them
         return placed
 
