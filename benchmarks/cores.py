@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import math
 import statistics
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -133,7 +134,10 @@ def measure_scoring(path: str, text: str, numbers: list[int], times: int) -> Non
 
 def measure_lock(path: str, text: str, times: int) -> None:
     """For what share of the time one thread that scores a text holds Python's lock."""
-    from gilknocker import KnockKnock
+    try:
+        from gilknocker import KnockKnock
+    except ImportError:
+        sys.exit("gilknocker, which looks at Python's lock, is missing: pip install gilknocker")
 
     for name, score in ways_to_score(path, text)[1].items():
         score(1)
@@ -191,6 +195,8 @@ def main() -> None:
     parser.add_argument("--lock", action="store_true")
     options = parser.parse_args()
     numbers = [int(n) for n in options.threads.split(",")]
+    if options.lock and not options.score:
+        parser.error("--lock: say which model is to score, with --score MODEL")
     if options.lock:
         measure_lock(options.score, options.text, options.times)
         return
