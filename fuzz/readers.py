@@ -106,7 +106,7 @@ def _text(path: Path) -> None:
 
 
 def _study(path: Path) -> None:
-    from gapgram.experiments.study.config import read_config
+    from studies.config import read_config
 
     read_config(path)
 

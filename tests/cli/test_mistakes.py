@@ -60,6 +60,7 @@ def test_texts_that_cannot_be_trained_on(cli: Cli, folder: Path, data: bytes, ex
     (["train", "-o", "m"], "missing argument 'TEXT…'"),
     (["trian", "text"], "no such command 'trian'; did you mean train?"),
     (["perplex", "m", "text"], "no such command 'perplex'; did you mean perplexity?"),
+    (["study", "x.toml"], "study: is now `python -m studies`, in a clone of gapgram's repository"),
     (["xyzzy"], "no such command 'xyzzy'\n"),
     (["train", "text", "-o", "m", "--modle", "mkn"], "--model"),
     (["score"], "missing argument 'MODEL'"),

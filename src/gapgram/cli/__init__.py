@@ -9,7 +9,7 @@
     perplexity  how well a model predicts text          sample      random word sequences
     predict     the most probable next words            classes     word classes found in text
     explain     where a probability comes from          compare     MKN beside GLM on one text
-    generate    sentences drawn from a model            study       the paper's experiments on any corpora
+    generate    sentences drawn from a model            warmup      all kernels compiled for this machine
     info        what is in a model file                 demo        a tour on text that ships with Python
     verify      is a model file whole?                  serve       a page and an API on this machine
     convert     another layout, or fewer counts         arpa        a model as an ARPA file
@@ -18,5 +18,4 @@
     surprisal   what each word costs a reader           fetch       public corpora by name
     filter      records kept by their perplexity        classify    texts told apart by models
     correct     spelling corrected in context           rescore     n-best lists ranked anew
-    warmup      all kernels compiled for this machine
 """

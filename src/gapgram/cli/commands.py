@@ -46,8 +46,6 @@ GROUPS = {
         "sample": "Draw word sequences from text",
         "classes": "Find word classes in text",
     },
-    "Experiments": {
-        "study": "Run the paper's experiments on any corpora",
-    },
 }
 COMMANDS = {name: summary for commands in GROUPS.values() for name, summary in commands.items()}
+MOVED = {"study": "is now `python -m studies`, in a clone of gapgram's repository"}

@@ -14,7 +14,7 @@ from types import FrameType
 
 import click
 
-from gapgram.cli.commands import COMMANDS, GROUPS
+from gapgram.cli.commands import COMMANDS, GROUPS, MOVED
 from gapgram.cli.options import COMPILING, IS_QUIET, talk
 from gapgram.errors import GapgramError, UsageError
 from gapgram.native import on_first_compilation
@@ -47,6 +47,8 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that is asked for; a name that is none is answered with the nearest ones."""
         name = args[0]
+        if name in MOVED:
+            raise click.UsageError(f"{name}: {MOVED[name]}", ctx)
         if name not in COMMANDS and not name.startswith("-"):
             nearest = get_close_matches(name, COMMANDS, n=3, cutoff=0.6)
             meant = f"; did you mean {' or '.join(nearest)}?" if nearest else ""

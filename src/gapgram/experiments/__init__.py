@@ -1,8 +1,5 @@
-"""Experiments: what the paper compared, on any text.
+"""Experiments: what the paper compared, on any text. All of its experiments are in `studies/`, beside the package.
 
-    compare                 MKN beside GLM on one text
-    study                   all of the paper's experiments, as a report
-    published               the rules by which the published perplexities were computed
-    published_comparison    the published figures, recomputed
-    demo                    the main job on text that every CPython ships
+    compare    MKN beside GLM on one text
+    demo       the main job on text that every CPython ships
 """

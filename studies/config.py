@@ -33,8 +33,8 @@ from pathlib import Path
 from typing import Any
 
 from gapgram.errors import UsageError
-from gapgram.experiments.study.fields import Fields, is_real, is_whole
 from gapgram.lattice import check_order
+from studies.fields import Fields, is_real, is_whole
 
 if sys.version_info >= (3, 11):
     import tomllib

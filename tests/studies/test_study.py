@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from studies.__main__ import command
+from studies.cache import Cache
 from tests.support.corpora import toy_text
 
 import gapgram
-from gapgram.cli.study import command
 from gapgram.errors import TextError, UsageError
-from gapgram.experiments.study import experiments, read_config, run_study
-from gapgram.experiments.study.cache import Cache
+from studies import experiments, read_config, run_study
 
 CONFIG = """
 title = "Made text"

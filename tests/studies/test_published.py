@@ -7,12 +7,12 @@ import os
 from pathlib import Path
 
 import pytest
+from studies.published import LONGEST, PublishedProgram, place_sums, published_perplexity
+from studies.texts import read_lines
 from tests.support.corpora import toy_text
 
 from gapgram.errors import TextError, UsageError
-from gapgram.experiments import published_comparison
-from gapgram.experiments.published import LONGEST, PublishedProgram, place_sums, published_perplexity
-from gapgram.experiments.study.texts import read_lines
+from studies import published_comparison
 
 # <fs> <s> a b </s>, twice, and <fs> <s> a c </s>.
 #   bigrams  <s> a 3, a b 2, a c 1, b </s> 2, c </s> 1: n1=2, n2=2, n3=1, n4=0
@@ -76,12 +76,6 @@ def test_data_that_is_not_there_says_what_to_give(tmp_path: Path) -> None:
     (tmp_path / "test.5.txt").write_text("a b c d e\na b c\n")
     with pytest.raises(TextError, match=r"sequence 2 has 3 words; expected 5"):
         published_comparison.read_sequences(tmp_path / "test.5.txt")
-
-
-def test_an_installed_package_says_where_the_texts_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(published_comparison, "__file__", str(tmp_path / "a" / "b" / "c" / "d.py"))
-    with pytest.raises(UsageError, match=r"not part of an installed gapgram: name the folder data/paper of its"):
-        published_comparison.find_data(None)
 
 
 def _paper() -> tuple[list[str], list[tuple[str, ...]]]:

@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from gapgram.errors import TextError, UsageError
-from gapgram.experiments.study.cache import Cache, program_digest, write_aside
-from gapgram.experiments.study.config import StudyConfig
-from gapgram.experiments.study.experiments import Say, run_experiments
-from gapgram.experiments.study.figures import all_figures, require_matplotlib
-from gapgram.experiments.study.findings import Findings
-from gapgram.experiments.study.formats import Table
-from gapgram.experiments.study.tables import all_tables
 from gapgram.signature import __version__
 from gapgram.system.parallel import checked_threads
+from studies.cache import Cache, program_digest, write_aside
+from studies.config import StudyConfig
+from studies.experiments import Say, run_experiments
+from studies.figures import all_figures, require_matplotlib
+from studies.findings import Findings
+from studies.formats import Table
+from studies.tables import all_tables
 
 PROTOCOLS = {
     "sequences": (
@@ -78,7 +78,7 @@ def report_text(findings: Findings, tables: Iterable[Table], figures: Iterable[s
     machine_text = ", ".join(f"{name} {value}" for name, value in results["machine"].items())
     sections = [
         f"# {config.title}",
-        f"Made by `gapgram study` {__version__}; {machine_text}. Computing the results took "
+        f"Made by `python -m studies` with gapgram {__version__}; {machine_text}. Computing the results took "
         f"{results['seconds_in_all']:,.0f} s in all, reading the texts not counted.",
         "Protocols:",
         "\n".join(f"* {rule}" for rule in rules),

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from gapgram.experiments.study.config import StudyConfig
-from gapgram.experiments.study.protocols import Tally
+from studies.config import StudyConfig
+from studies.protocols import Tally
 
 Values = dict[str, Any]
 

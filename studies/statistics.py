@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from gapgram.arrays import Ids, Integers, Mask
-from gapgram.experiments.study.texts import TestText, TrainingText
 from gapgram.kernels.special_words import SPECIAL, START_ID
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
+from studies.texts import TestText, TrainingText
 
 
 def word_statistics(training: TrainingText, test: TestText) -> dict[str, Any]:

@@ -16,9 +16,9 @@ import numpy as np
 import xxhash
 
 from gapgram.errors import TextError, UsageError
-from gapgram.experiments.study.config import CorpusConfig, SizesConfig
 from gapgram.preparation.split import sentences_of_file
 from gapgram.text.corpus import Corpus, blocks_of_sentences, read_corpus
+from studies.config import CorpusConfig, SizesConfig
 
 
 @dataclass(frozen=True)

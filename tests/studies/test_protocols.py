@@ -6,13 +6,13 @@ from math import log10
 
 import numpy as np
 import pytest
+from studies.protocols import PARTS, Sequences, Tally, draw_sequences, observed, place_tallies
+from studies.statistics import once_by_pattern, word_statistics
+from studies.texts import TestText, TrainingText
 from tests.support.corpora import corpus_of, toy_text
 
 import gapgram
 from gapgram.errors import TextError
-from gapgram.experiments.study.protocols import PARTS, Sequences, Tally, draw_sequences, observed, place_tallies
-from gapgram.experiments.study.statistics import once_by_pattern, word_statistics
-from gapgram.experiments.study.texts import TestText, TrainingText
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 

@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import gapgram
 from gapgram.errors import UsageError
 
 Values = dict[str, Any]
@@ -17,7 +18,7 @@ Values = dict[str, Any]
 @cache
 def program_digest() -> str:
     """Of the source that results are computed with, so that a changed program does not find its old results."""
-    study, package = Path(__file__).parent, Path(__file__).parents[2]
+    study, package = Path(__file__).parent, Path(gapgram.__file__).parent
     folders = (
         "classes", "compression", "counting", "counts", "estimation", "kernels", "models", "queries", "system", "text",
         "training",

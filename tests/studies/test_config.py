@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from studies.config import read_config
 
 from gapgram.errors import UsageError
-from gapgram.experiments.study.config import read_config
 
 CORPUS = '[[corpus]]\nname = "toy"\ntrain = "a.txt"\ntest = "b.txt"\n'
 

@@ -14,20 +14,20 @@ from typing import Any
 
 from gapgram.arrays import Ids, Mask
 from gapgram.errors import DiscountWarning, TextError, UsageError
-from gapgram.experiments.published import (
+from gapgram.reporting.tables import table
+from gapgram.signature import __version__
+from gapgram.text.corpus import blocks_of_sentences, read_corpus
+from gapgram.training.train import train
+from studies.config import CLASSES, MODELS
+from studies.protocols import Sequences, Tally, observed, place_tallies
+from studies.published import (
     LONGEST,
     PublishedProgram,
     perplexity_of_known,
     place_sums,
     published_perplexity,
 )
-from gapgram.experiments.study.config import CLASSES, MODELS
-from gapgram.experiments.study.protocols import Sequences, Tally, observed, place_tallies
-from gapgram.experiments.study.texts import read_lines
-from gapgram.reporting.tables import table
-from gapgram.signature import __version__
-from gapgram.text.corpus import blocks_of_sentences, read_corpus
-from gapgram.training.train import train
+from studies.texts import read_lines
 
 ORDERS = (3, 4, 5)
 PRINTED = {"MKN": (1212.1, 1120.5, 1009.6), "GLM": (1025.6, 875.5, 750.3)}
@@ -40,12 +40,7 @@ Row = dict[str, Any]
 
 def find_data(folder: str | Path | None) -> tuple[Path, Path]:
     """The paper's training text and test sequences, plain or compressed: in a folder, or those of the repository."""
-    shipped = Path(__file__).resolve().parents[3] / "data" / "paper"  # in a clone, or a source distribution
-    if folder is None and not shipped.is_dir():
-        raise UsageError(
-            "the paper's texts are not part of an installed gapgram: name the folder data/paper of its repository, "
-            "or of its source distribution (--data FOLDER)"
-        )
+    shipped = Path(__file__).resolve().parents[1] / "data" / "paper"
     texts = shipped if folder is None else Path(folder)
     if not texts.is_dir():
         raise UsageError(f"{texts}: no such folder; name the one that holds train.txt and test.5.txt (--data)")

@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gapgram.errors import UsageError, to_install
-from gapgram.experiments.study.findings import Findings
-from gapgram.experiments.study.tables import TITLES, WHO, perplexity
+from studies.findings import Findings
+from studies.tables import TITLES, WHO, perplexity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,16 +13,16 @@ from functools import cached_property
 
 from gapgram.arrays import Ids, Mask
 from gapgram.errors import DiscountWarning
-from gapgram.experiments.study.cache import Cache, Values, program_digest
-from gapgram.experiments.study.config import CLASSES, CorpusConfig, StudyConfig
-from gapgram.experiments.study.findings import Findings, Measurement, TextKey
-from gapgram.experiments.study.protocols import PARTS, Sequences, Tally, draw_sequences, observed, place_tallies
-from gapgram.experiments.study.statistics import once_by_pattern, word_statistics
-from gapgram.experiments.study.texts import TestText, TrainingText, corpus_texts
 from gapgram.models.model import Model
 from gapgram.reporting.model_info import model_info
 from gapgram.signature import __version__
 from gapgram.training.train import train
+from studies.cache import Cache, Values, program_digest
+from studies.config import CLASSES, CorpusConfig, StudyConfig
+from studies.findings import Findings, Measurement, TextKey
+from studies.protocols import PARTS, Sequences, Tally, draw_sequences, observed, place_tallies
+from studies.statistics import once_by_pattern, word_statistics
+from studies.texts import TestText, TrainingText, corpus_texts
 
 Say = Callable[[str], None]
 

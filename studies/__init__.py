@@ -1,4 +1,4 @@
-"""The paper's experiments on any corpora, as a report.
+"""The paper's experiments on any corpora, as a report: python -m studies, from a clone of the repository.
 
     config       what a TOML file may ask for
     fields       the keys of that file, checked
@@ -12,9 +12,11 @@
     formats      a table as Markdown, CSV, LaTeX
     figures      results as plots
     report       the report folder
+    published    the rules by which the published perplexities were computed
+    published_comparison    the published figures, recomputed
 """
 
-from gapgram.experiments.study.config import StudyConfig, read_config
-from gapgram.experiments.study.report import run_study
+from studies.config import StudyConfig, read_config
+from studies.report import run_study
 
 __all__ = ["StudyConfig", "read_config", "run_study"]

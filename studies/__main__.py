@@ -1,13 +1,17 @@
-"""gapgram study: the paper's experiments on any corpora, and its published figures recomputed."""
+"""python -m studies: the paper's experiments on any corpora, and its published figures recomputed."""
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from typing import Any
 
 import click
 
 from gapgram.cli.options import json_option, print_json, quiet_option, talk, threads_option
+from gapgram.errors import GapgramError
+from studies import read_config, run_study
+from studies.published_comparison import compare_published, published_table
 
 
 @click.command()
@@ -67,8 +71,6 @@ def command(
 
 
 def _study(config: str, output: str | None, plots: bool, threads: int | None, as_json: bool, quiet: bool) -> None:
-    from gapgram.experiments.study import read_config, run_study
-
     study = read_config(config)
     say = partial(talk, quiet=quiet)
     results = run_study(study, output=output, plots=plots, threads=threads, say=say, progress=not quiet)
@@ -80,10 +82,15 @@ def _study(config: str, output: str | None, plots: bool, threads: int | None, as
 
 
 def _published(data: str | None, threads: int | None, as_json: bool, quiet: bool) -> None:
-    from gapgram.experiments.published_comparison import compare_published, published_table
-
     comparison: dict[str, Any] = compare_published(data, threads=threads, say=partial(talk, quiet=quiet))
     if as_json:
         print_json(comparison)
         return
     print(published_table(comparison))
+
+
+if __name__ == "__main__":
+    try:
+        command(prog_name="python -m studies")
+    except GapgramError as mistake:
+        sys.exit(f"studies: {mistake}")

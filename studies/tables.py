@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from gapgram.experiments.study.findings import Findings, Measurement, TextKey
-from gapgram.experiments.study.formats import CHANGE, COUNT, FIGURE, SHARE, Cell, Column, Table
-from gapgram.experiments.study.protocols import PARTS
+from studies.findings import Findings, Measurement, TextKey
+from studies.formats import CHANGE, COUNT, FIGURE, SHARE, Cell, Column, Table
+from studies.protocols import PARTS
 
 TITLES = {"sequences": "isolated sequences", "running": "running text"}
 WHO = {False: "unknown words included", True: "unknown words left out"}
