@@ -3,7 +3,7 @@
     python benchmarks/model_hashes.py TEXT > hashes
 
 trains through the command line (GAPGRAM names the program, by default `gapgram`) in a temporary folder. Run it with
-each version and compare the output; `docs/ideas/house.md` says with which text, and what came of it.
+each version and compare the output: files whose bytes did not change say that the change was only of form.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from gapgram import sections
 from gapgram.cli.commands import COMMANDS
 from gapgram.estimation.spelling import PREFIX
 
-PAGES = sorted(path for path in DOCS.rglob("*.md") if path.name != "report.md")  # which a study writes
+PAGES = sorted(DOCS.rglob("*.md"))
 GUIDE = sorted(path for path in (DOCS / "guide").glob("*.md") if path.name != "tutorial.md")
 MOST_WORDS = 400
 

@@ -75,10 +75,9 @@ def listed(pages: Path, entrance: str) -> list[str]:
     names = [f"{entrance}/{name}" for name in dict.fromkeys(re.findall(r"\]\(([\w/-]+\.md)", index))]
     there = {str(path.relative_to(pages)) for path in (pages / entrance).rglob("*.md")}
     there -= {f"{entrance}/README.md"}
-    below = {name for name in there - set(names) if "/results/" in name}  # which the index of results links to
-    if missing := sorted(there - below - set(names)):
+    if missing := sorted(there - set(names)):
         raise SiteError(f"{entrance}/README.md does not link to {', '.join(missing)}")
-    return [f"{entrance}/README.md", *names, *sorted(below)]
+    return [f"{entrance}/README.md", *names]
 
 
 def as_toml(navigation: object) -> str:
