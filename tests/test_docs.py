@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from docs.site import chart
 from docs.site.build import DOCS, SiteError, as_toml, build, listed
 from docs.site.command_reference import command_page
 from docs.site.links import dead_links
@@ -67,6 +68,13 @@ def test_every_section_of_every_file_is_on_the_page_of_the_format() -> None:
 
 def test_the_readme_is_short() -> None:
     assert len((DOCS.parent / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
+
+
+@pytest.mark.parametrize("look", chart.INKS)
+def test_the_chart_of_the_readme_has_the_figures_of_its_page(look: str) -> None:
+    shown = (DOCS / "images" / f"perplexity-{look}.svg").read_text(encoding="utf-8")
+    assert shown == chart.drawn(chart.bars(chart.PAGE.read_text(encoding="utf-8")), look)
+    assert f"images/perplexity-{look}.svg" in (DOCS.parent / "README.md").read_text(encoding="utf-8")
 
 
 def test_equations_become_mathml_and_code_stays() -> None:
