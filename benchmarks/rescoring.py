@@ -17,8 +17,7 @@ from pathlib import Path
 
 import gapgram
 from gapgram import NBest, Rescorer
-from gapgram.applications.correction.candidates import NearWords
-from gapgram.applications.correction.edits import edits_between
+from gapgram.applications.correction.candidates import NearWords, edits_between
 from gapgram.applications.rescoring.nbest import ListedText
 from gapgram.applications.surprisal.frequency import word_frequencies
 from gapgram.reporting.tables import table

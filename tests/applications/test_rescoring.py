@@ -13,8 +13,8 @@ from tests.support.running import Cli, assert_refused
 
 import gapgram
 from gapgram import Model, Rescorer
-from gapgram.applications.rescoring.errors import chance_of_gain, error_rate, word_errors
 from gapgram.applications.rescoring.nbest import ListedText, NBest, read_nbest, read_references
+from gapgram.applications.rescoring.rescorer import chance_of_gain, error_rate, word_errors
 from gapgram.applications.rescoring.tuning import Scored, total_errors, tuned
 
 LISTS = [

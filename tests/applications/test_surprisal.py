@@ -19,12 +19,11 @@ from tests.support.running import Cli, assert_refused
 import gapgram
 from gapgram import Model
 from gapgram.applications.surprisal.frequency import word_frequencies
-from gapgram.applications.surprisal.measures import BITS, Measures
-from gapgram.applications.surprisal.pieces import cut
+from gapgram.applications.surprisal.measures import BITS, Measures, pattern_scores
 from gapgram.applications.surprisal.punctuation import joined, split_marks
 from gapgram.applications.surprisal.stimuli import Region, Stimulus, StimulusColumns
+from gapgram.applications.surprisal.table import cut
 from gapgram.errors import TextError
-from gapgram.queries.pattern_scores import pattern_scores
 
 TEXT = toy_text(1200, seed=5, vocabulary=800)  # of the fixture `made`
 

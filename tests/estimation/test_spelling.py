@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gapgram.errors import TextError
-from gapgram.estimation.learn_spelling import learn_spelling
-from gapgram.estimation.spelling import Spelling
+from gapgram.estimation.spelling import Spelling, learn_spelling
 from gapgram.reference.spelling import ReferenceSpelling
 from gapgram.text.vocabulary import Vocabulary
-from gapgram.text.word_sample import MOST_TIMES, MOST_WORDS, WordSample, sampled
+from gapgram.text.word_table import MOST_TIMES, MOST_WORDS, WordSample, sampled
 
 KNOWN = ["ab", "abba", "a", "bab", "abc"]
 NEW = "z"  # stands for every character that no word has

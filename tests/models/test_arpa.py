@@ -24,7 +24,7 @@ from gapgram import Model, kenlm
 from gapgram.cli.arpa import command
 from gapgram.errors import ModelFileError, UsageError
 from gapgram.models.arpa import approximate, as_backoff, read_arpa, write_arpa
-from gapgram.models.backoff_file import write_backoff
+from gapgram.models.backoff import write_backoff
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 SENTENCES = [*toy_text(200, seed=22, vocabulary=900), "", "w1", "zzz", "w1 zzz w2 w3"]

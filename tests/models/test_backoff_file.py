@@ -13,7 +13,7 @@ import gapgram
 from gapgram import BackoffModel, Model, sections
 from gapgram.errors import ModelFileError
 from gapgram.models.arpa import as_backoff, read_arpa, write_arpa
-from gapgram.models.backoff_file import read_backoff, write_backoff
+from gapgram.models.backoff import read_backoff, write_backoff
 from gapgram.system import array_file, array_reading
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")

@@ -15,7 +15,7 @@ from tests.support.running import Cli, assert_refused
 import gapgram
 from gapgram.models import open as opening
 from gapgram.models.arpa import as_backoff
-from gapgram.models.backoff_file import write_backoff
+from gapgram.models.backoff import write_backoff
 from gapgram.models.kenlm_binary import MAGIC, KenlmModel
 from gapgram.models.open import load_own
 from gapgram.text.files import read_head

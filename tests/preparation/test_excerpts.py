@@ -10,10 +10,9 @@ pytest.importorskip("mwparserfromhell", reason="needs the extra gapgram[prepare]
 pytest.importorskip("sentencex", reason="needs the extra gapgram[prepare]")
 
 from gapgram.preparation import Options, prepare_wikipedia
-from gapgram.preparation.dump import Article, article_of
 from gapgram.preparation.markup import paragraphs_of
 from gapgram.preparation.records import Malformed
-from gapgram.preparation.wikipedia import read_pages
+from gapgram.preparation.wikipedia import Article, article_of, read_pages
 
 MARKUP = (
     "[[", "]]", "{{", "}}", "{|", "|}", "|-", "<ref", "</", "<br",

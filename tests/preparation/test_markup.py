@@ -10,12 +10,10 @@ from hypothesis import strategies as st
 
 pytest.importorskip("mwparserfromhell", reason="needs the extra gapgram[prepare]")
 
-from gapgram.preparation.dump import Article, Page, Site
 from gapgram.preparation.languages import language_of
-from gapgram.preparation.leftovers import without_marks_at_ends, without_templates
 from gapgram.preparation.markup import paragraphs_of
-from gapgram.preparation.unpaired import HIDDEN, with_unpaired_hidden
-from gapgram.preparation.wikipedia import convert_page
+from gapgram.preparation.unpaired import HIDDEN, with_unpaired_hidden, without_marks_at_ends, without_templates
+from gapgram.preparation.wikipedia import Article, Page, Site, convert_page
 
 SITE = Site("en", frozenset({"file", "image", "файл"}), frozenset({"category", "категория"}), frozenset())
 MARKUP = (

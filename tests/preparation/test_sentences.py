@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from gapgram.errors import UsageError
 from gapgram.preparation.languages import language_of
-from gapgram.preparation.sentences import clean, lines_of, sentences_of
-from gapgram.preparation.tokens import _MARKS, tokens
+from gapgram.preparation.sentences import _MARKS, clean, lines_of, sentences_of, tokens
 
 SENTENCES = {
     "en": [

@@ -20,8 +20,7 @@ from tests.support.made_documents import dump, page
 
 from gapgram.errors import TextError, UsageError
 from gapgram.preparation import Options, prepare_wikipedia
-from gapgram.preparation import pool as pool_module
-from gapgram.preparation.conversion import BATCH_DOCUMENTS
+from gapgram.preparation.conversion import BATCH_DOCUMENTS, in_order
 
 ONE = Options(processes=1)
 GOOD = dump(page("A", "A '''dog''' &amp;amp; a [[cat]]. It barks."), page("B", "Bees fly."))
@@ -139,7 +138,7 @@ def test_wrong_options() -> None:
     with pytest.raises(UsageError, match=r"^malformed documents: 'ignore'; expected error or skip$"):
         Options(malformed="ignore")
     with pytest.raises(UsageError, match=r"^processes 0: expected 1 or more$"):
-        list(pool_module.in_order(abs, [1], 0))
+        list(in_order(abs, [1], 0))
 
 
 @pytest.mark.parametrize("library", ["mwparserfromhell", "sentencex"])
@@ -164,4 +163,4 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_worker_that_dies_is_an_error() -> None:
     with pytest.raises(TextError, match="a worker process died, perhaps for lack of memory: try fewer processes"):
-        list(pool_module.in_order(os._exit, [1, 1, 1], 2))
+        list(in_order(os._exit, [1, 1, 1], 2))

@@ -21,11 +21,10 @@ pytest.importorskip("sentencex", reason="needs the extra gapgram[prepare]")
 from tests.support.running import HANGING_SECONDS
 
 from gapgram.preparation.acquis import convert_document
-from gapgram.preparation.dump import Page, Site
 from gapgram.preparation.languages import language_of
 from gapgram.preparation.plain import convert_paragraph
 from gapgram.preparation.records import Record, split_records
-from gapgram.preparation.wikipedia import convert_page
+from gapgram.preparation.wikipedia import Page, Site, convert_page
 
 SITE = Site("en", frozenset({"file"}), frozenset({"category"}), frozenset())
 CHARACTERS = 1_000_000

@@ -16,10 +16,9 @@ import gapgram
 from gapgram import Lattice, Pattern
 from gapgram.reference.by_counts import CountsModel
 from gapgram.reference.counts import ReferenceCounts
-from gapgram.reference.discounts import discounts
 from gapgram.reference.gate import Feature, Fitted
 from gapgram.reference.learned import LearnedModel
-from gapgram.reference.model import ReferenceModel
+from gapgram.reference.model import ReferenceModel, discounts
 
 # <s> a b </s>
 # <s> a c </s>

@@ -18,7 +18,7 @@ from gapgram.counting.in_memory import TextInMemory
 from gapgram.estimation.weights.sample import left_out, left_out_in_parts
 from gapgram.text.corpus import blocks_of_sentences, read_corpus, sentence_begins
 from gapgram.training.choose_classes import CROSSWISE_POSITIONS, LEAST_POSITIONS, ClassSource, choose_classes
-from gapgram.training.cross_fitting import PARTS, counts_without, find_crosswise, parts_of
+from gapgram.training.fitting_sample import PARTS, counts_without, find_crosswise, parts_of
 
 LATTICE = Lattice.full(3).with_classes("chain")
 LINES = toy_text(3000, seed=5, vocabulary=300)

@@ -112,7 +112,7 @@ def _convert_mixture(opened: Mixture, output: str, layout: str | None) -> dict[s
 def _convert_backoff(opened: AnyModel, output: str, quiet: bool) -> dict[str, Any]:
     """Write a backoff model, or an ARPA file; returns the figures of both files."""
     from gapgram.models.arpa import write_arpa
-    from gapgram.models.backoff_file import write_backoff
+    from gapgram.models.backoff import write_backoff
     from gapgram.models.to_backoff import to_backoff
 
     backoff = to_backoff(opened, progress=not quiet)

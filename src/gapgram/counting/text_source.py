@@ -11,7 +11,7 @@ from gapgram.counts.streaming import Pieces
 from gapgram.lattice import Lattice
 from gapgram.text.corpus import TextFacts
 from gapgram.text.vocabulary import Vocabulary
-from gapgram.text.word_sample import WordSample
+from gapgram.text.word_table import WordSample
 
 
 class TextSource(Protocol):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import numpy as np
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.cuda.card import THREADS, find_card, held_on_card
 from gapgram.errors import UsageError
-from gapgram.estimation.spelling import Spelling
 from gapgram.kernels.chains import only_chains
 from gapgram.kernels.model_arrays import ModelArrays
 from gapgram.kernels.special_words import START_ID
@@ -24,8 +22,6 @@ from gapgram.queries.states import Stepper
 from gapgram.text.corpus import QUERY_RULES, SPECIAL_RULES, TextRules, checked_text
 from gapgram.text.files import Block
 from gapgram.text.refused import special_word
-from gapgram.text.tokenisers.tokeniser import Tokeniser
-from gapgram.text.vocabulary import Vocabulary
 
 _PIECE_BYTES = 1 << 25  # of text that the card takes at a time
 
@@ -38,6 +34,7 @@ class CardModel(LanguageModel):
     """
 
     piece_bytes = _PIECE_BYTES
+    run_words = sys.maxsize  # all that there are: the card works on many side by side
 
     def __init__(self, model: LanguageModel, arrays: ModelArrays) -> None:
         """arrays: of the model, in the fast layout."""
@@ -46,7 +43,8 @@ class CardModel(LanguageModel):
         from gapgram.cuda.lookup import Shape
         from gapgram.cuda.scoring import CardScorer
 
-        self._model = model
+        self._model, self._vocabulary, self._path = model, model.vocabulary, model.path
+        self._tokeniser, self._spelling = model.tokeniser, model.spelling
         self._shape = Shape(
             arrays.discounts.shape[0], arrays.order, bool(only_chains(arrays.edge_base)),
             arrays.starts.size == arrays.start_base.size - 1, arrays.gate_table.size > 0,
@@ -62,29 +60,9 @@ class CardModel(LanguageModel):
         return self._model.order
 
     @property
-    def vocabulary(self) -> Vocabulary:
-        """The words the model knows, and their ids."""
-        return self._model.vocabulary
-
-    @property
-    def tokeniser(self) -> Tokeniser | None:
-        """What cuts raw text into tokens."""
-        return self._model.tokeniser
-
-    @property
     def signature(self) -> object:
         """What every figure of this model depends on."""
         return self._model.signature
-
-    @property
-    def path(self) -> Path | None:
-        """The file of the model, once it has one."""
-        return self._model.path
-
-    @property
-    def spelling(self) -> Spelling | None:
-        """How words are spelled that the model does not know."""
-        return self._model.spelling
 
     def log10_prob(self, word: str, context: Sentence = (), *, open_vocabulary: bool = False) -> float:
         """log10 P(word | context)."""
@@ -112,11 +90,6 @@ class CardModel(LanguageModel):
     def line_score(self, line: bytes, bos: bool = True, eos: bool = True) -> float | None:
         """One line is scored by the CPU: the way to the card takes longer."""
         return self._model.line_score(line, bos, eos)
-
-    @property
-    def run_words(self) -> int:
-        """All that there are: the card works on many side by side."""
-        return sys.maxsize
 
     def score_checked_ids(self, ids: Ids, begins: Begins, out: Floats | None = None) -> Floats:
         """log10 of the probability of every position."""

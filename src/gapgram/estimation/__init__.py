@@ -4,6 +4,5 @@
     weights         how a prediction is shared out among patterns
     history_weights the views of what a session reads, and how far each is trusted to begin with
     spelling        the probabilities of words that a vocabulary does not have
-    learn_spelling  the same, learned from words
     parts           all that a model consists of, and what queries need for each row of statistics
 """

@@ -6,14 +6,10 @@
     streamed_file   its file, written while the tables are put together
     backoff         probabilities and backoff weights, as ARPA files have them
     grams           their grams
-    backoff_states  their states
-    backoff_file    their own file, which opens at once
     arpa            ARPA files, read and written
     kenlm_binary    binary files of KenLM, read
     to_backoff      any of these as a backoff model
     mixture         several models mixed
-    mixture_file    its models and weights as one file
-    mixture_states  its states
     open            a model of any kind from its file
     verify          whether a file of any kind is whole
 """

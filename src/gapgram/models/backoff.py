@@ -8,6 +8,7 @@ A context that is not there has the backoff 1. A word that is not there is `<unk
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -16,19 +17,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gapgram import sections
 from gapgram.arrays import Begins, Floats, Ids, Integers
+from gapgram.counts.check_meaning import SMALL_GRAMS
+from gapgram.kernels import backoff as kernels
 from gapgram.kernels.backoff import distribution
 from gapgram.kernels.backoff_text import score_line, score_positions
-from gapgram.models.backoff_states import BackoffStepper
+from gapgram.kernels.special_words import START_ID
 from gapgram.models.grams import Grams
-from gapgram.queries.by_ids import ByIds
-from gapgram.queries.language_model import Sentence
+from gapgram.queries.language_model import LanguageModel, Sentence
 from gapgram.queries.line_scores import LineKernel
+from gapgram.queries.states import Stepper
+from gapgram.system import array_file
+from gapgram.system.array_file import FilePart
+from gapgram.system.array_reading import plain, reading
+from gapgram.system.section_rules import Arrays
 from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.text.vocabulary import Vocabulary
 
 
-class BackoffModel(ByIds):
+class BackoffModel(LanguageModel):
     """A model read from an ARPA file, or made from a modified Kneser-Ney model.
 
     It answers what `gapgram.Model` answers; its distributions sum to one as exactly as the file's figures do.
@@ -62,21 +70,6 @@ class BackoffModel(ByIds):
     def order(self) -> int:
         """A prediction sees at most order - 1 earlier words."""
         return self.grams.order
-
-    @property
-    def tokeniser(self) -> Tokeniser | None:
-        """That of the model that it was made from; files of backoff models have none."""
-        return self._tokeniser
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The words the model knows, and their ids."""
-        return self._vocabulary
-
-    @property
-    def path(self) -> Path | None:
-        """The file of the model, if it has one."""
-        return self._path
 
     @property
     def signature(self) -> str:
@@ -121,3 +114,88 @@ class BackoffModel(ByIds):
             self._context_ids(context), self.order, g.base, g.words, g.children, g.log10_probs, g.log10_backoffs
         )
         return out
+
+
+class BackoffStepper(Stepper):
+    """Steps of one backoff model. A key holds the numbers of the grams that the words so far end in, shortest first."""
+
+    def __init__(self, grams: Grams) -> None:
+        none = np.empty(0, np.int32 if len(grams.words) < 1 << 31 else np.int64)
+        figures = grams.log10_probs, grams.log10_backoffs
+        constants = grams.order, grams.words, grams.children, *figures, none
+        self.one, self.null = kernels.extend_one.bind(constants, b"", 0), b""
+        self.beginning = self.one(self.null, START_ID)[2]
+
+    def many(self, keys: Sequence[bytes], words: Ids, threads: int) -> tuple[Floats, list[bytes]]:
+        """(log10 of the probabilities, keys after the words), a word for each key."""
+        steps = [self.checked(key, word) for key, word in zip(keys, words.tolist(), strict=True)]
+        return np.array([score for score, _, _ in steps]), [key for _, _, key in steps]
+
+
+def write_backoff(model: BackoffModel, path: str | Path) -> None:
+    """Write a backoff model to one file, aside and renamed; so no ARPA file is parsed again.
+
+    words, word_offsets, word_slots    the vocabulary
+    base, grams, children              the tree (`kernels.backoff`), of children those of contexts
+    log10_probs, log10_backoffs        the figures, as the model has them; backoffs are those of contexts
+    """
+    arrays, metadata = backoff_contents(model)
+    array_file.write(path, array_file.BACKOFF, metadata, arrays)
+
+
+def backoff_contents(model: BackoffModel) -> tuple[Arrays, dict[str, str]]:
+    """(arrays, metadata) of its file."""
+    grams, words = model.grams, model.vocabulary
+    contexts = int(grams.base[-2])
+    n = int(grams.base[-1])
+    arrays: Arrays = {
+        "words": words.pool,
+        "word_offsets": words.offsets,
+        "word_slots": words.slots,
+        "base": grams.base,
+        "grams": grams.words.astype(np.int32),
+        "children": grams.children[: contexts + 1].astype(np.int32 if n < 1 << 31 else np.int64),
+        "log10_probs": grams.log10_probs,
+        "log10_backoffs": grams.log10_backoffs[:contexts],
+    }
+    return arrays, {"signature": str(model.signature)}
+
+
+def read_backoff(path: str | Path | FilePart, *, verify: bool | None = None) -> BackoffModel:
+    """Map the file of a backoff model; large ones are checked in full only if `verify`."""
+    with reading(path, array_file.BACKOFF, sections.BACKOFF, verify=verify) as file:
+        arrays = file.arrays
+        vocabulary = Vocabulary.of_file(arrays, verify=verify)
+        figures = arrays["log10_probs"], arrays["log10_backoffs"]
+        grams = Grams(arrays["base"], arrays["grams"], arrays["children"], *figures)
+        _check(grams, len(vocabulary))
+        if verify or (verify is None and grams.words.size <= SMALL_GRAMS):
+            _check_tree(grams)
+        own = None if isinstance(path, FilePart) else Path(path).absolute()
+        return BackoffModel(vocabulary, grams, plain(file.metadata["signature"], str), own)
+
+
+def _check_tree(grams: Grams) -> None:
+    """Whether the tree is one that can be searched: lists one after the other, of rising words, for every context."""
+    base, words, children = grams.base, grams.words, grams.children
+    if not np.array_equal(words[: base[1]], np.arange(base[1])):
+        raise ValueError("words in another order than that of their ids")
+    if (np.diff(children) < 0).any() or not np.array_equal(children[base[:-1]], base[1:]):
+        raise ValueError("lists of grams that overlap, or are not there")
+    rising = np.diff(words) >= 0  # a file may have had a gram twice
+    starts: Integers = np.unique(children).astype(np.int64)
+    rising[starts[(starts > 0) & (starts < words.size)] - 1] = True  # from the last of a list to the first of another
+    if not rising.all():
+        raise ValueError("grams in no order")
+
+
+def _check(grams: Grams, n_words: int) -> None:
+    """Whether the arrays fit each other; what is in the large ones kernels do not trust."""
+    sizes = np.diff(grams.base)
+    if len(sizes) < 1 or sizes.min() < 0 or sizes[0] != n_words or grams.base[0] != 0:
+        raise ValueError("grams that do not fit the words")
+    contexts, n = int(grams.base[-2]), int(grams.base[-1])
+    if (len(grams.words), len(grams.log10_probs)) != (n, n):
+        raise ValueError("grams without a figure")
+    if (len(grams.children), len(grams.log10_backoffs)) != (contexts + 1, contexts):
+        raise ValueError("contexts without a figure")

@@ -2,38 +2,48 @@
 
 The models may know different words. The vocabulary is that of all of them; what a model gives to `<unk>` it
 spreads evenly over the words that only others know and over `<unk>` itself, so that the mixture sums to one.
-A mixture is saved as a small JSON file that names the files of its models, or with them as one file
-(`models.mixture_file`).
+A mixture is saved as a small JSON file that names the files of its models, or with them as one file:
+
+    parts       the models' files, one after the other, each at a multiple of 64 bytes; that of a mixture is such a file
+    part_sizes  the bytes of each
+    weights     of the models
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+import struct
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
+from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from gapgram import sections
 from gapgram.arguments import wrong_type
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.errors import ModelFileError, TextError, UsageError
 from gapgram.kernels.mixing import mix
 from gapgram.kernels.special_words import SPECIAL, START_ID, UNKNOWN_ID
-from gapgram.models.mixture_states import MixtureStepper
-from gapgram.queries.by_ids import ByIds
+from gapgram.models.backoff import BackoffModel, backoff_contents
+from gapgram.models.model import Model
 from gapgram.queries.id_runs import score_in_runs
 from gapgram.queries.language_model import LanguageModel, Sentence, checked_model
 from gapgram.queries.line_scores import ScoredLines
-from gapgram.system.array_reading import plain
+from gapgram.queries.states import Stepper, other_model
+from gapgram.system import array_file
+from gapgram.system.array_file import HEADER, FilePart, Writing
+from gapgram.system.array_reading import plain, reading
 from gapgram.system.atomic_file import check_writable, written_aside
+from gapgram.system.section_rules import ALIGN
 from gapgram.text import corpus as text
 from gapgram.text.files import Paths, blocks_of_files
-from gapgram.text.tokenisers.tokeniser import Tokeniser, check_same
+from gapgram.text.tokenisers.tokeniser import check_same
 from gapgram.text.vocabulary import Vocabulary
 
 FORMAT = "gapgram mixture 1"
@@ -56,7 +66,7 @@ class _Translation:
         return cls(ids, log10_shares)
 
 
-class Mixture(ByIds):
+class Mixture(LanguageModel):
     """Several models as one; it answers what `gapgram.Model` answers.
 
     >>> import gapgram
@@ -79,6 +89,7 @@ class Mixture(ByIds):
         self.models, self.weights, self._path = tuple(models), _checked(models, weights), path
         self._names = names
         tokenisers = {str(model.path or f"model {i}"): model.tokeniser for i, model in enumerate(models, 1)}
+        self.run_words = max((model.run_words for model in models), default=0)  # of the model that takes most
         self._tokeniser = check_same(tokenisers, "a mixture")
         known = dict.fromkeys(word for model in models for word in model.vocabulary)
         words = [*SPECIAL, *(word for word in known if word not in SPECIAL)]
@@ -89,21 +100,6 @@ class Mixture(ByIds):
     def order(self) -> int:
         """The largest of the models' orders."""
         return max(model.order for model in self.models)
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The words that at least one model knows."""
-        return self._vocabulary
-
-    @property
-    def tokeniser(self) -> Tokeniser | None:
-        """That of the models."""
-        return self._tokeniser
-
-    @property
-    def path(self) -> Path | None:
-        """The file of the mixture, once it has one."""
-        return self._path
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -145,11 +141,6 @@ class Mixture(ByIds):
         """For each word of one sequence the length of the longest gram that one of the models holds."""
         longest: Integers = np.max([model.gram_lengths(own) for model, own in self.translated(ids)], axis=0)
         return longest
-
-    @property
-    def run_words(self) -> int:
-        """As many as the model takes that takes most."""
-        return max(model.run_words for model in self.models)
 
     def score_checked_ids(self, ids: Ids, begins: Begins, out: Floats | None = None) -> Floats:
         """log10 of the probability of each position of sequences of word ids; 0 for `<s>`."""
@@ -193,8 +184,6 @@ class Mixture(ByIds):
         if layout is not None and not whole:
             raise UsageError("a layout is for a mixture that is written whole, with its models")
         if whole:
-            from gapgram.models.mixture_file import write_mixture
-
             write_mixture(path, self, layout=layout)
         else:
             self._save_names(path)
@@ -297,3 +286,140 @@ def best_weights(log10_probs: Floats) -> Floats:
             break
     normed: Floats = weights / weights.sum()
     return normed
+
+
+class MixtureStepper(Stepper):
+    """Steps of one mixture. A key holds how many bytes the keys of its models have, then these keys.
+
+    ids, log10_shares: for each model the ids that it has for the words of the mixture, and log10 of a word's share.
+    """
+
+    def __init__(
+        self, steppers: Sequence[Stepper], ids: Sequence[Ids], log10_shares: Sequence[Floats], weights: Floats
+    ) -> None:
+        self._parts, self._weights = list(zip(steppers, ids, log10_shares, strict=True)), weights
+        self._sizes = struct.Struct(f"<{len(steppers)}H")
+        self.null = self._packed([stepper.null for stepper in steppers])
+        self.beginning = self._packed([stepper.beginning for stepper in steppers])
+        self.one = self._one
+
+    def _one(self, key: bytes, word: int) -> tuple[float, int, bytes]:
+        scores, lengths, keys = [], [], []
+        for (stepper, ids, log10_shares), own in zip(self._parts, self._unpacked(key), strict=True):
+            score, length, after = stepper.checked(own, int(ids[word]))
+            scores.append(score + log10_shares[word])
+            lengths.append(length)
+            keys.append(after)
+        return self._mixed(scores), max(lengths), self._packed(keys)
+
+    def _mixed(self, scores: list[float]) -> float:
+        return float(mix(np.array(scores).reshape(-1, 1), self._weights)[0])
+
+    def start_score(self, key: bytes) -> float:
+        """The mixture of what the models say."""
+        keys = self._unpacked(key)
+        return self._mixed([stepper.start_score(own) for (stepper, *_), own in zip(self._parts, keys, strict=True)])
+
+    def many(self, keys: Sequence[bytes], words: Ids, threads: int) -> tuple[Floats, list[bytes]]:
+        """(log10 of the probabilities, keys after the words), model by model."""
+        columns = list(zip(*map(self._unpacked, keys), strict=True)) or [()] * len(self._parts)
+        scores, after = [], []
+        for (stepper, ids, log10_shares), own in zip(self._parts, columns, strict=True):
+            own_scores, own_after = stepper.many(own, ids[words], threads)
+            scores.append(own_scores + log10_shares[words])
+            after.append(own_after)
+        return mix(np.stack(scores), self._weights), [self._packed(each) for each in zip(*after, strict=True)]
+
+    def _packed(self, keys: Sequence[bytes]) -> bytes:
+        return self._sizes.pack(*map(len, keys)) + b"".join(keys)
+
+    def _unpacked(self, key: bytes) -> list[bytes]:
+        if len(key) < self._sizes.size:
+            raise other_model()
+        sizes = self._sizes.unpack_from(key)
+        if sum(sizes) != len(key) - self._sizes.size:
+            raise other_model()
+        ends = np.cumsum([self._sizes.size, *sizes]).tolist()
+        return [key[a:b] for a, b in pairwise(ends)]
+
+
+class StoredMixture(NamedTuple):
+    """What a mixture's file holds: where each model is, how it begins, what its file was called, and its weight."""
+
+    parts: list[FilePart]
+    first_bytes: list[bytes]
+    names: list[str]
+    weights: list[float]
+
+
+def write_mixture(path: str | Path, mixture: Mixture, *, layout: str | None = None) -> None:
+    """Write a mixture with its models to one file, aside and renamed.
+
+    layout: `fast` or `compact`, of all models that gapgram has trained; by default each as it is.
+    """
+    _check(mixture)
+    with written_aside(Path(path)) as file:
+        _write_mixture(mixture, layout, file)
+
+
+def read_mixture(path: str | Path | FilePart, *, verify: bool | None = None) -> StoredMixture:
+    """What the file of a mixture holds; no model is opened yet."""
+    with reading(path, array_file.MIXTURE, sections.MIXTURE, verify=verify) as file:
+        whole, begin = (path.path, path.begin) if isinstance(path, FilePart) else (Path(path), 0)
+        memory, sizes = file.arrays["parts"], file.arrays["part_sizes"].tolist()
+        names = [plain(name, str) for name in plain(file.metadata["models"], list)]
+        if len(sizes) < 2 or len(names) != len(sizes):
+            raise ValueError(f"{len(sizes)} models with {len(names)} names, expected two or more, a name for each")
+        places = [0, *accumulate(size + -size % ALIGN for size in sizes)]
+        if places.pop() != memory.size:
+            raise ValueError("models that are larger or smaller than their place")
+        begin += next(section.offset for section in file.sections if section.name == "parts")
+        return StoredMixture(
+            [FilePart(whole, begin + at, sizes[i], f"model {i + 1}") for i, at in enumerate(places)],
+            [memory[at : at + min(sizes[i], HEADER.size)].tobytes() for i, at in enumerate(places)],
+            names,
+            file.arrays["weights"].tolist(),
+        )
+
+
+def _check(mixture: Mixture) -> None:
+    """Refuse what has no file of gapgram's own format, before anything is written."""
+    for model, name in zip(mixture.models, mixture.names, strict=True):
+        if isinstance(model, Mixture):
+            _check(model)
+        elif not isinstance(model, Model | BackoffModel):
+            raise UsageError(f"{name}: cannot be a part of one file: convert it first (gapgram convert), and mix that")
+
+
+def _write_mixture(mixture: Mixture, layout: str | None, file: BinaryIO) -> None:
+    writing = Writing(file, array_file.MIXTURE)
+    sizes = writing.add_files("parts", (_writer_of(model, layout) for model in mixture.models))
+    writing.add("part_sizes", np.array(sizes, np.int64))
+    writing.add("weights", mixture.weights)
+    writing.finish({"models": [os.fsencode(Path(name).name).decode("utf-8", "replace") for name in mixture.names]})
+
+
+def _writer_of(model: LanguageModel, layout: str | None) -> Callable[[BinaryIO], None]:
+    if isinstance(model, Mixture):
+        return partial(_write_mixture, model, layout)
+    if isinstance(model, BackoffModel):
+        return partial(_write_backoff, model)
+    assert isinstance(model, Model)
+    return partial(_write_model, model, layout)
+
+
+def _write_model(model: Model, layout: str | None, file: BinaryIO) -> None:
+    parts, pages = model.with_layout(layout or model.layout).parts, model.counts.pages
+    arrays, metadata = parts.contents()
+    writing = Writing(file, array_file.MODEL)
+    for name, array in arrays.items():
+        writing.add(name, array, between=pages.release if pages is not None else bool)
+    writing.finish(metadata)
+
+
+def _write_backoff(model: BackoffModel, file: BinaryIO) -> None:
+    arrays, metadata = backoff_contents(model)
+    writing = Writing(file, array_file.BACKOFF)
+    for name, array in arrays.items():
+        writing.add(name, array)
+    writing.finish(metadata)

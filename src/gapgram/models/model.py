@@ -17,7 +17,6 @@ from gapgram.counts.layouts import COMPACT, FAST, layout_of
 from gapgram.errors import ModelFileError, UsageError
 from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.estimation.parts import ModelParts
-from gapgram.estimation.spelling import Spelling
 from gapgram.kernels.jit import bound_kernel
 from gapgram.kernels.lookup import locate_all
 from gapgram.kernels.model_arrays import ModelArrays
@@ -38,8 +37,6 @@ from gapgram.system.atomic_file import temporary_folder
 from gapgram.text.corpus import QUERY_RULES, SPECIAL_RULES, TextRules, checked_text
 from gapgram.text.files import Block
 from gapgram.text.refused import special_word
-from gapgram.text.tokenisers.tokeniser import Tokeniser
-from gapgram.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from gapgram.queries.drawing import Drawer
@@ -64,7 +61,8 @@ class Model(LanguageModel):
     def __init__(self, parts: ModelParts, path: Path | None = None) -> None:
         self.parts: Final = parts
         self.counts: Final = parts.counts
-        self._path = path
+        self._path, self._vocabulary = path, parts.counts.vocabulary
+        self._tokeniser, self._spelling = parts.counts.tokeniser, parts.spelling
 
     @classmethod
     def load(cls, path: str | Path, *, verify: bool | None = None, most_resident: int | None = None) -> Model:
@@ -124,29 +122,9 @@ class Model(LanguageModel):
         return Model.load(path, most_resident=None if pages is None else pages.most_resident)
 
     @property
-    def path(self) -> Path | None:
-        """The file of the model, once it has one."""
-        return self._path
-
-    @property
     def order(self) -> int:
         """A prediction sees at most order - 1 earlier words."""
         return self.counts.lattice.order
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The words the model knows, and their ids."""
-        return self.counts.vocabulary
-
-    @property
-    def tokeniser(self) -> Tokeniser | None:
-        """What cuts raw text into the model's words, its tokens; None where words are what white space separates."""
-        return self.counts.tokeniser
-
-    @property
-    def spelling(self) -> Spelling | None:
-        """How words are spelled that the model does not know, where it was trained with an open vocabulary."""
-        return self.parts.spelling
 
     @property
     def name(self) -> str:
@@ -314,14 +292,7 @@ class Model(LanguageModel):
         longest: Integers = np.where(entries >= 0, spans[:, None], 1).max(axis=0)
         return longest
 
-    def log10_prob(self, word: str, context: Sentence = (), *, open_vocabulary: bool = False) -> float:
-        """log10 P(word | context); the context is a list of words, oldest first, `<s>` allowed as its first.
-
-        open_vocabulary: a word that the model does not know has a probability of its own, not that of `<unk>`.
-        """
-        if open_vocabulary:
-            return self._open_log10_prob(word, context)
-        ids = np.append(self._context_ids(context), np.int32(self._word_id(word)))
+    def _score_after(self, ids: Ids) -> float:
         return float(self._score_last(ids, self._arrays))
 
     _score_last = bound_kernel(score_last, lambda self: (np.empty(1, np.int32), self._arrays))

@@ -102,7 +102,7 @@ def _open_own(path: Path | FilePart, options: _Options) -> Model:
 
 
 def _open_backoff(path: Path | FilePart, options: _Options) -> BackoffModel:
-    from gapgram.models.backoff_file import read_backoff
+    from gapgram.models.backoff import read_backoff
 
     return read_backoff(path, verify=options.verify)
 
@@ -141,8 +141,7 @@ def _open_mixed(mixture: Path, name: str, signature: str, options: _Options) -> 
 
 def _open_whole_mixture(path: Path | FilePart, options: _Options) -> Mixture:
     """A mixture with its models in one file."""
-    from gapgram.models.mixture import Mixture
-    from gapgram.models.mixture_file import read_mixture
+    from gapgram.models.mixture import Mixture, read_mixture
 
     stored = read_mixture(path, verify=options.verify)
     inner = options.within(path.path if isinstance(path, FilePart) else path.resolve())

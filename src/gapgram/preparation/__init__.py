@@ -12,18 +12,13 @@ a noun for its name, as all packages here, so that it cannot be taken for a func
 
     records         an XML file as a stream of its documents
     xml             a document as a flat list of its elements
-    dump            what a MediaWiki dump says of its pages
     markup          wikitext to paragraphs
     templates       what a reader sees of a template
-    template_names  which template is which, in several languages
     links           what a reader sees of a link
     unpaired        wikitext in which too much markup lacks its partner
-    leftovers       markup without its partner
 
     sentences       paragraphs to sentences
-    tokens          a sentence to its words and marks
     languages       what differs between languages
-    pool            work on all cores, in order
     output          text to files
 """
 

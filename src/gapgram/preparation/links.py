@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from gapgram.preparation.dump import Site
 from gapgram.preparation.languages import WIKIPEDIA_CODES, words_of
+from gapgram.preparation.wikipedia import Site
 
 # A caption belongs beside the text; it is marked so that it does not cut the sentence around its file.
 CAPTION_START, CAPTION_END = "\x02", "\x03"

@@ -10,14 +10,71 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from gapgram.preparation import template_names as names
-
 BLOCK, ITEM = "\n\n", "\n\x04"
 
 _NUMBER = re.compile(r"[-+−]?[\d.,/+⁄e ]+")
 _RANGES = {"-": "–", "–": "–", "to": "to", "to(-)": "to", "and": "and", "and(-)": "and", "or": "or", "by": "by",
            "x": "×", "×": "×", "xx": "×", "+/-": "±", "±": "±", ",": ","}  # fmt: skip
 _FOR_LANGUAGE = re.compile(r"(?:lang|ipa)-[a-z-]+")
+
+
+# Names of templates by what a reader sees of them: English, German, French, Italian, and a few more.
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(name.strip() for name in text.split(","))
+
+
+# Their first argument.
+FIRST = _names(
+    """abbr, abbrlink, angbr, angle bracket, big, bigger, center, code, em, gloss, ill, illm, ill2,
+    interlanguage link, interlanguage link multi, ipa, ipablink, ipalink, ipaslink, kbd, key press, keypress,
+    larger, linktext, math, mono, mvar, music, nastaliq, native name, nobold, nobr, nobreak, noitalic, not a typo,
+    notatypo, nowrap, nowraplinks, nts, polytonic, samp, sc, sic, script/arabic, script/hebrew, semxlit, small,
+    small caps, smallcaps, smaller, strong, sub, sup, tooltip, tt, typo, unicode, url, vanchor, var,
+    visible anchor, zh-full, mp, sort, pipe link,
+    abkürzung, arf, ars, css, els, ens, ess, frs, grcs, hes, hus, its, jas, las, nls, pls, pts, rus, svs, trs,
+    sperrschrift, farblink, hochgestellt, tiefgestellt,
+    lien, petit, petites capitales, page h', citation étrangère, guil, term, terme défini, incise, romain,
+    inglese, latino, francese, tedesco, spagnolo, russo, greco, maiuscoletto, citazione necessaria, senza fonte"""
+)
+# Their second argument, or the first where there is only one.
+SECOND = _names(
+    """lang, langue, script, color, colour, font color, fontcolor, colored text, legend, legend inline, legend0,
+    resize, font size, hover title, translit, farbe, couleur, texte coloré, colore, citation-langue, nowrap2"""
+)
+# Their last argument.
+LAST = _names("transl, transliteration")
+# A passage of its own.
+QUOTES = _names(
+    """quote, quotation, blockquote, block quote, cquote, rquote, quote box, quotebox, bquote, poemquote,
+    poem quote, centered pull quote, pull quote, zitat, zitat-en, zitat-fr, citation bloc, citazione, цитат"""
+)
+# Items one below the other.
+LISTS = _names(
+    """plainlist, flatlist, hlist, ubl, unbulleted list, ublist, vunblist, bulleted list, ordered list,
+    columns-list, columns list, colonnes, collapsible list"""
+)
+MEASURES = _names("convert, cvt, conv, convertir")
+PARTS_WITH_SPACES = _names("unité, unite, date, date-, heure, nombre")
+PARTS_WITHOUT_SPACES = _names("chem, chem2, chimie, fchim, pow")
+FRACTIONS = _names("frac, fraction, sfrac, bruch")
+CENTURIES = _names("s, s-, s2, siècle")
+CENTURIES_BEFORE_CHRIST = _names("-s, -s-, siècle av jc")
+SHIPS = _names("uss, hms, ss, hmas, hmcs, rms, usns, sms, mv, ms")
+FLAGS = _names("flag, flagu, flagcountry, drapeau2")
+JAPANESE = _names("nihongo, nihongo2, nihongo3, nihongo foot, japonais")
+
+# A sign or a word. Two line feeds end a paragraph.
+LITERALS = {
+    "nbsp": " ", "space": " ", "spaces": " ", "thinsp": " ", "thin space": " ", "hair space": " ", "nnbsp": " ",
+    "shy": "", "wbr": "", "br": " ", "clear": "\n\n", "-": "\n\n", "snd": " – ", "spnd": " – ", "snds": " – ",
+    "spaced ndash": " – ", "spaced en dash": " – ", "ndash": "–", "en dash": "–", "endash": "–", "mdash": "—",
+    "em dash": "—", "emdash": "—", "mdashb": " — ", "spaced mdash": " — ", "dash": " – ", "'": "'", "'s": "'s",
+    "\"'": "\"'", "'\"": "'\"", "·": " · ", "dot": " · ", "!": "|", "pipe": "|", "=": "=", "(": "(", ")": ")",
+    "...": "…", "ellipsis": "…", "okina": "ʻ", "hamza": "ʾ", "ayin": "ʿ", "minus": "−", "times": "×",
+    "n°": "n°", "numéro": "n°", "m.": "M.", "mme": "Mme", "mlle": "Mlle", "1er": "1er", "ier": "Ier", "1re": "1re",
+    "av jc": "av. J.-C.", "ap jc": "apr. J.-C.",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -44,8 +101,8 @@ def text_of(call: Call) -> str:
     >>> text_of(Call("infobox town", ("x",), {}))
     ''
     """
-    if call.name in names.LITERALS:
-        return names.LITERALS[call.name]
+    if call.name in LITERALS:
+        return LITERALS[call.name]
     if call.name in _RULES:
         return _RULES[call.name](call)
     if _FOR_LANGUAGE.fullmatch(call.name):
@@ -95,7 +152,7 @@ def _value(call: Call) -> str:
 
 def _century(call: Call) -> str:
     numeral = call.argument(1)
-    before = " av. J.-C." if call.name in names.CENTURIES_BEFORE_CHRIST else ""
+    before = " av. J.-C." if call.name in CENTURIES_BEFORE_CHRIST else ""
     return f"{numeral}{'er' if numeral == 'I' else 'e'} siècle{before}" if numeral else ""
 
 
@@ -132,20 +189,20 @@ def _rules(*groups: tuple[Iterable[str], _Rule]) -> dict[str, _Rule]:
 
 
 _RULES = _rules(
-    (names.FIRST, lambda call: call.argument(1)),
-    (names.SECOND, _second),
-    (names.LAST, _last),
-    (names.QUOTES, _quote),
-    (names.LISTS, _items),
-    (names.MEASURES, _measure),
-    (names.PARTS_WITH_SPACES, lambda call: " ".join(filter(None, call.positional))),
-    (names.PARTS_WITHOUT_SPACES, lambda call: "".join(call.positional)),
-    (names.FRACTIONS, _fraction),
-    (names.CENTURIES, _century),
-    (names.CENTURIES_BEFORE_CHRIST, _century),
-    (names.SHIPS, _ship),
-    (names.FLAGS, lambda call: call.argument(1, "name")),
-    (names.JAPANESE, _japanese),
+    (FIRST, lambda call: call.argument(1)),
+    (SECOND, _second),
+    (LAST, _last),
+    (QUOTES, _quote),
+    (LISTS, _items),
+    (MEASURES, _measure),
+    (PARTS_WITH_SPACES, lambda call: " ".join(filter(None, call.positional))),
+    (PARTS_WITHOUT_SPACES, lambda call: "".join(call.positional)),
+    (FRACTIONS, _fraction),
+    (CENTURIES, _century),
+    (CENTURIES_BEFORE_CHRIST, _century),
+    (SHIPS, _ship),
+    (FLAGS, lambda call: call.argument(1, "name")),
+    (JAPANESE, _japanese),
     (["as of", "asof"], _as_of),
     (["circa", "c.", "ca."], _circa),
     (["val"], _value),

@@ -1,7 +1,6 @@
 """What every kind of model can be asked.
 
     language_model  what a kind of model must answer, and what follows from that for all kinds
-    by_ids          the answers of kinds that score sequences of word ids and have no faster way
     id_runs         such sequences checked and shared out to threads
     raw_text        what a model makes of raw text: its words, or its tokens
     perplexity      the figure, with what it was computed from
@@ -12,15 +11,10 @@
     explain         where a probability comes from
     lattice_picture the lattice of a probability drawn
     shown           results as notebooks show them
-    pattern_scores  what each pattern would say by itself
     generate        text drawn from a model
     drawing         sentences drawn from the arrays of a model, many side by side
     states          one word after another, for decoders
     session         a reader that learns what it reads
-    session_words   its words
-    session_text    text as it scores it
     session_file    what it has read, in a file
-    session_explain where its probabilities come from
     history         what it has read: counts, and how far they are trusted
-    likely_words    the words that it makes probable
 """

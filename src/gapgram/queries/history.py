@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,8 @@ from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.kernels import history as kernels
 from gapgram.kernels.count_table import COUNT, CountTable, merge_table, move_table
 from gapgram.kernels.history_gate import HistoryGate
-from gapgram.kernels.special_words import START_ID
+from gapgram.kernels.special_words import SPECIAL, START_ID, UNKNOWN_ID
+from gapgram.text.vocabulary import Vocabulary
 
 SENTENCES_PER_CALL = 64  # between two looks at whether the table is large enough
 OWN_ENTRIES = 1 << 12  # beyond which a copy shares what was read instead of copying it
@@ -245,3 +247,145 @@ def _with_room(table: CountTable, entries: int) -> CountTable:
     larger = _empty_table(slots)
     move_table(table, larger)
     return larger
+
+
+class SessionVocabulary:
+    """The words of a model and, after them, those that a session read first."""
+
+    def __init__(self, known: Vocabulary, own: Iterable[str] = ()) -> None:
+        self.known, self.own = known, list(own)
+        self._ids = {word: len(known) + i for i, word in enumerate(self.own)}
+
+    def id(self, word: str) -> int:
+        """The id of a word; 0 where neither the model nor the session knows it."""
+        return self.known.id(word) or self._ids.get(word, UNKNOWN_ID)
+
+    def learned_id(self, word: str) -> int:
+        """The id of a word that the model does not know; a new one where the session has not met it."""
+        if word in SPECIAL:
+            return UNKNOWN_ID
+        if word not in self._ids:
+            self._ids[word] = len(self)
+            self.own.append(word)
+        return self._ids[word]
+
+    def copy(self) -> SessionVocabulary:
+        """Another that can learn other words."""
+        return SessionVocabulary(self.known, self.own)
+
+    def __getitem__(self, word_id: int) -> str:
+        return self.known[word_id] if word_id < len(self.known) else self.own[word_id - len(self.known)]
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.known or word in self._ids
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.known
+        yield from self.own
+
+    def __len__(self) -> int:
+        return len(self.known) + len(self.own)
+
+
+class ReadWords:
+    """The different words that were read, by their letters, for completing them."""
+
+    def __init__(self) -> None:
+        self._words: list[str] = []
+        self._ids: dict[str, int] = {}
+
+    def add(self, vocabulary: SessionVocabulary, ids: Iterable[int]) -> None:
+        """Remember the words of some ids."""
+        new = {vocabulary[i]: i for i in ids if vocabulary[i] not in self._ids}
+        self._ids |= new
+        if len(new) > len(self._words) // 8:
+            self._words = sorted(self._ids)
+            return
+        for word in new:
+            insort(self._words, word)
+
+    def starting_with(self, prefix: str) -> list[int]:
+        """The ids of the words that start so."""
+        first = bisect_left(self._words, prefix)
+        ids = []
+        for word in self._words[first:]:
+            if not word.startswith(prefix):
+                break
+            ids.append(self._ids[word])
+        return ids
+
+
+MOST_LISTED = 512  # words of a context that are looked at
+MOST_KEPT = 256  # contexts whose words are kept
+
+
+class LikelyWords(NamedTuple):
+    """Words, what the views that list them give each, and what all views may give a word beside that, at most."""
+
+    words: Integers
+    given: Floats
+    rest: float
+
+
+class _Largest(NamedTuple):
+    """The words with the largest counts of a context when so many words had been read, and the next smaller share."""
+
+    words: Integers
+    next_share: float
+    total: float
+    words_read: int
+
+
+class ContextLists:
+    """The words that a history makes probable after a context, without looking at all that were read.
+
+    A context that few words followed is listed whole. Of one that many followed the words with the largest counts are
+    kept. Counts that no word was added to decay alike, so that these are still the largest later, but for words read
+    since; those are looked at as well. What is not looked at has at most a count that is known. Equation (39) of
+    docs/ideas/mathematics.md.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, int], _Largest] = {}
+
+    def clear(self) -> None:
+        """Begin anew, where counts are no longer what they were."""
+        self._kept.clear()
+
+    def likely(self, history: History, before: ContextViews) -> LikelyWords:
+        """The words that views make probable after a context."""
+        words, given, rest = [np.empty(0, np.int64)], [np.empty(0)], 0.0
+        for view in np.flatnonzero(before.sums > 0.0).tolist():
+            weight = float(before.weights[view + 1])
+            if before.followers[view] <= MOST_LISTED:
+                some, shares = history.listed(before, view)
+            else:
+                some, shares, at_most = self._of_long_list(history, before, view)
+                rest += weight * at_most
+            words.append(some)
+            given.append(weight * shares)
+        different, numbers = np.unique(np.concatenate(words), return_inverse=True)
+        sums: Floats = np.bincount(numbers, np.concatenate(given), different.size).astype(np.float64)
+        return LikelyWords(different, sums, rest)
+
+    def _of_long_list(self, history: History, before: ContextViews, view: int) -> tuple[Integers, Floats, float]:
+        """Words of a context, what the view gives each, and what it gives any other at most."""
+        key = view, int(before.keys[view])
+        largest = self._kept.pop(key, None)
+        since = history.read_since(largest.words_read) if largest is not None else None
+        if largest is None or since is None or since.size > MOST_LISTED:
+            largest, since = _largest(history, before, view), np.empty(0, np.int64)
+        self._kept[key] = largest  # the one that was asked for last is last
+        if len(self._kept) > MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
+        words = np.union1d(largest.words, since)
+        decay = history.weights.views[view].decay ** (history.words_read - largest.words_read)
+        at_most = largest.next_share * largest.total * decay / float(before.sums[view])
+        return words, history.given_by(before, view, words), at_most * (1 + 1e-9)
+
+
+def _largest(history: History, before: ContextViews, view: int) -> _Largest:
+    words, shares = history.listed(before, view)
+    order = np.argsort(-shares, kind="stable")
+    next_share = float(shares[order[MOST_LISTED]]) if order.size > MOST_LISTED else 0.0
+    return _Largest(words[order[:MOST_LISTED]], next_share, float(before.sums[view]), history.words_read)

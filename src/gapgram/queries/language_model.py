@@ -1,15 +1,14 @@
 """What every kind of model can be asked.
 
 A kind of model is a `LanguageModel`: it says what it is, and answers some questions in its own way; what is abstract
-here. The others, about texts, follow from those and are answered here for all kinds. A kind that scores sequences of
-word ids and has no faster way for the rest is a `queries.by_ids.ByIds`.
+here. The others follow from those and are answered here for all kinds; a kind that has a faster way answers itself.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -19,40 +18,45 @@ import numpy as np
 import numpy.typing as npt
 
 from gapgram.arguments import checked_whole, wrong_type
-from gapgram.arrays import Begins, Floats, Ids, Integers
+from gapgram.arrays import Begins, Bytes, Floats, Ids, Integers
 from gapgram.errors import GapgramError, UsageError
 from gapgram.estimation.history_weights import HistoryWeights
+from gapgram.estimation.spelling import Spelling
 from gapgram.kernels.scores import sum_sequences
-from gapgram.kernels.special_words import END, START, START_ID, UNKNOWN_ID
+from gapgram.kernels.special_words import END, END_ID, SPECIAL, START, START_ID, UNKNOWN_ID
 from gapgram.queries.history import MAX_WORDS
 from gapgram.queries.id_runs import RUN_WORDS, check_bounds, check_ids, score_in_runs
 from gapgram.queries.line_scores import PIECE_BYTES, LineKernel, ScoredLines, is_unknown, map_pieces, score_of_text
-from gapgram.queries.open_vocabulary import SpellsWords
 from gapgram.queries.perplexity import Perplexity, PieceFigures, ScoredText, figures_of, perplexity_of_figures
-from gapgram.queries.predict import Prediction
-from gapgram.queries.raw_text import WHITE_SPACE
-from gapgram.queries.raw_text import Sentence as Sentence
+from gapgram.queries.predict import Prediction, predict_by_sorting
 from gapgram.queries.session import Session
 from gapgram.queries.shown import html_facts
 from gapgram.queries.states import State, Stepper
 from gapgram.system.parallel import checked_threads, parallel_map
 from gapgram.text import corpus as text
 from gapgram.text.files import Block, Paths
+from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.text.vocabulary import REMEMBERED, REMEMBERED_CHARACTERS, Vocabulary
 
 _new = tuple.__new__  # a third of the time that State(…) takes
-_ONE_WORD = re.compile(r"[^ \t\n\v\f\r]+")  # as text is split: by the white space of ASCII
+Sentence = str | Sequence[str]
+_WHITE_SPACE = re.compile(r"[ \t\n\v\f\r]")  # as text is split: that of ASCII
+_ONE_WORD = re.compile(r"[^ \t\n\v\f\r]+")
+_SPECIAL = tuple(word.encode() for word in SPECIAL)
 
 
-class LanguageModel(SpellsWords):
-    """Scores, probabilities, predictions, states and perplexity of a model of any kind."""
+class LanguageModel(ABC):
+    """Scores, probabilities, predictions, states and perplexity of a model of any kind.
+
+    A kind sets `_vocabulary`, and what else of these it has.
+    """
 
     piece_bytes = PIECE_BYTES  # of text that is scored at a time
-
-    @property
-    def run_words(self) -> int:
-        """How many words of sequences of ids are scored at a time, at most."""
-        return RUN_WORDS
+    run_words = RUN_WORDS  # of sequences of ids that are scored at a time, at most
+    _vocabulary: Vocabulary
+    _path: Path | None = None
+    _tokeniser: Tokeniser | None = None
+    _spelling: Spelling | None = None
 
     @property
     @abstractmethod
@@ -61,38 +65,12 @@ class LanguageModel(SpellsWords):
 
     @property
     @abstractmethod
-    def vocabulary(self) -> Vocabulary:
-        """The words the model knows, and their ids."""
-
-    @property
-    @abstractmethod
     def signature(self) -> object:
         """What every figure of this model depends on; printed in one line."""
 
-    @property
-    @abstractmethod
-    def path(self) -> Path | None:
-        """The file of the model, once it has one."""
-
-    @abstractmethod
-    def log10_prob(self, word: str, context: Sentence = (), *, open_vocabulary: bool = False) -> float:
-        """log10 P(word | context); the context is a list of words, oldest first, `<s>` allowed as its first.
-
-        open_vocabulary: a word that the model does not know has a probability of its own, not that of `<unk>`.
-        """
-
     @abstractmethod
     def distribution(self, context: Sentence = ()) -> Floats:
-        """P(· | context) as an array over the ids of the vocabulary."""
-
-    @abstractmethod
-    def predict(
-        self, context: Sentence = (), k: int = 10, *, prefix: str = "", special: bool = False
-    ) -> list[Prediction]:
-        """The k most probable next words, exactly; only those that start with `prefix`.
-
-        special: `<unk>` and `</s>` may be among them.
-        """
+        """P(· | context) as an array over the ids of the vocabulary; it sums to one."""
 
     @property
     @abstractmethod
@@ -110,11 +88,94 @@ class LanguageModel(SpellsWords):
     def gram_lengths(self, ids: Ids) -> Integers:
         """For each word of one sequence the length of the longest contiguous gram that the model holds; 1 at least."""
 
-    @abstractmethod
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words the model knows, and their ids."""
+        return self._vocabulary
+
+    @property
+    def path(self) -> Path | None:
+        """The file of the model, once it has one."""
+        return self._path
+
+    @property
+    def tokeniser(self) -> Tokeniser | None:
+        """What cuts raw text into the model's words, its tokens; None where words are what white space separates."""
+        return self._tokeniser
+
+    @property
+    def spelling(self) -> Spelling | None:
+        """How words are spelled that the model does not know, where it was trained with an open vocabulary."""
+        return self._spelling
+
+    @property
+    def open_vocabulary(self) -> bool:
+        """Whether the model can give every word a probability of its own."""
+        return self.spelling is not None
+
+    def log10_prob(self, word: str, context: Sentence = (), *, open_vocabulary: bool = False) -> float:
+        """log10 P(word | context); the context is a list of words, oldest first, `<s>` allowed as its first.
+
+        open_vocabulary: a word that the model does not know has a probability of its own, not that of `<unk>`.
+        """
+        if open_vocabulary:
+            return self._open_log10_prob(word, context)
+        return float(self._score_after(np.append(self._context_ids(context), np.int32(self._word_id(word)))))
+
+    def _score_after(self, ids: Ids) -> float:
+        """log10 of the probability of the last of some words after the others."""
+        return float(self.score_checked_ids(ids, np.array([0, ids.size]))[-1])
+
+    def predict(
+        self, context: Sentence = (), k: int = 10, *, prefix: str = "", special: bool = False
+    ) -> list[Prediction]:
+        """The k most probable next words, exactly; only those that start with `prefix`.
+
+        special: `<unk>` and `</s>` may be among them.
+        """
+        return predict_by_sorting(self.distribution(context), self.vocabulary, k, prefix=prefix, special=special)
+
     def score_block(
         self, block: Block, rules: text.TextRules = text.QUERY_RULES, *, bos: bool = True, eos: bool = True
     ) -> ScoredLines:
         """Score lines as they are read from a text: what all scores of text are made of."""
+        block = self.tokenised(block, rules)
+        ids = text.encode_block(block, self.vocabulary, rules, keep_empty=True).ids
+        begins = text.sentence_begins(ids)
+        lines = np.arange(begins.size)
+        if not bos:
+            ids, begins = ids[ids != START_ID], begins - lines
+        if not eos:
+            ids, begins = ids[ids != END_ID], begins - lines
+        scores = self.score_checked_ids(ids, begins)
+        return ScoredLines(ids, scores, begins, sum_sequences(scores, begins), block)
+
+    def tokens(self, line: str) -> list[str]:
+        """The words of a text, one line, as the model has them: tokens, or what white space separates.
+
+        >>> import gapgram
+        >>> model = gapgram.train(sentences=["a cat", "a bat"] * 9, order=3, model="mkn", tokenizer="chars")
+        >>> model.tokens("a cat"), model.text_of(["a", "▁", "b"])
+        (['a', '▁', 'c', 'a', 't'], 'a b')
+        """
+        if self.tokeniser is not None:
+            return self.tokeniser.encode(line)
+        return [word.decode("utf-8", "surrogatepass") for word in line.encode("utf-8", "surrogatepass").split()]
+
+    def text_of(self, tokens: Sequence[str]) -> str:
+        """The text of words that the model has: what `tokens` has cut, put together again."""
+        return " ".join(tokens) if self.tokeniser is None else self.tokeniser.decode(tokens)
+
+    def tokenised(self, block: Block, rules: text.TextRules = text.QUERY_RULES) -> Block:
+        """Lines of text as lines of the model's words: those of a model with a tokeniser are cut, once."""
+        if self.tokeniser is None or block.is_tokenised or rules.tokenised:
+            return block
+        return self.tokeniser.tokenised(block, rules)
+
+    def raw_text(self, block: Block, rules: text.TextRules) -> Bytes | None:
+        """The bytes of lines as they were written; None where they came as tokens."""
+        is_tokens = self.tokeniser is not None and (block.is_tokenised or rules.tokenised)
+        return None if is_tokens else block.text
 
     def __contains__(self, word: object) -> bool:
         """Whether the model knows a word."""
@@ -274,6 +335,18 @@ class LanguageModel(SpellsWords):
         pieces = text.pieces_of_sentences(sentences, block_bytes or self.piece_bytes)
         return np.concatenate([np.empty(0), *parallel_map(sums_of_piece, pieces, threads, ahead=3)])
 
+    def opened(self, lines: ScoredLines) -> ScoredLines:
+        """Lines that were scored, with unknown words by their spelling."""
+        if not self.open_vocabulary:
+            raise UsageError("open vocabulary: the model has no spelling: train it with one (--open-vocabulary)")
+        scores = self._open_scores(lines)
+        return lines._replace(scores=scores, sums=sum_sequences(scores, lines.begins))
+
+    def _open_scores(self, lines: ScoredLines) -> Floats:
+        """The scores of lines, with unknown words by their spelling."""
+        assert self.spelling is not None, "the vocabulary is open"
+        return spelled_scores(self.spelling, lines)
+
     def _open_log10_prob(self, word: str, context: Sentence) -> float:
         """`log10_prob` with an open vocabulary."""
         ids, begins = np.append(self._context_ids(context), np.int32(self._word_id(word))), np.zeros(2, np.int64)
@@ -335,6 +408,14 @@ class LanguageModel(SpellsWords):
 
         return perplexity_of_figures(map_pieces(figures, self, blocks, threads), self.signature)
 
+    def _context_words(self, context: Sentence) -> list[str]:
+        """The words of a context: of a text, before which `<s>` may stand, or a list of words."""
+        if not isinstance(context, str):
+            return _listed(context)
+        if self.tokeniser is None or context.split(" ", 1)[0] != START:
+            return self.tokens(context)
+        return [START, *self.tokens(context.removeprefix(START))]
+
     def _context_ids(self, context: Sentence) -> Ids:
         """The ids of the last words of a context, as many as the order lets a prediction see."""
         words = self._context_words(context)
@@ -355,7 +436,7 @@ class LanguageModel(SpellsWords):
             word_id = checked_whole("word", word, "a string or the id of a word")
         else:
             word_id = self.vocabulary.id(word)
-            if word_id == UNKNOWN_ID and WHITE_SPACE.search(word):
+            if word_id == UNKNOWN_ID and _WHITE_SPACE.search(word):
                 raise UsageError(f"the word {word!r}: expected one word, without white space")
         if word_id == START_ID:
             raise UsageError(f"the word {START} starts a sentence and is never predicted")
@@ -388,3 +469,37 @@ def checked_model(name: str, given: LanguageModel) -> LanguageModel:
     if not isinstance(given, LanguageModel):
         raise wrong_type(name, given, "a model, as gapgram.train and gapgram.load give")
     return given
+
+
+def check_counts_words(model: LanguageModel, work: str) -> None:
+    """Refuse a model of tokens for work that is done word by word."""
+    if model.tokeniser is not None:
+        raise UsageError(f"{work} goes word by word, and the model counts tokens ({model.tokeniser}): use one of words")
+
+
+def _listed(context: Sequence[str]) -> list[str]:
+    """The words of a context that was given as a list."""
+    if isinstance(context, bytes) or not isinstance(context, Iterable):
+        raise wrong_type("context", context, "a string or a list of words")
+    words = list(context)
+    for word in words:
+        if not isinstance(word, str):
+            raise wrong_type("context", word, "words that are strings")
+        if _WHITE_SPACE.search(word):
+            raise UsageError(f"context: {word!r}: a word of a list may not hold white space; give a string or words")
+    return words
+
+
+def spelled_scores(spelling: Spelling, lines: ScoredLines) -> Floats:
+    """The scores of lines in which an unknown word has a probability of its own: equation (46).
+
+    `<unk>` in a text, which stands for any unknown word, keeps that of all.
+    """
+    places = np.flatnonzero((lines.ids != START_ID) & (lines.ids != END_ID))
+    words = lines.block.data.split()
+    if len(words) != places.size:  # special words were skipped
+        words = [word for word in words if word not in _SPECIAL]
+    unknown = [i for i in np.flatnonzero(lines.ids[places] == UNKNOWN_ID).tolist() if words[i] not in _SPECIAL]
+    scores = lines.scores.copy()
+    scores[places[unknown]] += spelling.log10_probs([words[i].decode("utf-8", "replace") for i in unknown])
+    return scores

@@ -8,27 +8,33 @@ Until then it has the probability of `<unk>`, of which it takes nothing afterwar
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gapgram.arrays import Begins, Floats, Ids, Integers
+from gapgram.arrays import Begins, Floats, Ids, Integers, Mask
 from gapgram.errors import UsageError
 from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.kernels.scores import sum_sequences
 from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
 from gapgram.queries.generate import generate
-from gapgram.queries.history import MAX_WORDS, History, ReadSentences
-from gapgram.queries.likely_words import MOST_LISTED, ContextLists, LikelyWords
-from gapgram.queries.line_scores import is_unknown
+from gapgram.queries.history import (
+    MAX_WORDS,
+    MOST_LISTED,
+    ContextLists,
+    History,
+    LikelyWords,
+    ReadSentences,
+    ReadWords,
+    SessionVocabulary,
+)
+from gapgram.queries.line_scores import PIECE_BYTES, is_unknown
 from gapgram.queries.perplexity import Perplexity, ScoredText, perplexity_of_pieces
 from gapgram.queries.predict import Prediction, allowed, indices_of_top_k, predict_by_sorting
-from gapgram.queries.session_explain import SessionExplanation, SourceShare
 from gapgram.queries.session_file import read_session, write_session
-from gapgram.queries.session_text import SessionLines, pieces_of_documents, with_words
-from gapgram.queries.session_words import ReadWords, SessionVocabulary
 from gapgram.text import corpus as text
 from gapgram.text.files import Block, Paths, blocks_of_files
 
@@ -299,3 +305,70 @@ class Session:
 
     def __repr__(self) -> str:
         return f"<Session, {self.words_read:,} words read, of {self.model!r}>"
+
+
+class SourceShare(NamedTuple):
+    """What the model or one view of the history says of a word.
+
+    weight: of the source among all; probability: that it gives the word; contribution: the product.
+    """
+
+    source: str
+    weight: float
+    probability: float
+    contribution: float
+
+
+@dataclass(frozen=True)
+class SessionExplanation:
+    """The probability of a word after a context, by source: the model first, then the views of what was read."""
+
+    word: str
+    context: tuple[str, ...]
+    probability: float
+    sources: tuple[SourceShare, ...]
+    words_read: int
+    signature: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """All figures by name, for JSON."""
+        return {**asdict(self), "sources": [source._asdict() for source in self.sources]}
+
+
+class SessionLines(NamedTuple):
+    """Lines: the session's ids, log10 of the probability of each position, and which words the model knows.
+
+    block: the lines as words of the model.
+    """
+
+    text: ReadSentences
+    scores: Floats
+    known: Mask
+    block: Block
+
+
+def pieces_of_documents(block: Block, *, documents: bool) -> Iterator[tuple[bool, Block]]:
+    """(whether a document begins with it, a piece of a block); without `documents` none does.
+
+    >>> [(new, piece.data) for new, piece in pieces_of_documents(Block("text", 1, b"a\\nb\\n\\nc\\n"), documents=True)]
+    [(True, b'a\\nb\\n'), (True, b'\\n'), (False, b'c\\n')]
+    """
+    if not documents:
+        yield from ((False, piece) for piece in block.cut(PIECE_BYTES))
+        return
+    first, lines = block.first_line, block.data.split(b"\n")
+    if lines[-1] == b"":
+        lines.pop()  # after the last newline
+    for is_empty, run in groupby(lines, key=lambda line: not line.split()):
+        some = list(run)
+        yield is_empty or first == 1, replace(block, first_line=first, held=b"\n".join([*some, b""]))
+        first += len(some)
+
+
+def with_words(lines: SessionLines) -> tuple[SessionLines, Mask]:
+    """The lines that have words, and which positions are theirs."""
+    lengths = np.diff(lines.text.begins)
+    kept = np.repeat(lengths > 2, lengths)
+    begins = np.concatenate([[0], np.cumsum(lengths[lengths > 2])])
+    text = ReadSentences(lines.text.ids[kept], begins)
+    return SessionLines(text, lines.scores[kept], lines.known[kept], lines.block), kept

@@ -12,8 +12,7 @@ from gapgram.arrays import Ids
 from gapgram.errors import ModelFileError
 from gapgram.kernels.history_gate import HistoryGate
 from gapgram.kernels.special_words import SPECIAL
-from gapgram.queries.history import History, ReadSentences
-from gapgram.queries.session_words import SessionVocabulary
+from gapgram.queries.history import History, ReadSentences, SessionVocabulary
 from gapgram.signature import is_same_model
 from gapgram.system import array_file
 from gapgram.system.array_reading import plain, reading

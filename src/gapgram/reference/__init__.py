@@ -1,7 +1,6 @@
 """The equations of docs/ideas/mathematics.md, literally, in slow plain Python: what the kernels must equal.
 
     counts      counts and continuation counts of a text
-    discounts   what is taken from a count
     model       the recursion: modified Kneser-Ney on the chain, equal weights on any other lattice
     by_counts   weights by counts
     shifted     shifted odds of falling back, which weights by counts and learned weights have

@@ -24,7 +24,7 @@ from gapgram.kernels import topk
 from gapgram.kernels.rank import outranking
 from gapgram.kernels.special_words import SPECIAL
 from gapgram.models.model import Model
-from gapgram.queries.raw_text import check_counts_words
+from gapgram.queries.language_model import check_counts_words
 from gapgram.system.parallel import checked_threads
 from gapgram.system.progress import progress_bar
 from gapgram.text import corpus as text

@@ -5,7 +5,6 @@
     string_memory   strings made into bytes without Python's lock
     vocabulary      words and their ids
     word_table      a vocabulary while it is learned
-    word_sample     the words that a model of spelling is trained on
     rules           which words are kept, and what to do with what may be wrong with text
     corpus          text encoded, sentence by sentence, and what was read
     refused         what to say of lines that may not be read

@@ -35,8 +35,7 @@ from gapgram.text.rules import QUERY_RULES as QUERY_RULES
 from gapgram.text.rules import SPECIAL_RULES as SPECIAL_RULES
 from gapgram.text.rules import TextRules as TextRules
 from gapgram.text.vocabulary import Vocabulary
-from gapgram.text.word_sample import WordSample
-from gapgram.text.word_table import WordTable
+from gapgram.text.word_table import WordSample, WordTable
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
     train           the call
     run             what was asked for, and the steps of a run, on any engine
     choose_classes  its word classes
-    cross_fitting   those of a small text
     fitting_sample  the sample that weights are fitted on
     choose_lattice  its patterns, where they are to be chosen
     limits          its memory and disk

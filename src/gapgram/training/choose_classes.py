@@ -28,7 +28,7 @@ from gapgram.system.memory import MemoryLimit
 from gapgram.system.parallel import SharedCores
 from gapgram.system.work_folder import WorkFolder
 from gapgram.text.corpus import sentence_begins
-from gapgram.training.cross_fitting import Clusterings, find_crosswise
+from gapgram.training.fitting_sample import Clusterings, find_crosswise
 
 HELD_APART_SHARE = 0.15  # of the text, at most; of a large one, as much as a sample holds
 LEAST_POSITIONS = 20_000  # in a smaller text classes do more harm than good

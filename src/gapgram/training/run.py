@@ -36,8 +36,8 @@ from gapgram.cuda.card import find_sorter
 from gapgram.cuda.fitting import learned_on_card
 from gapgram.errors import TextError, UsageError
 from gapgram.estimation.discounts import estimate_discounts
-from gapgram.estimation.learn_spelling import learn_spelling
 from gapgram.estimation.parts import ModelParts
+from gapgram.estimation.spelling import learn_spelling
 from gapgram.estimation.weights.estimators import ESTIMATORS, Fitted
 from gapgram.lattice import Lattice
 from gapgram.models import file as model_file

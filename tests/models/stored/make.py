@@ -12,7 +12,7 @@ from pathlib import Path
 from fuzz.seeds import made_lines
 
 import gapgram
-from gapgram.models.backoff_file import write_backoff
+from gapgram.models.backoff import write_backoff
 from gapgram.models.to_backoff import to_backoff
 
 FOLDER = Path(__file__).parent

@@ -1,6 +1,5 @@
 """Texts told apart by one model a class: languages, authors, topics.
 
-    units           text as words or as characters
     labelled        texts with their labels, from lines or folders
     classifier      posterior probabilities of classes, and the folder that a classifier is kept in
     training        one model a class from labelled text

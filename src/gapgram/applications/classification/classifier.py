@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapgram.applications.classification.units import as_units, check_unit
 from gapgram.arrays import Floats
 from gapgram.errors import ModelFileError, ModelNotFoundError, TextError, UsageError
 from gapgram.kernels.special_words import UNKNOWN_ID
@@ -160,3 +159,27 @@ def load_classifier(path: str | Path) -> Classifier:
 def _batches(texts: Iterator[str]) -> Iterator[list[str]]:
     while batch := list(islice(texts, _BATCH)):
         yield batch
+
+
+WORDS, CHARACTERS = "words", "characters"
+UNITS = (WORDS, CHARACTERS)
+_BLANK = "▁"  # in the place of white space
+
+
+def check_unit(unit: str) -> str:
+    """The unit, if there is such a one."""
+    if unit not in UNITS:
+        raise UsageError(f"unit {unit!r}: expected {' or '.join(UNITS)}")
+    return unit
+
+
+def as_units(line: str, unit: str) -> str:
+    """A line as a model of the unit reads it.
+
+    >>> as_units("it  is", "words"), as_units(" it  is ", "characters")
+    ('it  is', '▁ i t ▁ i s ▁')
+    """
+    if unit == WORDS:
+        return line
+    words = line.split()
+    return " ".join(_BLANK.join(["", *words, ""])) if words else ""

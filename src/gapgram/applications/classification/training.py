@@ -11,9 +11,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO
 
-from gapgram.applications.classification.classifier import FILE, Classifier, file_name, load_classifier
+from gapgram.applications.classification.classifier import (
+    CHARACTERS,
+    FILE,
+    WORDS,
+    Classifier,
+    as_units,
+    check_unit,
+    file_name,
+    load_classifier,
+)
 from gapgram.applications.classification.labelled import LabelledLine, read_labelled
-from gapgram.applications.classification.units import CHARACTERS, WORDS, as_units, check_unit
 from gapgram.errors import ModelFileError, TextError, UsageError
 from gapgram.models.model import Model
 from gapgram.queries.language_model import LanguageModel

@@ -1,7 +1,6 @@
 """Spelling corrected in context: a noisy channel, and a search over the sentence with the model's states.
 
     tokens          words of a line, their case, and the marks and blanks around them
-    edits           what turns one word into another
     errors          how probable a misspelling is, learned from pairs
     candidates      words of the vocabulary that are near a string
     search          the most probable sentence behind a sentence

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from gapgram.applications.correction.edits import START, Edit, edits_between
+from gapgram.applications.correction.candidates import START, Edit, edits_between
 from gapgram.errors import TextError
 from gapgram.text.corpus import QUERY_RULES, checked_text
 from gapgram.text.files import blocks_of_files, display_name

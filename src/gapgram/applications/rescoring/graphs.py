@@ -17,8 +17,7 @@ import numpy as np
 
 from gapgram.errors import TextError, UsageError
 from gapgram.kernels.special_words import END_ID
-from gapgram.queries.language_model import LanguageModel
-from gapgram.queries.raw_text import check_counts_words
+from gapgram.queries.language_model import LanguageModel, check_counts_words
 from gapgram.queries.states import State
 from gapgram.text.corpus import QUERY_RULES, checked_text
 from gapgram.text.files import blocks_of_files, display_name

@@ -13,16 +13,16 @@ import numpy as np
 from gapgram.applications.surprisal.formats import Writer
 from gapgram.applications.surprisal.frequency import word_frequencies
 from gapgram.applications.surprisal.measures import BITS, Measured, Measurer, Measures
-from gapgram.applications.surprisal.pieces import cut
 from gapgram.applications.surprisal.punctuation import AS_IS, check_way
 from gapgram.applications.surprisal.stimuli import Region, Stimulus, StimulusColumns, StimulusReader
-from gapgram.errors import UsageError, to_install
+from gapgram.errors import TextError, UsageError, to_install
 from gapgram.kernels.special_words import END, START
 from gapgram.models.model import Model
 from gapgram.queries.language_model import LanguageModel, Sentence
 from gapgram.queries.session import Session
 from gapgram.system.atomic_file import written_aside
 from gapgram.system.parallel import parallel_map
+from gapgram.text.tokenisers.tokeniser import Tokeniser
 
 COLUMNS = ("item", "sentence", "position", "word", "surprisal", "known", "frequency")
 SCORE, EMPTY = "score", "empty"
@@ -204,3 +204,22 @@ def surprisal(
 def _batches(stimuli: Iterator[Stimulus]) -> Iterator[list[Stimulus]]:
     while batch := list(islice(stimuli, _BATCH)):
         yield batch
+
+
+def cut(stimuli: Iterable[Stimulus], tokeniser: Tokeniser) -> Iterator[Stimulus]:
+    """Stimuli whose regions are read as tokens.
+
+    A sentence is cut as a whole. A region has the tokens that are more than those of the text before it.
+    """
+    for stimulus in stimuli:
+        texts = [region.text for region in stimulus.regions]
+        beginnings = [tokeniser.encode(" ".join(texts[:n])) for n in range(len(texts) + 1)]
+        whole, regions = beginnings[-1], []
+        for region, before, after in zip(stimulus.regions, beginnings, beginnings[1:], strict=False):
+            if whole[: len(after)] != after or len(after) < len(before):
+                raise TextError(
+                    f"item {stimulus.item}, sentence {stimulus.sentence}: {tokeniser} joins {region.text!r} with what "
+                    "comes after it, so that it has no tokens of its own: use a tokeniser that splits at blanks"
+                )
+            regions.append(region._replace(words=tuple(whole[len(before) : len(after)])))
+        yield stimulus._replace(regions=regions)

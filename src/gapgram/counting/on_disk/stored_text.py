@@ -16,7 +16,7 @@ from gapgram.kernels.special_words import END_ID
 from gapgram.system.work_folder import WorkFolder
 from gapgram.text.corpus import Reader, TextFacts
 from gapgram.text.vocabulary import Vocabulary
-from gapgram.text.word_sample import WordSample
+from gapgram.text.word_table import WordSample
 
 _CHUNK_POSITIONS = 1 << 20  # renumbered at a time
 _STAGE = "text"

@@ -19,8 +19,7 @@ from gapgram.kernels import words as kernels
 from gapgram.kernels.special_words import SPECIAL
 from gapgram.text.corpus import Reader, TextFacts, TextRules, TextTally
 from gapgram.text.vocabulary import Vocabulary, slots_for
-from gapgram.text.word_sample import WordSample, sampled
-from gapgram.text.word_table import WordTable
+from gapgram.text.word_table import WordSample, WordTable, sampled
 
 _COUNTED = pa.schema([("word", pa.binary()), ("count", pa.int64())])
 _MAX_PARTITIONS = 2000  # that words are shuffled into

@@ -5,7 +5,6 @@
     approximation   a backoff model that is near to a model with gaps
     growing         a backoff model that is nearer, of other grams
     nemo            words as NeMo's decoders expect them
-    tree            the contiguous grams of a model as the tree that backoff models are
 
 Names are loaded when they are first used: reading a file needs nothing of writing one.
 """

@@ -18,7 +18,7 @@ import numpy as np
 from gapgram.arrays import Floats, Integers
 from gapgram.kernels import backoff as kernels
 from gapgram.kernels.special_words import START_ID, UNKNOWN, UNKNOWN_ID
-from gapgram.models.arpa.tree import contiguous_tree
+from gapgram.models.arpa.writing import contiguous_tree
 from gapgram.models.backoff import BackoffModel
 from gapgram.models.grams import NEVER, Grams, closed, fallen, word_ids
 from gapgram.models.model import Model

@@ -11,7 +11,7 @@ import gzip
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, NamedTuple, cast
 
 import numpy as np
 
@@ -22,8 +22,7 @@ from gapgram.kernels import backoff as kernels
 from gapgram.kernels.model_arrays import BACKOFF, SCALE
 from gapgram.kernels.probabilities import discounted
 from gapgram.kernels.special_words import START_ID
-from gapgram.kernels.tables import FIRST_ROW, ROW_MASK
-from gapgram.models.arpa.tree import Tree, contiguous_tree
+from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, FIRST_ROW, ROW_BITS, ROW_MASK
 from gapgram.models.backoff import BackoffModel
 from gapgram.models.grams import NEVER, Grams, closed, word_ids
 from gapgram.models.model import Model
@@ -138,3 +137,30 @@ def _lines(ids: Integers, grams: Grams, some: range, words: list[str], with_back
         return "".join(f"{p:.{digits}g}\t{text}\n" for p, text in zip(probs, texts, strict=True))
     rows = zip(probs, texts, backoffs, strict=True)
     return "".join(f"{p:.{digits}g}\t{text}\t{b:.{digits}g}\n" for p, text, b in rows)
+
+
+class Tree(NamedTuple):
+    """Grams as `kernels.backoff` has them, their counts, and the place of each in its pattern's table."""
+
+    base: Integers
+    words: Integers
+    children: Integers
+    counts: Integers
+    numbers: list[Integers]
+
+
+def contiguous_tree(model: Model) -> Tree:
+    """The tables of the contiguous patterns, sorted by word below each gram."""
+    words, counts, sizes, numbers = [], [], [], [np.arange(1)]
+    for pattern in map(Pattern.contiguous, range(model.order)):
+        grams, begins = model.counts.grams(pattern), model.counts.contexts(pattern) >> ROW_BITS
+        n = np.diff(begins)[numbers[-1]]
+        unsorted = np.arange(grams.size) + np.repeat(begins[:-1][numbers[-1]] - np.cumsum(n) + n, n)
+        numbers.append(unsorted[np.lexsort((grams[unsorted] >> COUNT_BITS, np.repeat(np.arange(n.size), n)))])
+        words.append(grams[numbers[-1]] >> COUNT_BITS)
+        counts.append(grams[numbers[-1]] & COUNT_MASK)
+        sizes.append(n)
+    base = np.cumsum([0, *map(len, words)])
+    ends = base[1] + np.cumsum(np.concatenate([base[:0], *sizes[1:]]))
+    children = np.concatenate([base[1:2], ends, np.full(len(words[-1]), base[-1])])
+    return Tree(base, np.concatenate(words), children, np.concatenate(counts), numbers[1:])

@@ -4,7 +4,6 @@
     layout       where its tables lie
     words        its words, by their hashes or listed
     model        the model
-    states       its states
     conversion   all of its grams, as a backoff model
 
 Names are loaded when they are first used: a file is known by its first bytes before anything else is needed.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,10 @@ from gapgram.kernels.memory import memory_of
 from gapgram.kernels.special_words import END, START
 from gapgram.models.kenlm_binary.header import HEAD_BYTES, Header, bad_grams, damaged, describe, read_header
 from gapgram.models.kenlm_binary.layout import Layout, read_layout
-from gapgram.models.kenlm_binary.states import KEY_BYTES, KenlmStepper
 from gapgram.models.kenlm_binary.words import KenlmVocabulary
-from gapgram.queries.by_ids import ByIds
-from gapgram.queries.language_model import Sentence
+from gapgram.queries.language_model import LanguageModel, Sentence
 from gapgram.queries.line_scores import LineKernel
+from gapgram.queries.states import Stepper, other_model
 
 
 def read_kenlm_binary(path: str | Path) -> KenlmModel:
@@ -33,8 +32,11 @@ def read_kenlm_binary(path: str | Path) -> KenlmModel:
     return KenlmModel(path)
 
 
-class KenlmModel(ByIds):
+class KenlmModel(LanguageModel):
     """A model of KenLM's. It gives the scores, the lengths of grams and the states that KenLM gives, bit for bit."""
+
+    _path: Path
+    _vocabulary: KenlmVocabulary
 
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path).absolute()
@@ -162,3 +164,36 @@ def _file_of(path: Path, header: Header, layout: Layout, memory: Any) -> KenlmFi
 def _hash_of(word: str) -> Any:
     text = np.frombuffer(word.encode(), np.uint8)
     return np.uint64(hash_word(text, 0, text.size))
+
+
+KEY_BYTES = 8  # of a state, for each of its words: the id and the backoff
+
+
+class KenlmStepper(Stepper):
+    """Steps of one mapped file. A key holds the file's ids of the words that can still matter, and their backoffs."""
+
+    def __init__(self, path: Path, file: KenlmFile) -> None:
+        self._path, self._file, self.null = path, file, b""
+        out = np.empty(2, np.uint32)
+        kernels.start_state(file, out)
+        self.beginning, self.one = out.tobytes(), kernels.extend_one.bind((file,), b"", 0)
+
+    def fault(self, length: int) -> Exception:
+        """What a length below 1 says."""
+        return bad_grams(self._path) if length < 0 else other_model()
+
+    def many(self, keys: Sequence[bytes], words: Ids, threads: int) -> tuple[Floats, list[bytes]]:
+        """(log10 of the probabilities, keys after the words), a word for each key."""
+        order, n = self._file.order, len(keys)
+        sizes = np.array([len(key) for key in keys], np.int64)
+        if (sizes % KEY_BYTES).any() or (sizes > KEY_BYTES * (order - 1)).any():
+            raise other_model()
+        joined = np.frombuffer(b"".join(keys), np.uint8)
+        scores, lengths, kept = np.empty(n), *np.empty((2, n), np.int64)
+        out = np.empty((n, 2 * order), np.uint32)
+        kernels.extend(joined, np.cumsum([0, *sizes]), words, self._file, scores, lengths, out, kept)
+        if (lengths == 0).any():
+            raise other_model()
+        if np.isnan(scores).any():
+            raise bad_grams(self._path)
+        return scores, [row[: 2 * held].tobytes() for row, held in zip(out, kept.tolist(), strict=True)]
