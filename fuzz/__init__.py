@@ -6,6 +6,7 @@
     seeds         one small file of every kind to begin with
     readers       every reader: its files, how it opens one, and what may come of it
     apart         many inputs in a process that may crash or hang, and is watched
+    corpora       laws on random texts: python -m fuzz.corpora
     run           the command: python -m fuzz.run
     faults        the n-th write, sync, rename or allocation fails: python -m fuzz.faults
     kills         runs that are killed at random and resumed: python -m fuzz.kills

@@ -10,8 +10,11 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from fuzz.apart import try_all
+from fuzz.corpora import complaints
+from fuzz.corpora import tried as tried_laws
 from fuzz.faults import AllocationFault, jobs, tried
 from fuzz.questions import Impossible, expect
 from fuzz.readers import READERS
@@ -20,7 +23,9 @@ from fuzz.sealed import SealedFile
 from tests.support.faults import Fault
 from tests.support.running import HANGING_SECONDS
 
+from gapgram.arrays import Floats
 from gapgram.errors import UsageError
+from gapgram.text.vocabulary import Vocabulary
 
 ROOT = Path(__file__).resolve().parents[1]
 INPUTS = {"model": 400, "tables": 300, "parquet": 120, "tokeniser": 60}
@@ -37,6 +42,29 @@ def test_changed_inputs_are_refused_or_give_possible_answers(seeds: dict[str, Pa
     outcome = campaign(READERS[name], seeds, range(INPUTS.get(name, USUAL_INPUTS)), seed=1)
     assert outcome.failures == []
     assert outcome.refused + outcome.answered == outcome.tried
+
+
+@pytest.mark.parametrize("number", [146, 3, 5, 7, 120])  # in 146 a discount would be zero
+def test_no_word_of_a_random_text_is_without_probability(number: int) -> None:
+    looked, wrong = tried_laws(number)
+    assert looked > 50
+    assert wrong == []
+
+
+class _Odd:
+    """A model that leaves a word without probability."""
+
+    vocabulary = Vocabulary.of(["a"])
+
+    def distribution(self, context: object) -> Floats:
+        return np.array([0.0, 0.0, 1.0, 0.0])
+
+    def log10_prob(self, word: str, context: object) -> float:
+        return 0.0
+
+
+def test_a_word_without_probability_is_found() -> None:
+    assert list(complaints(_Odd(), [["a"]], 1e-9)) == ["after ['a']: no probability for ['<unk>', '<s>', 'a']"]
 
 
 def test_kernels_as_plain_python_read_inside_their_arrays() -> None:

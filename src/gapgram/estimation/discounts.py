@@ -61,6 +61,11 @@ def discounts_of(n: tuple[int, ...], kind: str = "count") -> tuple[tuple[float, 
 
     >>> discounts_of((14, 0, 0, 0))
     ((0.5, 1.0, 1.5), 'no gram has count 2')
+
+    A discount of zero takes nothing, and what was not seen would have a probability of zero.
+
+    >>> discounts_of((4, 1, 1, 0))
+    ((0.5, 1.0, 1.5), 'D2 would be 0.000')
     """
     for k in (1, 2, 3):
         if n[k - 1] == 0:
@@ -68,7 +73,7 @@ def discounts_of(n: tuple[int, ...], kind: str = "count") -> tuple[tuple[float, 
     y = n[0] / (n[0] + 2 * n[1])
     discounts = tuple(k - (k + 1) * y * n[k] / n[k - 1] for k in (1, 2, 3))
     for k, discount in enumerate(discounts, 1):
-        if not 0 <= discount <= k:
+        if not 0 < discount <= k or k * (n[0] + 2 * n[1]) * n[k - 1] <= (k + 1) * n[0] * n[k]:  # zero, but for rounding
             return FALLBACK, f"D{k}{'+' * (k == 3)} would be {discount:.3f}"
     return (discounts[0], discounts[1], discounts[2]), ""
 

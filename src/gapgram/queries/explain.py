@@ -15,6 +15,7 @@ from gapgram.counts.counts import Counts, class_text
 from gapgram.errors import ModelFileError
 from gapgram.kernels.model_arrays import BACKOFF, SCALE, ModelArrays
 from gapgram.kernels.probabilities import discounted, given_class, shares_of_last
+from gapgram.kernels.scores import LEAST
 from gapgram.pattern import Pattern
 from gapgram.queries.lattice_picture import as_svg
 from gapgram.queries.shown import html_table
@@ -168,7 +169,7 @@ def explain(counts: Counts, arrays: ModelArrays, ids: Ids, word: str, signature:
     return Explanation(
         word=word,
         context=tuple(counts.vocabulary[int(i)] for i in ids[:-1]),
-        probability=probability,
+        probability=max(probability, LEAST),
         patterns=patterns,
         uniform_share=float(rest),
         uniform_contribution=uniform,

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
@@ -80,9 +81,11 @@ def discounts(n1: int, n2: int, n3: int, n4: int) -> tuple[float, float, float]:
     [0.718, 1.0816, 1.2315]
     >>> discounts(3, 0, 0, 0)
     (0.5, 1.0, 1.5)
+    >>> discounts(4, 1, 1, 0)
+    (0.5, 1.0, 1.5)
     """
     if 0 in (n1, n2, n3):
         return FALLBACK
-    y = n1 / (n1 + 2 * n2)
+    y = Fraction(n1, n1 + 2 * n2)  # exactly, so that zero is zero
     d = (1 - 2 * y * n2 / n1, 2 - 3 * y * n3 / n2, 3 - 4 * y * n4 / n3)
-    return d if all(0 <= dk <= k for k, dk in enumerate(d, 1)) else FALLBACK
+    return (float(d[0]), float(d[1]), float(d[2])) if all(0 < dk <= k for k, dk in enumerate(d, 1)) else FALLBACK
