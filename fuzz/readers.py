@@ -83,7 +83,7 @@ def _counts(path: Path) -> None:
 
 
 def _other_model(path: Path, **options: Any) -> None:
-    ask(gapgram.load(path, **options), sums_to_one=False)
+    ask(gapgram.load(path, **options), sums_to_one=False, most=1e5)
 
 
 def _session(path: Path) -> None:

@@ -96,7 +96,7 @@ BACKOFF: Rules = {
     "base": Rule("i8", "lengths+1", rises_to="grams"),
     "grams": Rule("i4", "grams", low=0, high="words-1", large=True),
     "children": Rule("i4 i8", "contexts+1", low=0, high="grams", large=True),
-    "log10_probs": Rule("f4 f8", "grams", low=-MOST_LOG10, high=0.0, large=True),
+    "log10_probs": Rule("f4 f8", "grams", low=-MOST_LOG10, high=MOST_LOG10, large=True),
     "log10_backoffs": Rule("f4 f8", "contexts", low=-MOST_LOG10, high=MOST_LOG10, large=True),
 }
 

@@ -40,6 +40,47 @@ def test_it_answers_as_kenlm_does(made: dict[str, Model], tmp_path: Path) -> Non
     assert theirs.path == ours.path
 
 
+NULS = ["w1 \0 w2 w3", "w1 w2\0 w3", "w1\0x w2", "\0w1 w2", "w1\0"]
+
+
+@pytest.mark.parametrize("sentence", NULS)
+def test_a_nul_ends_what_is_read_as_strings_of_c_do(made: dict[str, Model], sentence: str) -> None:
+    model, first = kenlm.Model(made["mkn"]), sentence.partition("\0")[0]
+    assert model.score(sentence) == model.score(first)
+    assert model.score(sentence.encode()) == model.score(first)
+    each = [word.partition("\0")[0] for word in sentence.split()]  # a word that is none is unknown
+    found = list(model.full_scores(sentence))
+    assert [oov for _, _, oov in found] == [word not in model for word in each] + [False]
+    assert model.score(sentence, eos=False) == pytest.approx(sum(score for score, _, _ in found[:-1]))
+    assert model.perplexity(sentence) == pytest.approx(10 ** (-model.score(first) / len(found)))
+    assert "w1\0w2" in model
+    assert model.BaseScore(kenlm.State(), "w1\0x", kenlm.State()) == model.BaseScore(kenlm.State(), "w1", kenlm.State())
+
+
+def test_nul_as_kenlm_has_it(made: dict[str, Model], tmp_path: Path) -> None:
+    real = pytest.importorskip("kenlm", reason="KenLM's Python module is not installed")
+    write_arpa(made["mkn"], tmp_path / "m.arpa")
+    ours, theirs = kenlm.Model(str(made["mkn"].path)), real.Model(str(tmp_path / "m.arpa"))
+    for sentence in NULS:
+        assert ours.score(sentence) == pytest.approx(theirs.score(sentence), abs=2e-6)
+        assert ours.score(sentence, bos=False) == pytest.approx(theirs.score(sentence, bos=False), abs=2e-6)
+        assert [f[1:] for f in ours.full_scores(sentence)] == [f[1:] for f in theirs.full_scores(sentence)]
+        assert ours.perplexity(sentence) == pytest.approx(theirs.perplexity(sentence), rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["mkn", "learned", "custom", "mixture"])
+def test_a_null_state_equals_a_fresh_one(made: dict[str, Model], name: str) -> None:
+    both = Mixture([made["mkn"], made["learned"]], [0.5, 0.5])
+    model, state, fresh = kenlm.Model(both if name == "mixture" else made[name]), kenlm.State(), kenlm.State()
+    model.NullContextWrite(state)
+    assert state == fresh
+    assert hash(state) == hash(fresh)
+    assert not state < fresh
+    assert model.BaseScore(state, "w1", kenlm.State()) == model.BaseScore(fresh, "w1", kenlm.State())
+    model.BeginSentenceWrite(state)
+    assert state != fresh
+
+
 @pytest.mark.parametrize("name", ["mkn", "learned", "custom"])
 def test_states_lead_to_the_scores_of_the_sentence(made: dict[str, Model], name: str) -> None:
     model = kenlm.Model(made[name])
@@ -141,7 +182,7 @@ def test_the_start_scores_as_with_kenlm(made: dict[str, Model], arpa: Path) -> N
             assert ours.perplexity(sentence) == pytest.approx(theirs.perplexity(sentence), rel=1e-5)
 
 
-ODD_SPACES = ["\u00a0", "\u3000", "\u2009", "\u2028", "\u0085", "\x1c", "\x1d", "\x1e", "\x1f", "\0"]
+ODD_SPACES = ["\u00a0", "\u3000", "\u2009", "\u2028", "\u0085", "\x1c", "\x1d", "\x1e", "\x1f"]
 
 
 def test_sentences_are_split_at_the_white_space_of_ascii(made: dict[str, Model]) -> None:

@@ -281,7 +281,7 @@ def test_sessions_that_make_no_sense(seeds: dict[str, Path], tmp_path: Path, cha
     ("children", 2, 0, "lists of grams that overlap, or are not there"),
     ("grams", 1, 0, "words in another order than that of their ids"),
     ("grams", -1, 1 << 30, "section grams holds numbers from"),
-    ("log10_probs", 3, 0.5, "section log10_probs holds numbers from"),
+    ("log10_probs", 3, 2e6, "section log10_probs holds numbers from"),
     ("log10_probs", 3, np.nan, "section log10_probs holds numbers from nan"),
     ("log10_backoffs", 3, np.inf, "section log10_backoffs holds numbers from"),
 ])  # fmt: skip

@@ -21,6 +21,8 @@ from gapgram.text.vocabulary import REMEMBERED, REMEMBERED_CHARACTERS, Vocabular
 __all__ = ["ARPALoadComplain", "Config", "FullScoreReturn", "LanguageModel", "LoadMethod", "Model", "State"]
 
 
+NUL = "\0"
+_NULLS: set[bytes] = set()  # what models that were opened write where nothing is known; `_key_of` has one name for them
 _new = tuple.__new__  # a third of the time that FullScoreReturn(…) takes
 
 
@@ -117,6 +119,7 @@ class Model:
         else:
             raise TypeError(f"path: expected a path or a model, found {type(path).__name__}")
         self._step = self._model._stepper.one
+        _NULLS.add(self._model._stepper.null)
         self._ids: dict[str | bytes, int] = {}  # of words that were asked for; never of <s>
 
     @cached_property
@@ -142,11 +145,15 @@ class Model:
     def score(self, sentence: str | bytes, bos: bool = True, eos: bool = True) -> float:
         """log10 of the probability of a sentence."""
         kernel = self._score_line
-        if kernel is not None and isinstance(sentence, str):  # most are so
+        if kernel is not None and isinstance(sentence, str) and NUL not in sentence:  # most are so
             score = score_of_text(kernel, sentence, bos, eos)
             if score is not None:
                 return score
         text = sentence.encode("utf-8", "surrogatepass") if isinstance(sentence, str) else _bytes(sentence)
+        if b"\0" in text:  # a string of C ends there: KenLM's sentence if it is taken whole, else each word
+            if not (bos and eos):
+                return sum([score for score, _, _ in self._full_scores(text, bos, eos)], 0.0)
+            text = text.partition(b"\0")[0]
         line = text if b"\n" not in text else text.replace(b"\n", b" ")
         known = self._model.line_score(line + b"\n", bos, eos)
         if known is None:  # special words, or a kind of model that takes steps
@@ -242,14 +249,17 @@ class LanguageModel(Model):
 
 
 def _key_of(state: State) -> bytes:
-    return getattr(state, "key", b"")
+    """What a state holds; nothing where it was never filled, and where nothing is known."""
+    key: bytes = getattr(state, "key", b"")
+    return b"" if key in _NULLS else key
 
 
 def _text(word: str | bytes) -> str:
-    if isinstance(word, str):
-        return word
+    """A word as KenLM takes it: up to a NUL, at which strings of C end."""
     if isinstance(word, bytes):
-        return word.decode("utf-8", "replace")
+        word = word.decode("utf-8", "replace")
+    if isinstance(word, str):
+        return word.partition(NUL)[0] if NUL in word else word
     raise TypeError(f"expected a string, found {type(word).__name__}")
 
 

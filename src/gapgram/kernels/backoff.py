@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.jit import bound_first, kernel
-from gapgram.kernels.scores import make_possible, possible_log10
+from gapgram.kernels.scores import finite_log10, make_possible
 from gapgram.kernels.search import first_at_least
 from gapgram.kernels.special_words import START_ID
 
@@ -115,12 +115,15 @@ def extend_one(order, words, children, log10_probs, log10_backoffs, none, key, w
         if context[k] < 0 or context[k] >= log10_backoffs.size:
             return 0.0, 0, out[:0].view(np.int8)
     score, length, kept = step(np.int64(word), context, n, order, words, children, log10_probs, log10_backoffs, out)
-    return possible_log10(np.float64(score)), length, out[:kept].view(np.int8)
+    return finite_log10(np.float64(score)), length, out[:kept].view(np.int8)
 
 
 @kernel
 def distribution(ids, order, base, words, children, log10_probs, log10_backoffs):
-    """The probability of every word after `ids`, the shortest grams first, longer ones taking their place."""
+    """The probability of every word after `ids`, the shortest grams first, longer ones taking their place.
+
+    Scores may be above 0 where a file's backoffs are; a probability is 1 at most.
+    """
     out = 10.0 ** log10_probs[: base[1]].astype(np.float64)
     for k in range(1, min(ids.size, order - 1) + 1):
         context = np.int64(ids[ids.size - k])

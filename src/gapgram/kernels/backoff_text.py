@@ -13,7 +13,7 @@ import numpy as np
 from gapgram.kernels.backoff import children_of
 from gapgram.kernels.jit import bound_first, kernel
 from gapgram.kernels.prefetch import prefetch
-from gapgram.kernels.scores import possible_log10
+from gapgram.kernels.scores import finite_log10
 from gapgram.kernels.special_words import START_ID
 from gapgram.kernels.words import ALLOW_UNKNOWN, DONE, encode_lines
 
@@ -124,7 +124,7 @@ def score_positions(ids, begins, order, words, children, log10_probs, log10_back
         for i in range(n):
             score, lengths[first + i] = _score(order + i, available[i], order, log10_probs, log10_backoffs, grams)
             starts = available[i] == 0 and ids[first + i] == START_ID
-            out[first + i] = 0.0 if starts else possible_log10(score)
+            out[first + i] = 0.0 if starts else finite_log10(score)
         grams[:, :order] = grams[:, block : block + order].copy()
 
 

@@ -32,10 +32,10 @@ def log10_of(probability):
 
 
 @kernel
-def possible_log10(value):
-    """log10 of a probability, or the nearest to it that is one; finite."""
-    if value > 0.0:
-        return 0.0
+def finite_log10(value):
+    """A score as the figures of a file give it, above 0 too where its backoffs do; finite."""
+    if value > -_LEAST_LOG10:
+        return -_LEAST_LOG10
     return value if value >= _LEAST_LOG10 else _LEAST_LOG10
 
 

@@ -106,6 +106,8 @@ def write_arpa(model: Model | BackoffModel, path: str | Path, *, words: Sequence
     """
     checked_model("write_arpa", model)
     grams = _grams_of(model) if isinstance(model, Model) else model.grams
+    if (grams.log10_probs > 0).any():  # the end of a gram, which was missing, after a backoff above 0
+        raise UsageError("a gram has log10 of a probability above 0, which no ARPA file can say: convert to .model")
     target = checked_path("file to write", path)
     with written_aside(target) as raw:
         stream = gzip.GzipFile("", "wb", 6, raw, 0) if target.suffix == ".gz" else raw

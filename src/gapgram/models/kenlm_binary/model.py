@@ -126,6 +126,7 @@ class KenlmModel(LanguageModel):
         out: Floats = kernels.distribution(held, backoffs, n, self._file)
         if np.isnan(out).any():
             raise bad_grams(self._path)
+        np.minimum(out, 1.0, out=out)  # scores may be above 0, a probability is 1 at most
         return out
 
     @cached_property
