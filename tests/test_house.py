@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE, TESTS = ROOT / "src" / "gapgram", ROOT / "tests"
 STUDIES = Path("studies")  # beside the package
 GENERATED = {ROOT / "docs" / "reference" / name for name in ("python.md", "commands.md")}  # by `make docs`
-MAPS = ("CONTRIBUTING.md", "docs/ideas/architecture.md")
+MAP = ROOT / "docs" / "ideas" / "architecture.md"
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
 MOST_LINES = 60  # of a function
 MOST_LINES_OF_A_FILE = 400
@@ -72,9 +72,8 @@ def test_a_package_says_what_lives_in_it(package: str) -> None:
     assert [name for name in names_in(SOURCE / package) if not mentions(said, name)] == []
 
 
-@pytest.mark.parametrize("page", MAPS)
-def test_a_map_names_every_package(page: str) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
+def test_the_map_names_every_package() -> None:
+    text = MAP.read_text(encoding="utf-8")
     assert [name for name in names_in(SOURCE) if not mentions(text, name)] == []
 
 
@@ -135,7 +134,7 @@ def test_the_contract_of_imports_has_few_layers_and_is_told_as_it_is() -> None:
     layers = [layer.split(" | ") for layer in tools["importlinter"]["contracts"][0]["layers"]]
     assert len(layers) <= MOST_LAYERS
     assert not any("ignore_imports" in contract for contract in tools["importlinter"]["contracts"])
-    page = (ROOT / "docs" / "ideas" / "architecture.md").read_text(encoding="utf-8")
+    page = MAP.read_text(encoding="utf-8")
     told = re.findall(r"^    (\w+(?:  \w+)*)(?:   .*)?$", page.partition("`reference` stands beside")[0], re.MULTILINE)
     assert [names.split("  ") for names in told] == layers
 
