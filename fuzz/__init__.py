@@ -10,7 +10,8 @@
     run           the command: python -m fuzz.run
     faults        the n-th write, sync, rename or allocation fails: python -m fuzz.faults
     kills         runs that are killed at random and resumed: python -m fuzz.kills
-    soak          a service asked by many for long, its memory watched: python -m fuzz.soak
+    threads       objects that change, used by many threads: python -m fuzz.threads
+    soak          a service asked by many for long, its memory watched, then threads for a minute: python -m fuzz.soak
 
 An input fails if it ends the process, takes more than a second or 200 MB, raises anything but an error of gapgram's, or
 opens and then gives an impossible answer. The n-th input of a reader is the same for ever: `--seed` and `--first` give

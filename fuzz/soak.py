@@ -1,4 +1,4 @@
-"""A service asked by several clients for long, with all kinds of questions, its memory watched.
+"""A service asked by several clients for long, with all kinds of questions, its memory watched; then `fuzz.threads`.
 
     python -m fuzz.soak --minutes 60
 
@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -25,6 +27,7 @@ from fuzz.mutations import mutated_value
 from fuzz.seeds import made_files
 
 CLIENTS = 8
+THREADS_SECONDS = 60
 MOST_GROWTH = 0.05  # of memory, from a tenth of the time on
 _QUESTIONS: dict[str, dict[str, Any]] = {
     "predict": {"context": "w1 w2", "k": 5, "prefix": "w"},
@@ -99,9 +102,10 @@ def main(minutes: float) -> None:
             service.stop()
     print(f"{sum(seen.values()):,} requests: {dict(sorted(seen.items()))}")
     print("memory, MiB: " + " ".join(f"{n >> 20}" for n in memory))
+    threads = subprocess.run([sys.executable, "-m", "fuzz.threads", "--seconds", str(THREADS_SECONDS)], check=False)
     odd = [status for status in seen if status == 0 or status >= 500]
     grown = max(memory[2:]) > (1 + MOST_GROWTH) * memory[1] + (8 << 20)
-    raise SystemExit(int(bool(odd) or grown))
+    raise SystemExit(int(bool(odd) or grown or threads.returncode != 0))
 
 
 if __name__ == "__main__":

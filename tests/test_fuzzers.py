@@ -20,6 +20,7 @@ from fuzz.questions import Impossible, expect
 from fuzz.readers import READERS
 from fuzz.run import campaign
 from fuzz.sealed import SealedFile
+from fuzz.threads import used_by_threads
 from tests.support.faults import Fault
 from tests.support.running import HANGING_SECONDS
 
@@ -65,6 +66,19 @@ class _Odd:
 
 def test_a_word_without_probability_is_found() -> None:
     assert list(complaints(_Odd(), [["a"]], 1e-9)) == ["after ['a']: no probability for ['<unk>', '<s>', 'a']"]
+
+
+def test_objects_that_change_may_be_used_by_threads() -> None:
+    command = [sys.executable, "-m", "fuzz.threads", "--seconds", "6"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=HANGING_SECONDS)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("errors none") == 4
+
+
+def test_an_error_in_a_thread_is_counted() -> None:
+    outcome = used_by_threads([lambda draw: 1 // 0], 0.05, threads=2)
+    assert outcome["ZeroDivisionError: integer division or modulo by zero"] == outcome["calls"] > 0
 
 
 def test_kernels_as_plain_python_read_inside_their_arrays() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Sequence
+import pickle
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.corpora import toy_text
 from tests.support.made_models import trained
+from tests.support.running import HANGING_SECONDS
 
 import gapgram
 from gapgram import GapgramError, Model
@@ -300,3 +304,69 @@ def test_sessions_say_what_they_are(model: Model) -> None:
     assert session.words_read == 5
     assert repr(session).startswith("<Session, 5 words read, of <Model ")
     assert session.signature.endswith("|history:shipped|read:5")
+
+
+CALLS: dict[str, Callable[[Session, Path], object]] = {
+    "read": lambda session, folder: session.read(["w1 new"]),
+    "score": lambda session, folder: session.score("w1 new", learn=True),
+    "scores": lambda session, folder: session.scores("w1"),
+    "predict": lambda session, folder: session.predict("w1"),
+    "predict prefix": lambda session, folder: session.predict("w1", prefix="n"),
+    "distribution": lambda session, folder: session.distribution("w1"),
+    "log10_prob": lambda session, folder: session.log10_prob("w1"),
+    "explain": lambda session, folder: session.explain("w1"),
+    "generate": lambda session, folder: list(session.generate(1, seed=1)),
+    "perplexity": lambda session, folder: session.perplexity(sentences=["w1"]),
+    "forget": lambda session, folder: session.forget(0.5),
+    "copy": lambda session, folder: session.copy(),
+    "save": lambda session, folder: session.save(folder / "s.session"),
+    "pickle": lambda session, folder: pickle.dumps(session),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_thread_waits_for_the_call_of_another(models: dict[str, Model], tmp_path: Path, name: str) -> None:
+    session, began, ended = models["mkn"].session(), threading.Event(), threading.Event()
+    session.read(["w1 new w2"])
+    CALLS[name](session.copy(), tmp_path)  # so that kernels are there
+
+    def call() -> None:
+        began.set()
+        CALLS[name](session, tmp_path)
+        ended.set()
+
+    with session._lock:  # as if a call ran
+        other = threading.Thread(target=call)
+        other.start()
+        began.wait()
+        assert not ended.wait(0.05)
+    other.join()
+    assert ended.is_set()
+
+
+def test_while_a_text_is_read_others_are_answered(models: dict[str, Model]) -> None:
+    """A thread that reads from a source that says nothing for long keeps nobody waiting."""
+    session, answered = models["mkn"].session(), threading.Event()
+
+    def ask() -> None:
+        session.predict("w1")
+        answered.set()
+
+    def source() -> Iterator[str]:
+        yield "w1 new"
+        other = threading.Thread(target=ask)
+        other.start()
+        other.join(HANGING_SECONDS)
+        yield "new w2"
+
+    session.read(source())
+    assert answered.is_set()
+
+
+def test_a_pickled_session_has_read_the_same(models: dict[str, Model]) -> None:
+    session = models["mkn"].session()
+    session.read(["w1 new w2"])
+    for other in (pickle.loads(pickle.dumps(session)), copy.deepcopy(session)):
+        assert other.distribution("w1").tolist() == session.distribution("w1").tolist()
+        other.read(["w1 w1"])
+        assert other.words_read > session.words_read

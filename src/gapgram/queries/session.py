@@ -35,6 +35,7 @@ from gapgram.queries.line_scores import PIECE_BYTES, is_unknown
 from gapgram.queries.perplexity import Perplexity, ScoredText, perplexity_of_pieces
 from gapgram.queries.predict import Prediction, allowed, indices_of_top_k, predict_by_sorting
 from gapgram.queries.session_file import read_session, write_session
+from gapgram.system.one_at_a_time import OneAtATime, one_at_a_time
 from gapgram.text import corpus as text
 from gapgram.text.files import Block, Paths, blocks_of_files
 
@@ -44,8 +45,8 @@ if TYPE_CHECKING:
 Sentence = str | Sequence[str]
 
 
-class Session:
-    """A reader of a model. It answers what models answer, and learns.
+class Session(OneAtATime):
+    """A reader of a model. It answers what models answer, and learns. Threads may share it: they wait for each other.
 
     >>> import gapgram
     >>> model = gapgram.train(sentences=["the cat sat", "the dog sat", "a cat ran"] * 9, order=3, model="mkn")
@@ -60,6 +61,7 @@ class Session:
     def __init__(
         self, model: LanguageModel, weights: HistoryWeights, class_of: Ids, *, max_words: int = MAX_WORDS
     ) -> None:
+        super().__init__()
         self.model = model
         self._begin(SessionVocabulary(model.vocabulary), History(weights, class_of, max_words=max_words))
 
@@ -88,23 +90,28 @@ class Session:
         """How many words, and ends of sentences, were learned so far."""
         return self._history.words_read
 
+    @one_at_a_time
     def forget(self, share: float = 1.0) -> None:
         """Forget what was read: all of it, or a share of it, so that what is read next weighs more."""
         self._history.forget(share)
         if share == 1.0:
             self._begin(SessionVocabulary(self.model.vocabulary), self._history)
 
+    @one_at_a_time
     def copy(self) -> Session:
         """A session of its own that has read the same."""
         other = object.__new__(Session)
+        OneAtATime.__init__(other)
         other.model = self.model
         other._begin(self.vocabulary.copy(), self._history.copy())
         return other
 
+    @one_at_a_time
     def save(self, path: str | Path) -> None:
         """Write what was read to a small file; `load` needs the same model."""
         write_session(path, str(self.model.signature), self.vocabulary, self._history)
 
+    @one_at_a_time
     def load(self, path: str | Path) -> None:
         """Go on where a saved session of the same model stopped."""
         self._begin(*read_session(path, str(self.model.signature), self.vocabulary, self._history))
@@ -129,6 +136,7 @@ class Session:
         """log10 of the probability of a sentence; where `learn`, each word is learned once it was predicted."""
         return float(self.score_many([sentence], bos, eos, learn=learn)[0])
 
+    @one_at_a_time
     def scores(self, sentence: Sentence, bos: bool = True, eos: bool = True, *, learn: bool = False) -> Floats:
         """log10 of the probability of each word of a sentence, and of its end if `eos`."""
         lines = self._of_model(text.block_of_sentence(sentence), text.QUERY_RULES, bos, eos, learn)
@@ -140,17 +148,20 @@ class Session:
         """The scores of sentences, one after the other."""
         sums = [np.empty(0)]
         for block in text.blocks_of_sentences(sentences):
-            lines = self._of_model(block, text.QUERY_RULES, bos, eos, learn)
-            scores = self._history.score(lines.text, lines.scores, learn=learn)
+            with self._lock:
+                lines = self._of_model(block, text.QUERY_RULES, bos, eos, learn)
+                scores = self._history.score(lines.text, lines.scores, learn=learn)
             sums.append(sum_sequences(scores, lines.text.begins))
         return np.concatenate(sums)
 
+    @one_at_a_time
     def log10_prob(self, word: str, context: Sentence = ()) -> float:
         """log10 P(word | context)."""
         self.model._word_id(word)  # refuses what is no word
         one, log10_probs = self._one(word, context)
         return float(self._history.score(one, log10_probs, learn=False)[-1])
 
+    @one_at_a_time
     def distribution(self, context: Sentence = ()) -> Floats:
         """P(· | context) over the ids of the session's vocabulary; it sums to one."""
         before = self._history.after(self._context(context))
@@ -161,6 +172,7 @@ class Session:
         out[: len(self.model.vocabulary)] += before.weights[0] * self.model.distribution(context)
         return out
 
+    @one_at_a_time
     def predict(
         self, context: Sentence = (), k: int = 10, *, prefix: str = "", special: bool = False
     ) -> list[Prediction]:
@@ -195,6 +207,7 @@ class Session:
             m *= 4
         return predict_by_sorting(self.distribution(context), self.vocabulary, k, prefix=prefix, special=special)
 
+    @one_at_a_time
     def explain(self, word: str, context: Sentence = ()) -> SessionExplanation:
         """Where P(word | context) comes from: the model, and each view of what was read."""
         self.model._word_id(word)
@@ -211,7 +224,7 @@ class Session:
 
     def generate(self, n: int = 1, **options: Any) -> Iterator[list[str]]:
         """Sentences drawn from what is predicted now (`gapgram.generate`); nothing is learned from them."""
-        return generate(self, n, **options)
+        return generate(self.copy(), n, **options)
 
     def perplexity(
         self,
@@ -243,12 +256,13 @@ class Session:
         start = self.copy() if documents else self
         for block in blocks:
             for begins, piece in pieces_of_documents(block, documents=documents):
-                if begins:
-                    self._begin(start.vocabulary.copy(), start._history.copy())
-                lines = self._of_model(piece, rules, True, True, learn)
-                some, kept = with_words(lines)
-                scores = np.zeros(lines.scores.size)
-                scores[kept] = self._history.score(some.text, some.scores, learn=learn)
+                with self._lock:  # not while the text is read: whoever asks waits for a piece, not for all
+                    if begins:
+                        self._begin(start.vocabulary.copy(), start._history.copy())
+                    lines = self._of_model(piece, rules, True, True, learn)
+                    some, kept = with_words(lines)
+                    scores = np.zeros(lines.scores.size)
+                    scores[kept] = self._history.score(some.text, some.scores, learn=learn)
                 yield piece, lines._replace(scores=scores)
 
     # How.

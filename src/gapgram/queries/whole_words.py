@@ -20,14 +20,15 @@ from gapgram.kernels.special_words import END_ID, SPECIAL, START
 from gapgram.queries.language_model import LanguageModel
 from gapgram.queries.predict import Prediction
 from gapgram.queries.session import Session
+from gapgram.system.one_at_a_time import OneAtATime, one_at_a_time
 from gapgram.text.tokenisers.tokeniser import Tokeniser
 
 MOST_BEGINNINGS = 128
 MOST_NEXT = 64
 
 
-class WholeWords:
-    """Predicts whole words with a model of tokens, or a session of one.
+class WholeWords(OneAtATime):
+    """Predicts whole words with a model of tokens, or a session of one. Threads may share it.
 
     >>> import gapgram
     >>> lines = ["the cat sat", "the dog sat", "a cat ran"] * 9
@@ -39,7 +40,8 @@ class WholeWords:
     """
 
     def __init__(self, asked: LanguageModel | Session) -> None:
-        self._asked = asked
+        super().__init__()
+        self._asked = self._now = asked
         model = asked.model if isinstance(asked, Session) else asked
         if model.tokeniser is None:
             raise UsageError("whole words: the model has no tokeniser: what it predicts are words already")
@@ -49,18 +51,22 @@ class WholeWords:
     def _begins(self) -> Mask:
         """Which tokens begin a word."""
         begins_word = self._tokeniser.engine.begins_word
-        return np.array([begins_word(word) for word in self._asked.vocabulary], bool)
+        return np.array([begins_word(word) for word in self._now.vocabulary], bool)
 
     @cached_property
     def _letters(self) -> list[str]:
         """What each token adds to a word."""
-        return [self._tokeniser.decode([word]).strip().removeprefix("##") for word in self._asked.vocabulary]
+        return [self._tokeniser.decode([word]).strip().removeprefix("##") for word in self._now.vocabulary]
 
+    @one_at_a_time
     def predict(self, context: str | Sequence[str] = (), k: int = 10, *, prefix: str = "") -> list[Prediction]:
         """About the k most probable next words; only those that start with `prefix`."""
         if k < 1:
             raise UsageError(f"k = {k}: expected how many words to predict, 1 or more")
-        before = self._asked.tokens(context) if isinstance(context, str) else list(context)
+        if isinstance(self._asked, Session):
+            self._now = self._asked.copy()  # which nobody changes meanwhile
+        asked = self._now
+        before = asked.tokens(context) if isinstance(context, str) else list(context)
         found: dict[str, float] = {}
         waiting: list[tuple[float, tuple[int, ...]]] = [(-1.0, ())]
         for _ in range(MOST_BEGINNINGS):
@@ -70,9 +76,9 @@ class WholeWords:
             least = heapq.nlargest(k, found.values())[-1] if len(found) >= k else 0.0
             if -chance <= least:
                 break
-            tokens = [self._asked.vocabulary[i] for i in ids]
+            tokens = [asked.vocabulary[i] for i in ids]
             word = self._tokeniser.decode(tokens).strip() if tokens else ""
-            given = self._asked.distribution([*before, *tokens])
+            given = asked.distribution([*before, *tokens])
             if word and word.startswith(prefix):
                 ending = float(given[self._begins_of(given)].sum() + given[END_ID])
                 found[word] = found.get(word, 0.0) - chance * ending

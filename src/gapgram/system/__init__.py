@@ -1,6 +1,7 @@
 """Of machines, not of language.
 
     parallel        threads: work on all cores, in order, or ahead of who needs it
+    one_at_a_time   objects that change and may be used from several threads
     atomic_file     files that are written aside and renamed
     array_file      the file format: named arrays and a table of contents, written
     array_reading   such a file opened: checked before anything in it is believed, mapped

@@ -1,0 +1,156 @@
+"""Objects that change, used by many threads at once: no crash, no error, and what they answer is possible.
+
+    python -m fuzz.threads --seconds 60
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+import sys
+import threading
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import click
+import numpy as np
+
+import gapgram
+from fuzz.seeds import made_lines
+from gapgram.queries.session import Session
+from gapgram.queries.whole_words import WholeWords
+from gapgram.web.readers import Readers
+
+THREADS = 16
+_SWITCH = 1e-6  # seconds after which Python may let another thread go on
+
+
+class Odd(Exception):
+    """An answer that cannot be."""
+
+
+def _sums_to_one(given: Any) -> None:
+    if abs(float(given.sum()) - 1) > 1e-6:
+        raise Odd(f"a distribution that sums to {given.sum()}")
+
+
+def _probable(predictions: list[Any]) -> None:
+    if not all(0 <= one.probability <= 1 + 1e-9 for one in predictions):
+        raise Odd(f"predicted {predictions}")
+
+
+def _finite(scores: Any) -> None:
+    if not np.isfinite(scores).all() or np.max(scores, initial=0.0) > 1e-9:
+        raise Odd(f"scores {scores}")
+
+
+def session_calls(session: Session, folder: Path) -> list[Callable[[random.Random], object]]:
+    """What may be asked of a session, reading and forgetting among it."""
+    lines = made_lines(70)
+
+    def save(draw: random.Random) -> None:
+        path = folder / f"session-{draw.randrange(10**9)}"
+        session.save(path)
+        session.model.session().load(path)
+        path.unlink()
+
+    return [
+        lambda draw: session.read([f"n{draw.randrange(10**6)} w1 n{draw.randrange(9)}"] * draw.randrange(50)),
+        lambda draw: _finite(session.score("w1 n3 w5", learn=True)),
+        lambda draw: _finite(session.scores("new w1 w5")),
+        lambda draw: _probable(session.predict("w1 n3", 5)),
+        lambda draw: _probable(session.predict("w1", 3, prefix="n")),
+        lambda draw: _sums_to_one(session.distribution("w1")),
+        lambda draw: session.forget(draw.choice((0.1, 0.5, 1.0))),
+        lambda draw: _finite(session.score_many(lines)),
+        lambda draw: session.copy().read(["a b c"]),
+        lambda draw: session.explain("w1", ["w2"]),
+        lambda draw: list(session.generate(1, seed=3)),
+        lambda draw: session.perplexity(sentences=lines[:5]),
+        save,
+    ]
+
+
+def used_by_threads(
+    calls: list[Callable[[random.Random], object]], seconds: float, *, threads: int = THREADS
+) -> Counter[str]:
+    """How often threads called, and which errors came of it."""
+    end, outcome, lock = time.monotonic() + seconds, Counter[str](), threading.Lock()
+
+    def work(number: int) -> None:
+        draw, own = random.Random(number), Counter[str]()
+        while time.monotonic() < end:
+            own["calls"] += 1
+            try:
+                draw.choice(calls)(draw)
+            except Exception as error:
+                own[f"{type(error).__name__}: {error!s:.100}"] += 1
+        with lock:
+            outcome.update(own)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH)
+    try:
+        workers = [threading.Thread(target=work, args=(number,)) for number in range(threads)]
+        for worker in workers:
+            worker.start()
+        while any(worker.is_alive() for worker in workers):
+            gc.collect()
+            time.sleep(0.005)
+    finally:
+        sys.setswitchinterval(before)
+    return outcome
+
+
+def objects(folder: Path) -> dict[str, list[Callable[[random.Random], object]]]:
+    """What is used, by its name: a session, whole words of one, the readers of a service, a model."""
+    lines = made_lines(400, words=50)
+    words = gapgram.train(sentences=lines, order=3, model="mkn")
+    letters = gapgram.train(sentences=lines[:100], order=4, model="mkn", tokenizer="chars")
+    spelled = letters.session()
+    whole, readers, history = WholeWords(spelled), Readers(words, most=3), "w1 w2\nnew w3\nw4 new\n"
+
+    def ask_reader(draw: random.Random) -> None:
+        with readers.after(history[: history.index("\n", draw.randrange(16)) + 1]) as session:
+            _probable(session.predict("w1", 3))
+
+    return {
+        "session": session_calls(words.session(), folder),
+        "whole words": [
+            lambda draw: _probable(whole.predict("w", 2)),
+            lambda draw: spelled.read([f"é{chr(945 + draw.randrange(20))}"]),
+            lambda draw: spelled.forget(1.0),
+        ],
+        "readers": [ask_reader],
+        "model": [
+            lambda draw: _finite(words.score_many(lines[:100])),
+            lambda draw: _probable(words.predict(f"w{draw.randrange(60)}", 3)),
+            lambda draw: _sums_to_one(words.distribution(["w1", f"x{draw.randrange(10**6)}"])),
+            lambda draw: words.session().read(lines[:3]),
+        ],
+    }
+
+
+@click.command()
+@click.option("--seconds", default=60.0, show_default=True)
+def main(seconds: float) -> None:
+    """Use objects that change from many threads."""
+    warnings.simplefilter("ignore")
+    failed = False
+    with TemporaryDirectory() as folder:
+        made = objects(Path(folder))
+        for name, calls in made.items():
+            outcome = used_by_threads(calls, seconds / len(made))
+            errors = {what: n for what, n in outcome.items() if what != "calls"}
+            failed = failed or bool(errors)
+            print(f"{name}: {outcome['calls']:,} calls of {THREADS} threads, errors {errors or 'none'}", flush=True)
+    raise SystemExit(int(failed))
+
+
+if __name__ == "__main__":
+    main()
