@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from gapgram.cli.options import json_option, print_json, quiet_option, talk, threads_option
+from gapgram.cli.options import print_json, shared, talk
 from gapgram.errors import GapgramError
 from studies import read_config, run_study
 from studies.published_comparison import compare_published, published_table
@@ -24,9 +24,7 @@ from studies.published_comparison import compare_published, published_table
 @click.option(
     "--data", metavar="FOLDER", help="Folder of train.txt and test.5.txt, for --published.  [default: data/paper]"
 )
-@threads_option
-@json_option
-@quiet_option
+@shared("threads", "json", "quiet")
 def command(
     config: str | None, output: str | None, published: bool, data: str | None, plots: bool, threads: int | None,
     as_json: bool, quiet: bool,

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import click
 
-from gapgram.cli.options import json_option, model_argument, print_json, quiet_option, talk
+from gapgram.cli.options import model_argument, option, print_json, shared, talk
 
 
 @click.command()
 @model_argument
 @click.argument("entries", nargs=-1, metavar="[NAME=TEXT…]")
-@click.option("-o", "--output", metavar="NEW", help="Model file to write with these entries; NAME= removes one.")
-@json_option
-@quiet_option
+@option("-o", "--output", metavar="NEW", help="Model file to write with these entries; NAME= removes one.")
+@shared("json", "quiet")
 def command(model: str, entries: tuple[str, ...], output: str | None, as_json: bool, quiet: bool) -> None:
     """Show what a model file says of itself, or write it with other entries.
 

@@ -7,56 +7,31 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gapgram.cli.options import (
-    json_option,
-    model_argument,
-    print_json,
-    quiet_option,
-    talk,
-    threads_option,
-)
+from gapgram.cli.options import Described, model_argument, option, print_json, shared, talk
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from gapgram import BackoffModel, Perplexity
 
+_of_growing = Described("gapgram.models.arpa.growing.files:grow_arpa")
+
 
 @click.command()
 @model_argument
-@click.option(
-    "-o", "--output", required=True, metavar="FILE", help="File to write; compressed if its name ends in .gz."
-)
-@click.option("--approximate", "nearly", is_flag=True, help="Write a glm too, with the grams that it has.")
-@click.option("--grow", is_flag=True, help="Write a glm too, with the grams that bring the file nearest to it.")
-@click.option("--grams", metavar="N", help="Number of grams to grow, such as 1000000, or 4x: 4 times those of mkn.")
-@click.option("--size", metavar="SIZE", help="Size of the grown file at most, before it is compressed, such as 200MB.")
-@click.option("--order", type=int, metavar="N", help="Length of the longest grown grams.  [default: that of MODEL]")
-@click.option(
-    "--encoding",
-    type=click.Choice(["words", "nemo"]),
-    default="words",
-    show_default=True,
-    help="Write words as they are, or tokens as NeMo's decoders expect them: the character of the token's id + 100.",
-)
-@click.option("--measure", metavar="TEXT", help="Text on which to measure what the file loses.")
-@threads_option
-@json_option
-@quiet_option
+@option("-o", "--output", required=True, metavar="FILE", help="File to write; compressed if its name ends in .gz.")
+@option("--approximate", "nearly", is_flag=True, help="Write a glm too, with the grams that it has.")
+@option("--grow", is_flag=True, help="Write a glm too, with the grams that bring the file nearest to it.")
+@_of_growing("grams", metavar="N")
+@_of_growing("size", metavar="SIZE")
+@_of_growing("order", type=int, metavar="N")
+@_of_growing("encoding", choices=["words", "nemo"], default="words")
+@option("--measure", metavar="TEXT", help="Text on which to measure what the file loses.")
+@shared("threads", "json", "quiet")
 def command(
-    model: str,
-    output: str,
-    nearly: bool,
-    grow: bool,
-    grams: str | None,
-    size: str | None,
-    order: int | None,
-    encoding: str,
-    measure: str | None,
-    threads: int | None,
-    as_json: bool,
-    quiet: bool,
-) -> None:
+    model: str, output: str, nearly: bool, grow: bool, grams: str | None, size: str | None, order: int | None,
+    encoding: str, measure: str | None, threads: int | None, as_json: bool, quiet: bool,
+) -> None:  # fmt: skip
     """Write a modified Kneser-Ney model as an ARPA file, which KenLM and other toolkits read.
 
     The file gives the same probabilities. A generalized language model mixes several shorter contexts, for which ARPA

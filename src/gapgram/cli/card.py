@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from gapgram.cli.options import model_argument
+from gapgram.cli.options import model_argument, option
 
 
 @click.command()
 @model_argument
-@click.option("-o", "--output", metavar="FILE", help="File to write.  [default: standard output]")
+@option("-o", "--output", metavar="FILE", help="File to write.  [default: standard output]")
 def command(model: str, output: str | None) -> None:
     """Write a model card in Markdown, as sites that share models show it.
 

@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import click
 
-from gapgram.cli.options import (
-    json_option,
-    print_json,
-    quiet_option,
-    talk,
-    text_options,
-    threads_option,
-)
+from gapgram.cli.options import option, print_json, shared, talk
 
 
 @click.command()
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT…")
-@click.option("-o", "--output", required=True, metavar="CLASSES", help="File to write: word, class, count.")
-@click.option("-k", type=int, metavar="N", help="Number of classes at most.  [default: by the size of the text]")
-@click.option("--min-count", default=1, show_default=True, metavar="N", help="Leave out words that occur less often.")
-@click.option("--vocab-limit", type=int, metavar="N", help="Find classes for the N most frequent words only.")
-@text_options(training=True)
-@threads_option
-@json_option
-@quiet_option
+@option("-o", "--output", required=True, metavar="CLASSES", help="File to write: word, class, count.")
+@option("-k", type=int, metavar="N", help="Number of classes at most.  [default: by the size of the text]")
+@option("--min-count", default=1, metavar="N", help="Leave out words that occur less often.")
+@option("--vocab-limit", type=int, metavar="N", help="Find classes for the N most frequent words only.")
+@shared("training special", "invalid", "threads", "json", "quiet")
 def command(
     texts: tuple[str, ...], output: str, k: int | None, min_count: int, vocab_limit: int | None, special: str,
     invalid: str, threads: int | None, as_json: bool, quiet: bool,

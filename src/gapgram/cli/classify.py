@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import click
 
-from gapgram.cli.options import json_option, print_json, quiet_option, talk, threads_option
+from gapgram.cli.options import option, print_json, shared, talk
 
 
 class _WithDefault(click.Group):
@@ -35,16 +35,15 @@ def command() -> None:
 
 @command.command()
 @click.argument("labelled")
-@click.option("-o", "--output", required=True, metavar="FOLDER", help="Folder of the classifier to write.")
-@click.option("--unit", type=click.Choice(["characters", "words"]), default="characters", show_default=True,
-              help="Unit of the models.")  # fmt: skip
-@click.option("--model", "kind", type=click.Choice(["mkn", "glm"]), default="glm", show_default=True,
-              help="Kind of the models.")  # fmt: skip
-@click.option("-n", "--order", type=int, metavar="N", help="Order of the models.  [default: 5; of words 3]")
-@click.option("--priors", type=click.Choice(["training", "even"]), default="training", show_default=True,
-              help="Priors of the classes: their shares of the training lines, or the same for all.")  # fmt: skip
-@threads_option
-@quiet_option
+@option("-o", "--output", required=True, metavar="FOLDER", help="Folder of the classifier to write.")
+@option("--unit", choices=["characters", "words"], default="characters", help="Unit of the models.")
+@option("--model", "kind", choices=["mkn", "glm"], default="glm", help="Kind of the models.")
+@option("-n", "--order", type=int, metavar="N", help="Order of the models.  [default: 5; of words 3]")
+@option(
+    "--priors", choices=["training", "even"], default="training",
+    help="Priors of the classes: their shares of the training lines, or the same for all.",
+)
+@shared("threads", "quiet")
 def train(
     labelled: str, output: str, unit: str, kind: str, order: int | None, priors: str, threads: int | None, quiet: bool
 ) -> None:
@@ -64,12 +63,10 @@ def train(
 @command.command()
 @click.argument("classifier")
 @click.argument("text", default="-")
-@click.option("--all", "all_classes", is_flag=True, help="Print the probability of every class, most probable first.")
-@click.option("--priors", metavar="A=P,…", help="Priors by label, or even.  [default: those of the classifier]")
-@click.option("--evaluate", "evaluating", is_flag=True, help="Print accuracy and a confusion table: TEXT is labelled.")
-@threads_option
-@json_option
-@quiet_option
+@option("--all", "all_classes", is_flag=True, help="Print the probability of every class, most probable first.")
+@option("--priors", metavar="A=P,…", help="Priors by label, or even.  [default: those of the classifier]")
+@option("--evaluate", "evaluating", is_flag=True, help="Print accuracy and a confusion table: TEXT is labelled.")
+@shared("threads", "json", "quiet")
 def text(
     classifier: str, text: str, all_classes: bool, priors: str | None, evaluating: bool, threads: int | None,
     as_json: bool, quiet: bool,

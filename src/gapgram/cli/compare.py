@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gapgram.cli.options import (
-    json_option,
-    print_json,
-    quiet_option,
-    talk,
-    text_options,
-    threads_option,
-)
+from gapgram.cli.options import option, print_json, shared, talk
 
 
 def parse_orders(text: str) -> list[int]:
@@ -29,15 +22,10 @@ def parse_orders(text: str) -> list[int]:
 
 @click.command()
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT…")
-@click.option("-n", "--orders", default="3-5", show_default=True, metavar="N-M", help="Orders to compare.")
-@click.option("--train", "share", default=0.8, show_default=True, metavar="SHARE", help="Share of training text.")
-@click.option(
-    "--seed", default=1, type=click.IntRange(min=0), show_default=True, metavar="N", help="Random seed of the split."
-)
-@text_options(training=True)
-@threads_option
-@json_option
-@quiet_option
+@option("-n", "--orders", default="3-5", metavar="N-M", help="Orders to compare.")
+@option("--train", "share", default=0.8, metavar="SHARE", help="Share of training text.")
+@option("--seed", default=1, type=click.IntRange(min=0), metavar="N", help="Random seed of the split.")
+@shared("training special", "invalid", "threads", "json", "quiet")
 def command(
     texts: tuple[str, ...], orders: str, share: float, seed: int, special: str, invalid: str,
     threads: int | None, as_json: bool, quiet: bool,

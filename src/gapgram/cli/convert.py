@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gapgram.cli.options import (
-    json_option,
-    memory_option,
-    model_argument,
-    print_json,
-    quiet_option,
-    talk,
-)
+from gapgram.cli.options import model_argument, option, print_json, shared, talk
 
 if TYPE_CHECKING:
     from gapgram import Mixture, Model
@@ -25,23 +18,17 @@ _ARPA_NAMES = (".arpa", ".arpa.gz")
 
 @click.command()
 @model_argument
-@click.option("-o", "--output", required=True, metavar="MODEL", help="Model file to write.")
-@click.option(
-    "--layout",
-    type=click.Choice(["compact", "fast"]),
+@option("-o", "--output", required=True, metavar="MODEL", help="Model file to write.")
+@option(
+    "--layout", choices=["compact", "fast"],
     help="Layout to write: compact, a third of the size, or fast to score with.  [default: compact; of a mixture's "
     "models, that which they have]",
 )
-@click.option(
-    "--quantise",
-    "bits",
-    type=click.IntRange(1, 8),
-    metavar="BITS",
+@option(
+    "--quantise", "bits", type=click.IntRange(1, 8), metavar="BITS",
     help="Keep 2**BITS different counts for each pattern, from 1 to 8 bits: smaller, and only nearly the same model.",
 )
-@memory_option
-@json_option
-@quiet_option
+@shared("memory", "json", "quiet")
 def command(
     model: str, output: str, layout: str | None, bits: int | None, memory: str | None, as_json: bool, quiet: bool
 ) -> None:

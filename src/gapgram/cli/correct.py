@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gapgram.cli.options import json_option, model_argument, quiet_option, talk
+from gapgram.cli.options import model_argument, option, shared, talk
 
 if TYPE_CHECKING:
     from gapgram.applications.correction.corrector import Corrector, Suggestion
@@ -20,14 +20,13 @@ if TYPE_CHECKING:
 @click.command()
 @model_argument
 @click.argument("text", default="-")
-@click.option("-o", "--output", metavar="FILE", help="File to write to.  [default: standard output]")
-@click.option("--errors", metavar="FILE", help="Pairs to learn errors from: misspelling, tab, right word.")
-@click.option("--diff", is_flag=True, help="Show what changed, as [-before-]{+after+}.")
-@click.option("--suggest", is_flag=True, help="Print alternatives and their probabilities instead of corrected lines.")
-@click.option("--no-real-words", is_flag=True, help="Change only words that the model does not know.")
-@click.option("--error-rate", type=float, metavar="SHARE", help="Share of words that are misspelt.  [default: 0.01]")
-@json_option
-@quiet_option
+@option("-o", "--output", metavar="FILE", help="File to write to.  [default: standard output]")
+@option("--errors", metavar="FILE", help="Pairs to learn errors from: misspelling, tab, right word.")
+@option("--diff", is_flag=True, help="Show what changed, as [-before-]{+after+}.")
+@option("--suggest", is_flag=True, help="Print alternatives and their probabilities instead of corrected lines.")
+@option("--no-real-words", is_flag=True, help="Change only words that the model does not know.")
+@option("--error-rate", type=float, metavar="SHARE", help="Share of words that are misspelt.  [default: 0.01]")
+@shared("json", "quiet")
 def command(
     model: str, text: str, output: str | None, errors: str | None, diff: bool, suggest: bool, no_real_words: bool,
     error_rate: float | None, as_json: bool, quiet: bool,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gapgram.cli.options import json_option, print_json, talk
+from gapgram.cli.options import option, print_json, shared, talk
 
 if TYPE_CHECKING:
     from gapgram import LanguageModel, Model
@@ -25,8 +25,8 @@ CONTEXT = ["The", "value", "of", "the"]
 
 
 @click.command()
-@click.option("-o", "--output", metavar="FOLDER", help="Keep the models in this folder.  [default: not kept]")
-@json_option
+@option("-o", "--output", metavar="FOLDER", help="Keep the models in this folder.  [default: not kept]")
+@shared("json")
 def command(output: str | None, as_json: bool) -> None:
     """Compare MKN and GLM on Python's own language reference, and look inside a prediction."""
     import tempfile

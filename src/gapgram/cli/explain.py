@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import click
 
-from gapgram.cli.options import json_option, model_argument, print_json, quiet_option, talk
+from gapgram.cli.options import model_argument, option, print_json, shared, talk
 
 
 @click.command()
 @model_argument
 @click.argument("word")
 @click.argument("context", nargs=-1)
-@click.option("--start", is_flag=True, help="Put the beginning of a sentence before the context.")
-@click.option("--svg", "form", flag_value="svg", help="Print a picture of the lattice.")
-@click.option("--dot", "form", flag_value="dot", help="Print the lattice for Graphviz.")
-@json_option
-@quiet_option
+@option("--start", is_flag=True, help="Put the beginning of a sentence before the context.")
+@option("--svg", "form", flag_value="svg", help="Print a picture of the lattice.")
+@option("--dot", "form", flag_value="dot", help="Print the lattice for Graphviz.")
+@shared("json", "quiet")
 def command(
     model: str, word: str, context: tuple[str, ...], start: bool, form: str | None, as_json: bool, quiet: bool
 ) -> None:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import click
 
-from gapgram.cli.options import json_option, print_json, quiet_option, talk
+from gapgram.cli.options import option, print_json, shared, talk
 
 
 @click.command()
 @click.argument("name", metavar="NAME")
-@click.option("-o", "--output", metavar="FILE", help="File to write.  [default: named as at its source]")
-@click.option("--host", metavar="ADDRESS", help="Mirror to fetch from, such as https://mirror.example.")
-@click.option("--sha256", metavar="DIGEST", help="Digest that the file must have.")
-@json_option
-@quiet_option
+@option("-o", "--output", metavar="FILE", help="File to write.  [default: named as at its source]")
+@option("--host", metavar="ADDRESS", help="Mirror to fetch from, such as https://mirror.example.")
+@option("--sha256", metavar="DIGEST", help="Digest that the file must have.")
+@shared("json", "quiet")
 def command(name: str, output: str | None, host: str | None, sha256: str | None, as_json: bool, quiet: bool) -> None:
     """Fetch a public corpus: wikipedia-LANGUAGE, acquis-LANGUAGE or billion.
 

@@ -7,36 +7,37 @@ from typing import Any
 
 import click
 
-from gapgram.cli.options import json_option, quiet_option, talk, threads_option
+from gapgram.cli.options import option, shared, talk
 
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="MODEL… IN")
-@click.option("-o", "--output", required=True, metavar="OUT", help="File to write; - for standard output.")
-@click.option("--field", default="text", show_default=True, metavar="NAME", help="Field of a record with its text.")
-@click.option("--by", type=click.Choice(["document", "line"]), default="document", show_default=True,
-              help="Keep or drop whole records, or lines of them.")  # fmt: skip
-@click.option("--max-perplexity", type=float, metavar="X", help="Keep what is at most so surprising.")
-@click.option("--min-perplexity", type=float, metavar="X", help="Keep what is at least so surprising.")
-@click.option("--min-words", type=int, metavar="N", help="Keep what has so many words.")
-@click.option("--max-words", type=int, metavar="N", help="Keep what has at most so many words.")
-@click.option("--max-unknown", type=float, metavar="SHARE", help="Keep what has at most this share of unknown words.")
-@click.option("--keep-below", type=float, metavar="SHARE", help="Keep the least surprising, such as 0.3 of all.")
-@click.option("--keep-above", type=float, metavar="SHARE", help="Leave out the least surprising, such as 0.05 of all.")
-@click.option("--buckets", metavar="A,B", is_flag=False, flag_value="0.3,0.6",
-              help="Split into head, middle and tail at these shares; 0.3,0.6 if none are said.")  # fmt: skip
-@click.option("--calibrate", metavar="FILE", help="Find the shares on these records.  [default: on a sample of IN]")
-@click.option("--against", metavar="BAD", help="Choose by log10 perplexity minus that under this model.")
-@click.option("--max-difference", type=float, metavar="X", help="Keep what has at most this difference.")
-@click.option("--normalise", type=click.Choice(["ccnet"]), help="Prepare text as the models of cc_net want it.")
-@click.option("--figures/--no-figures", default=None, help="Write perplexity, words and unknown share into records.")
-@click.option("--prefix", default="", metavar="TEXT", help="Prefix of the names of figures.")
-@click.option("--broken", type=click.Choice(["error", "skip"]), default="error", show_default=True,
-              help="Records that cannot be read: stop, or count and leave out.")  # fmt: skip
-@click.option("--resume", is_flag=True, help="Go on where an interrupted run stopped.")
-@threads_option
-@json_option
-@quiet_option
+@option("-o", "--output", required=True, metavar="OUT", help="File to write; - for standard output.")
+@option("--field", default="text", metavar="NAME", help="Field of a record with its text.")
+@option("--by", choices=["document", "line"], default="document", help="Keep or drop whole records, or lines of them.")
+@option("--max-perplexity", type=float, metavar="X", help="Keep what is at most so surprising.")
+@option("--min-perplexity", type=float, metavar="X", help="Keep what is at least so surprising.")
+@option("--min-words", type=int, metavar="N", help="Keep what has so many words.")
+@option("--max-words", type=int, metavar="N", help="Keep what has at most so many words.")
+@option("--max-unknown", type=float, metavar="SHARE", help="Keep what has at most this share of unknown words.")
+@option("--keep-below", type=float, metavar="SHARE", help="Keep the least surprising, such as 0.3 of all.")
+@option("--keep-above", type=float, metavar="SHARE", help="Leave out the least surprising, such as 0.05 of all.")
+@option(
+    "--buckets", metavar="A,B", is_flag=False, flag_value="0.3,0.6",
+    help="Split into head, middle and tail at these shares; 0.3,0.6 if none are said.",
+)
+@option("--calibrate", metavar="FILE", help="Find the shares on these records.  [default: on a sample of IN]")
+@option("--against", metavar="BAD", help="Choose by log10 perplexity minus that under this model.")
+@option("--max-difference", type=float, metavar="X", help="Keep what has at most this difference.")
+@option("--normalise", choices=["ccnet"], help="Prepare text as the models of cc_net want it.")
+@option("--figures/--no-figures", default=None, help="Write perplexity, words and unknown share into records.")
+@option("--prefix", default="", metavar="TEXT", help="Prefix of the names of figures.")
+@option(
+    "--broken", choices=["error", "skip"], default="error",
+    help="Records that cannot be read: stop, or count and leave out.",
+)
+@option("--resume", is_flag=True, help="Go on where an interrupted run stopped.")
+@shared("threads", "json", "quiet")
 def command(
     paths: tuple[str, ...], output: str, against: str | None, buckets: str | None, threads: int | None,
     as_json: bool, quiet: bool, **options: Any,

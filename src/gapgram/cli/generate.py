@@ -4,34 +4,21 @@ from __future__ import annotations
 
 import click
 
-from gapgram.cli.options import (
-    json_option,
-    model_argument,
-    print_json,
-    quiet_option,
-    threads_option,
-)
+from gapgram.cli.options import model_argument, option, print_json, shared
 
 
 @click.command()
 @model_argument
 @click.argument("begin", nargs=-1)
-@click.option("-n", "--sentences", "n", default=1, show_default=True, metavar="N", help="Number of sentences.")
-@click.option(
-    "--temperature",
-    default=1.0,
-    show_default=True,
-    metavar="T",
+@option("-n", "--sentences", "n", default=1, metavar="N", help="Number of sentences.")
+@option(
+    "--temperature", default=1.0, metavar="T",
     help="Temperature: below 1 for ordinary sentences, above 1 for surprising ones.",
 )
-@click.option("--top-k", type=int, metavar="K", help="Draw from the K most probable words only.")
-@click.option("--max-words", default=100, show_default=True, metavar="N", help="Cut sentences off after N words.")
-@click.option(
-    "--seed", default=1, show_default=True, metavar="N", help="Random seed; the same seed gives the same sentences."
-)
-@threads_option
-@json_option
-@quiet_option
+@option("--top-k", type=int, metavar="K", help="Draw from the K most probable words only.")
+@option("--max-words", default=100, metavar="N", help="Cut sentences off after N words.")
+@option("--seed", default=1, metavar="N", help="Random seed; the same seed gives the same sentences.")
+@shared("threads", "json", "quiet")
 def command(
     model: str, begin: tuple[str, ...], n: int, temperature: float, top_k: int | None, max_words: int, seed: int,
     threads: int | None, as_json: bool, quiet: bool,

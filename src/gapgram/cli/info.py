@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gapgram.cli.options import json_option, model_argument, print_json
+from gapgram.cli.options import model_argument, option, print_json, shared
 
 if TYPE_CHECKING:
     from gapgram.models.model import Model
@@ -14,12 +14,10 @@ if TYPE_CHECKING:
 
 @click.command()
 @model_argument
-@click.option("--pattern", metavar="PATTERN", help="Show the grams of this pattern with the largest counts, e.g. 101.")
-@click.option(
-    "--top", default=10, type=click.IntRange(min=0), show_default=True, metavar="K", help="Number of grams to show."
-)
-@click.option("--classes", is_flag=True, help="Show the word classes, each with its most frequent words.")
-@json_option
+@option("--pattern", metavar="PATTERN", help="Show the grams of this pattern with the largest counts, e.g. 101.")
+@option("--top", default=10, type=click.IntRange(min=0), metavar="K", help="Number of grams to show.")
+@option("--classes", is_flag=True, help="Show the word classes, each with its most frequent words.")
+@shared("json")
 def command(model: str, pattern: str | None, top: int, classes: bool, as_json: bool) -> None:
     """Show what is in a model: order, patterns, counts of counts, discounts, sizes.
 

@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import click
 
-from gapgram.cli.options import (
-    json_option,
-    print_json,
-    quiet_option,
-    talk,
-    text_options,
-    threads_option,
-)
+from gapgram.cli.options import option, print_json, shared, talk
 
 
 @click.command()
 @click.argument("models", nargs=-1, required=True, metavar="MODEL MODEL…")
-@click.option("--tune", "tuning", metavar="TEXT", help="Find the weights that suit this text best.")
-@click.option("--weights", metavar="A,B,…", help="Weights to use, a sum of 1.")
-@click.option("-o", "--output", metavar="FILE", help="File to write the mixture to; it names the models' files.")
-@click.option("--whole", is_flag=True, help="Put the models themselves into FILE, so that it needs no other file.")
-@text_options(training=False)
-@threads_option
-@json_option
-@quiet_option
+@option("--tune", "tuning", metavar="TEXT", help="Find the weights that suit this text best.")
+@option("--weights", metavar="A,B,…", help="Weights to use, a sum of 1.")
+@option("-o", "--output", metavar="FILE", help="File to write the mixture to; it names the models' files.")
+@option("--whole", is_flag=True, help="Put the models themselves into FILE, so that it needs no other file.")
+@shared("special", "invalid", "threads", "json", "quiet")
 def command(
     models: tuple[str, ...], tuning: str | None, weights: str | None, output: str | None, whole: bool, special: str,
     invalid: str, threads: int | None, as_json: bool, quiet: bool,

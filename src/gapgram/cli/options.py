@@ -1,87 +1,107 @@
-"""Options and habits that several commands share."""
+"""Options and habits that several commands share, and options that are described where a function is."""
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 IS_QUIET = "gapgram.is_quiet"  # among what click's contexts hold: whether the command was told to be quiet
-quiet_option = click.option(
-    "-q", "--quiet", is_flag=True, help="Hide progress and messages.",
-    callback=lambda ctx, _, quiet: ctx.meta.setdefault(IS_QUIET, quiet),
-)  # fmt: skip
-threads_option = click.option("--threads", type=int, metavar="N", help="Number of threads.  [default: all cores]")
-
-
-def _device_option(does: str) -> Callable[[Command], Command]:
-    return click.option(
-        "--device",
-        type=click.Choice(["cpu", "cuda", "auto"]),
-        default="cpu",
-        show_default=True,
-        help=f"{does} on the CPU, on a graphics card, or on a card if there is one.",
-    )
-
-
-device_option, training_device_option = _device_option("Score"), _device_option("Count, find classes and fit")
-memory_option = click.option(
-    "--memory",
-    metavar="SIZE",
-    help="Memory to use beside the program itself, such as 4G.  [default: half of the machine's]",
-)
 COMPILING = "compiling kernels for this machine (once, up to a minute) …"
 model_argument = click.argument("model", type=click.Path())
 
 
-tokens_option = click.option(
-    "--tokens", is_flag=True, help="Read text that is cut into the model's tokens already, with blanks between them."
-)
+def option(*names: str, choices: Sequence[str] = (), **settings: Any) -> Callable[[Command], Command]:
+    """An option of a command, whose help names its default, if it has one; `choices`: the only values it takes."""
+    if choices:
+        settings["type"] = click.Choice(choices)
+    settings.setdefault("show_default", settings.get("default") not in (None, "", True, False))
+    return click.option(*names, **settings)
 
 
-def text_options(training: bool) -> Callable[[Command], Command]:
-    """--special and --invalid, with the default of training or of querying."""
+def _special(default: str) -> Callable[[Command], Command]:
+    does = "Treatment of <s>, </s> and <unk> in the text: stop, skip them, or read <unk> as an unknown word."
+    return option("--special", choices=["error", "skip", "unk"], default=default, help=does)
+
+
+def _device(does: str) -> Callable[[Command], Command]:
+    where = f"{does} on the CPU, on a graphics card, or on a card if there is one."
+    return option("--device", choices=["cpu", "cuda", "auto"], default="cpu", help=where)
+
+
+_SHARED: dict[str, Callable[[Any], Any]] = {
+    "json": option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+    "quiet": option(
+        "-q", "--quiet", is_flag=True, help="Hide progress and messages.",
+        callback=lambda ctx, _, quiet: ctx.meta.setdefault(IS_QUIET, quiet),
+    ),
+    "threads": option("--threads", type=int, metavar="N", help="Number of threads.  [default: all cores]"),
+    "device": _device("Score"),
+    "training device": _device("Count, find classes and fit"),
+    "memory": option(
+        "--memory", metavar="SIZE",
+        help="Memory to use beside the program itself, such as 4G.  [default: half of the machine's]",
+    ),
+    "tokens": option(
+        "--tokens", is_flag=True,
+        help="Read text that is cut into the model's tokens already, with blanks between them.",
+    ),
+    "special": _special("unk"),
+    "training special": _special("error"),
+    "invalid": option(
+        "--invalid", choices=["error", "replace"], default="error",
+        help="Treatment of bytes that are not UTF-8: stop, or replace them by U+FFFD.",
+    ),
+    "learn": option("--learn", is_flag=True, help="Learn each word once it was predicted."),
+    "history": option("--history", multiple=True, metavar="TEXT", help="Learn this text first, without scoring it."),
+    "documents": option(
+        "--documents", is_flag=True, help="Learn each document by itself; an empty line begins one."
+    ),
+}  # fmt: skip
+
+
+def shared(*names: str) -> Callable[[Command], Command]:
+    """Options that several commands have, by their names, in the order in which help lists them."""
 
     def add(command: Command) -> Command:
-        command = click.option(
-            "--invalid",
-            type=click.Choice(["error", "replace"]),
-            default="error",
-            show_default=True,
-            help="Treatment of bytes that are not UTF-8: stop, or replace them by U+FFFD.",
-        )(command)
-        return click.option(
-            "--special",
-            type=click.Choice(["error", "skip", "unk"]),
-            default="error" if training else "unk",
-            show_default=True,
-            help="Treatment of <s>, </s> and <unk> in the text: stop, skip them, or read <unk> as an unknown word.",
-        )(command)
+        for name in reversed(names):
+            command = _SHARED[name](command)
+        return command
 
     return add
 
 
-def session_options(*, documents: bool = True) -> Callable[[Command], Command]:
-    """--learn, --history and, if asked for, --documents: what makes a session of a model."""
+class Described:
+    """Makes options of what the docstring of a function says of its arguments: `Described("module:function")`.
 
-    def add(command: Command) -> Command:
-        if documents:
-            command = click.option(
-                "--documents", is_flag=True, help="Learn each document by itself; an empty line begins one."
-            )(command)
-        command = click.option(
-            "--history", multiple=True, metavar="TEXT", help="Learn this text first, without scoring it."
-        )(command)
-        return click.option("--learn", is_flag=True, help="Learn each word once it was predicted.")(command)
+    The docstring is read from the source, so that help needs none of what the function imports.
+    """
 
-    return add
+    def __init__(self, where: str) -> None:
+        module, _, name = where.partition(":")
+        spec = find_spec(module)
+        assert spec is not None and spec.origin is not None, module
+        tree = ast.parse(Path(spec.origin).read_text("utf-8"))
+        functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == name)
+        entries = re.findall(r"^(\w+): (.*(?:\n +.*)*)", ast.get_docstring(next(functions)) or "", re.MULTILINE)
+        self._told = {argument: " ".join(words.split()).replace("`", "") for argument, words in entries}
+
+    def __call__(self, argument: str, *names: str, **settings: Any) -> Callable[[Command], Command]:
+        """The option of an argument, called as that is where `names` have no long name."""
+        text, _, usual = self._told[argument].partition("; by default ")
+        usual = f"  [default: {usual.rstrip('.')}]" if usual else ""
+        last = argument if any(name.startswith("--") for name in names) else f"--{argument.replace('_', '-')}"
+        return option(*names, last, help=f"{text[0].upper()}{text[1:].rstrip('.')}.{usual}", **settings)
 
 
 def open_reader(

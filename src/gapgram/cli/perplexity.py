@@ -4,32 +4,13 @@ from __future__ import annotations
 
 import click
 
-from gapgram.cli.options import (
-    check_tokens,
-    device_option,
-    json_option,
-    model_argument,
-    on_card,
-    open_reader,
-    print_json,
-    quiet_option,
-    session_options,
-    text_options,
-    threads_option,
-    tokens_option,
-)
+from gapgram.cli.options import check_tokens, model_argument, on_card, open_reader, print_json, shared
 
 
 @click.command()
 @model_argument
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT…")
-@session_options()
-@text_options(training=False)
-@tokens_option
-@threads_option
-@device_option
-@json_option
-@quiet_option
+@shared("learn", "history", "documents", "special", "invalid", "tokens", "threads", "device", "json", "quiet")
 def command(
     model: str, texts: tuple[str, ...], learn: bool, history: tuple[str, ...], documents: bool, special: str,
     invalid: str, tokens: bool, threads: int | None, device: str, as_json: bool, quiet: bool,

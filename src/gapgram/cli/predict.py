@@ -7,18 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gapgram.cli.options import (
-    check_tokens,
-    json_option,
-    open_reader,
-    print_json,
-    quiet_option,
-    session_options,
-    talk,
-    text_options,
-    threads_option,
-    tokens_option,
-)
+from gapgram.cli.options import check_tokens, open_reader, option, print_json, shared, talk
 
 if TYPE_CHECKING:
     from gapgram.queries.language_model import LanguageModel
@@ -32,20 +21,15 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("model")
 @click.argument("context", nargs=-1)
-@click.option("-k", "--top", "k", default=10, show_default=True, metavar="K", help="Number of words to print.")
-@click.option("--prefix", default="", metavar="LETTERS", help="Print only words that start with these letters.")
-@click.option("--start", is_flag=True, help="Put the beginning of a sentence before the context.")
-@click.option("--words", is_flag=True, help="Predict whole words, of a model that holds a tokeniser, not tokens.")
-@click.option("--with-special", is_flag=True, help="Predict <unk> and </s> too.")
-@click.option("-i", "--interactive", is_flag=True, help="Type and see what is predicted.")
-@click.option("--evaluate", metavar="TEXT", help="Predict the words of TEXT; further arguments are models.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Evaluate the first N sentences only.")
-@session_options(documents=False)
-@text_options(training=False)
-@tokens_option
-@threads_option
-@json_option
-@quiet_option
+@option("-k", "--top", "k", default=10, metavar="K", help="Number of words to print.")
+@option("--prefix", default="", metavar="LETTERS", help="Print only words that start with these letters.")
+@option("--start", is_flag=True, help="Put the beginning of a sentence before the context.")
+@option("--words", is_flag=True, help="Predict whole words, of a model that holds a tokeniser, not tokens.")
+@option("--with-special", is_flag=True, help="Predict <unk> and </s> too.")
+@option("-i", "--interactive", is_flag=True, help="Type and see what is predicted.")
+@option("--evaluate", metavar="TEXT", help="Predict the words of TEXT; further arguments are models.")
+@option("--limit", type=click.IntRange(min=1), metavar="N", help="Evaluate the first N sentences only.")
+@shared("learn", "history", "special", "invalid", "tokens", "threads", "json", "quiet")
 def command(
     model: str, context: tuple[str, ...], k: int, prefix: str, start: bool, words: bool, with_special: bool,
     interactive: bool, evaluate: str | None, limit: int | None, learn: bool, history: tuple[str, ...], special: str,

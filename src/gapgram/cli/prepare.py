@@ -3,47 +3,38 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from gapgram.cli.options import option, shared
+
 if TYPE_CHECKING:
     from gapgram.preparation import Options, Prepared
-
-_Command = Callable[..., None]
-
 
 @click.group()
 def command() -> None:
     """Turn dumps and documents into text: one sentence a line, words apart."""
 
 
-def _shared(function: _Command) -> _Command:
-    """The options of all sources."""
-    for option in (
-        click.option("-q", "--quiet", is_flag=True, help="Hide the progress bar."),
-        click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
-        click.option("--processes", type=int, help="Number of processes.  [default: all cores]"),
-        click.option(
-            "--malformed",
-            default="error",
-            show_default=True,
-            metavar="error|skip",
-            help="Stop at a malformed document and keep those before it, or count it and go on.",
-        ),
-        click.option("--language", required=True, metavar="CODE", help="Wikipedia code: en, de, fr, it, …"),
-        click.option(
-            "-o", "--output", required=True, metavar="TEXT", help="File to write (.gz .bz2 .xz .zst compress), or -."
-        ),
-    ):
-        function = option(function)
-    return function
+_LANGUAGE = option("--language", required=True, metavar="CODE", help="Wikipedia code: en, de, fr, it, …")
+_OUTPUT = option(
+    "-o", "--output", required=True, metavar="TEXT", help="File to write (.gz .bz2 .xz .zst compress), or -."
+)
+_MALFORMED = option(
+    "--malformed", default="error", metavar="error|skip",
+    help="Stop at a malformed document and keep those before it, or count it and go on.",
+)
+_PROCESSES = option("--processes", type=int, help="Number of processes.  [default: all cores]")
 
 
 @command.command()
 @click.argument("dumps", nargs=-1, required=True, metavar="DUMP...")
-@_shared
+@_OUTPUT
+@_LANGUAGE
+@_MALFORMED
+@_PROCESSES
+@shared("json", "quiet")
 def wikipedia(dumps: tuple[str, ...], output: str, language: str, as_json: bool, **rest: Any) -> None:
     """Prepare MediaWiki dumps: articles without their markup."""
     from gapgram.preparation import prepare_wikipedia
@@ -53,7 +44,11 @@ def wikipedia(dumps: tuple[str, ...], output: str, language: str, as_json: bool,
 
 @command.command()
 @click.argument("sources", nargs=-1, required=True, metavar="FOLDER|FILE...")
-@_shared
+@_OUTPUT
+@_LANGUAGE
+@_MALFORMED
+@_PROCESSES
+@shared("json", "quiet")
 def acquis(sources: tuple[str, ...], output: str, language: str, as_json: bool, **rest: Any) -> None:
     """Prepare JRC-Acquis documents in TEI XML; a folder stands for its files."""
     from gapgram.preparation import prepare_acquis
@@ -63,7 +58,11 @@ def acquis(sources: tuple[str, ...], output: str, language: str, as_json: bool, 
 
 @command.command()
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT...")
-@_shared
+@_OUTPUT
+@_LANGUAGE
+@_MALFORMED
+@_PROCESSES
+@shared("json", "quiet")
 def text(texts: tuple[str, ...], output: str, language: str, as_json: bool, **rest: Any) -> None:
     """Prepare plain text; blank lines end paragraphs, - is standard input."""
     from gapgram.preparation import prepare_text

@@ -4,50 +4,23 @@ from __future__ import annotations
 
 import click
 
-from gapgram.cli.options import (
-    json_option,
-    memory_option,
-    model_argument,
-    print_json,
-    quiet_option,
-    talk,
-)
+from gapgram.cli.options import Described, model_argument, option, print_json, shared, talk
+
+_of_pruned = Described("gapgram.models.model:pruned")
 
 
 @click.command()
 @model_argument
-@click.option("-o", "--output", required=True, metavar="SMALL", help="Model file to write.")
-@click.option(
-    "--counts",
-    metavar="COUNTS",
-    help="Drop n-grams with this count or less: 0,0,1 for n-grams of 1, 2, 3 and more words (gaps do not count as "
-    "words), or by pattern, such as 111=1,1011=2.",
-)
-@click.option(
-    "--size", metavar="SIZE", help="Size of the file at most, such as 10MB; n-grams that matter least are dropped."
-)
-@click.option(
-    "--keep", type=float, metavar="PART", help="Size of the file at most, as a part of MODEL's size, such as 0.3."
-)
-@click.option(
-    "--layout",
-    type=click.Choice(["fast", "compact"]),
-    help="Layout of the file, in which its size is counted.  [default: that of MODEL]",
-)
-@memory_option
-@json_option
-@quiet_option
+@option("-o", "--output", required=True, metavar="SMALL", help="Model file to write.")
+@_of_pruned("counts", metavar="COUNTS")
+@_of_pruned("size", metavar="SIZE")
+@_of_pruned("keep", type=float, metavar="PART")
+@_of_pruned("layout", choices=["fast", "compact"])
+@shared("memory", "json", "quiet")
 def command(
-    model: str,
-    output: str,
-    counts: str | None,
-    size: str | None,
-    keep: float | None,
-    layout: str | None,
-    memory: str | None,
-    as_json: bool,
-    quiet: bool,
-) -> None:
+    model: str, output: str, counts: str | None, size: str | None, keep: float | None, layout: str | None,
+    memory: str | None, as_json: bool, quiet: bool,
+) -> None:  # fmt: skip
     """Drop n-grams from a model: the rare ones, or, down to a size, those that matter least.
 
     Words stay, probabilities still sum to one, and discounts and weights stay those of the whole model.

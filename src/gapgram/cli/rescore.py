@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gapgram.cli.options import (
-    json_option,
-    model_argument,
-    print_json,
-    quiet_option,
-    talk,
-    threads_option,
-)
+from gapgram.cli.options import model_argument, option, print_json, shared, talk
 
 if TYPE_CHECKING:
     from gapgram.applications.rescoring.rescorer import Rescored
@@ -26,17 +19,15 @@ _FILES = ("tune", "tune_references", "weights", "references")  # options that na
 @click.command()
 @model_argument
 @click.argument("nbest", default="-")
-@click.option("-o", "--output", metavar="FILE", help="File to write the best texts to.  [default: standard output]")
-@click.option("--tune", metavar="NBEST", help="Lists to tune the weights on.")
-@click.option("--tune-references", metavar="FILE", help="References of the lists to tune on.")
-@click.option("--weights", metavar="FILE", help="Weights that were saved.  [default: 1 for every score, 0 for words]")
-@click.option("--save-weights", metavar="FILE", help="File to write the weights to.")
-@click.option("--references", metavar="FILE", help="References of NBEST: print word error rates before and after.")
-@click.option("--all", "all_hypotheses", is_flag=True, help="Print whole lists with their totals, not only the best.")
-@click.option("--graph", is_flag=True, help="Read NBEST as one word graph in HTK's format, and print its best path.")
-@threads_option
-@json_option
-@quiet_option
+@option("-o", "--output", metavar="FILE", help="File to write the best texts to.  [default: standard output]")
+@option("--tune", metavar="NBEST", help="Lists to tune the weights on.")
+@option("--tune-references", metavar="FILE", help="References of the lists to tune on.")
+@option("--weights", metavar="FILE", help="Weights that were saved.  [default: 1 for every score, 0 for words]")
+@option("--save-weights", metavar="FILE", help="File to write the weights to.")
+@option("--references", metavar="FILE", help="References of NBEST: print word error rates before and after.")
+@option("--all", "all_hypotheses", is_flag=True, help="Print whole lists with their totals, not only the best.")
+@option("--graph", is_flag=True, help="Read NBEST as one word graph in HTK's format, and print its best path.")
+@shared("threads", "json", "quiet")
 def command(
     model: str, nbest: str, output: str | None, all_hypotheses: bool, threads: int | None, as_json: bool, quiet: bool,
     **options: Any,

@@ -7,15 +7,20 @@ from dataclasses import asdict
 
 import click
 
+from gapgram.cli.options import option
+
 
 @click.command()
 @click.argument("text", metavar="TEXT")
-@click.option("--sequences", type=int, default=100_000, show_default=True, help="Number of sequences.")
-@click.option("--length", type=int, default=5, show_default=True, help="Words of each sequence.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Random seed.")
-@click.option("-o", "--output", default="-", metavar="FILE", help="File to write.  [default: standard output]")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON; needs --output.")
-@click.option("-q", "--quiet", is_flag=True, help="Hide the progress bar.")
+@option("--sequences", type=int, default=100_000, help="Number of sequences.")
+@option("--length", type=int, default=5, help="Words of each sequence.")
+@option("--seed", type=int, default=1, help="Random seed.")
+@option(
+    "-o", "--output", default="-", metavar="FILE", show_default=False,
+    help="File to write.  [default: standard output]",
+)
+@option("--json", "as_json", is_flag=True, help="Print the result as JSON; needs --output.")
+@option("-q", "--quiet", is_flag=True, help="Hide the progress bar.")
 def command(text: str, sequences: int, length: int, seed: int, output: str, as_json: bool, quiet: bool) -> None:
     """Draw word sequences from the sentences of TEXT, all equally likely, without replacement."""
     from gapgram.errors import UsageError

@@ -8,20 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gapgram.cli.options import (
-    check_tokens,
-    device_option,
-    json_option,
-    model_argument,
-    on_card,
-    open_reader,
-    quiet_option,
-    session_options,
-    talk,
-    text_options,
-    threads_option,
-    tokens_option,
-)
+from gapgram.cli.options import check_tokens, model_argument, on_card, open_reader, option, shared, talk
 
 if TYPE_CHECKING:
     from gapgram.queries.line_scores import LineScore
@@ -30,22 +17,13 @@ if TYPE_CHECKING:
 @click.command()
 @model_argument
 @click.argument("text", default="-")
-@click.option("--words", is_flag=True, help="Print a line for each word: word, log10 probability.")
-@click.option(
-    "--per-line", is_flag=True, help="Print perplexity, words, unknown words and the line itself, for filtering."
-)
-@click.option(
-    "--open-vocabulary",
-    is_flag=True,
+@option("--words", is_flag=True, help="Print a line for each word: word, log10 probability.")
+@option("--per-line", is_flag=True, help="Print perplexity, words, unknown words and the line itself, for filtering.")
+@option(
+    "--open-vocabulary", is_flag=True,
     help="Give words that the model does not know probabilities of their own; see gapgram train.",
 )
-@session_options()
-@text_options(training=False)
-@tokens_option
-@threads_option
-@device_option
-@json_option
-@quiet_option
+@shared("learn", "history", "documents", "special", "invalid", "tokens", "threads", "device", "json", "quiet")
 def command(
     model: str, text: str, words: bool, per_line: bool, open_vocabulary: bool, learn: bool, history: tuple[str, ...],
     documents: bool, special: str, invalid: str, tokens: bool, threads: int | None, device: str, as_json: bool,

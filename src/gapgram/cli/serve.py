@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import click
 
-from gapgram.cli.options import quiet_option, talk
+from gapgram.cli.options import option, shared, talk
 
 
 @click.command()
 @click.argument("models", nargs=-1, required=True, metavar="MODEL…")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8000,
-    show_default=True,
-    help="Port to listen on; 0 takes any free one.",
-)
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    show_default=True,
-    help="Address to listen on; the default is reached from this machine only.",
-)
-@quiet_option
+@option("--port", type=click.IntRange(0, 65535), default=8000, help="Port to listen on; 0 takes any free one.")
+@option("--host", default="127.0.0.1", help="Address to listen on; the default is reached from this machine only.")
+@shared("quiet")
 def command(models: tuple[str, ...], port: int, host: str, quiet: bool) -> None:
     """Show what models predict, and why, on a page in the browser.
 

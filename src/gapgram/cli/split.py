@@ -6,34 +6,23 @@ import json
 
 import click
 
+from gapgram.cli.options import option, shared
+
 
 @click.command()
 @click.argument("text", metavar="TEXT")
-@click.option(
-    "--train",
-    default="0.8",
-    show_default=True,
-    metavar="SHARE[,SHARE...]",
+@option(
+    "--train", default="0.8", metavar="SHARE[,SHARE...]",
     help="Share of training text; of several, the larger hold the smaller.",
 )
-@click.option("--valid", type=float, default=0.0, show_default=True, help="Share of validation text.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Random seed.")
-@click.option(
-    "-o", "--output", "prefix", metavar="PREFIX", help="Beginning of the file names.  [default: that of TEXT]"
-)
-@click.option("--compression", default="", metavar="gz|bz2|xz|zst", help="Compress the parts.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option("-q", "--quiet", is_flag=True, help="Hide the progress bar.")
+@option("--valid", type=float, default=0.0, help="Share of validation text.")
+@option("--seed", type=int, default=1, help="Random seed.")
+@option("-o", "--output", "prefix", metavar="PREFIX", help="Beginning of the file names.  [default: that of TEXT]")
+@option("--compression", default="", metavar="gz|bz2|xz|zst", help="Compress the parts.")
+@shared("json", "quiet")
 def command(
-    text: str,
-    train: str,
-    valid: float,
-    seed: int,
-    prefix: str | None,
-    compression: str,
-    as_json: bool,
-    quiet: bool,
-) -> None:
+    text: str, train: str, valid: float, seed: int, prefix: str | None, compression: str, as_json: bool, quiet: bool,
+) -> None:  # fmt: skip
     """Split the sentences of TEXT at random; the test set is what is left."""
     from gapgram.preparation.split import split_text
 

@@ -8,40 +8,37 @@ from typing import IO, Any
 
 import click
 
-from gapgram.cli.options import (
-    model_argument,
-    open_reader,
-    quiet_option,
-    session_options,
-    talk,
-    threads_option,
-)
+from gapgram.cli.options import model_argument, open_reader, option, shared, talk
 
 
 @click.command()
 @model_argument
 @click.argument("text", default="-")
-@click.option("-o", "--output", metavar="FILE", help="File to write the table to.  [default: standard output]")
-@click.option("--format", "kind", type=click.Choice(["tsv", "csv", "jsonl"]),
-              help="Format of the table.  [default: by the name of the output, or tsv]")  # fmt: skip
-@click.option("--entropy", is_flag=True, help="Add the entropy of the next-word distribution before each word.")
-@click.option("--lengths", is_flag=True, help="Add the surprisal if only the last 0, 1, 2 … words were known.")
-@click.option("--patterns", is_flag=True, help="Add the surprisal under each pattern of kept and skipped words alone.")
-@click.option("--punctuation", type=click.Choice(["as-is", "split", "join"]), default="as-is", show_default=True,
-              help="Punctuation: as it is, as words of its own, or counted with the word that it touches.")  # fmt: skip
-@click.option("--unknown", type=click.Choice(["score", "empty"]), default="score", show_default=True,
-              help="Unknown words: scored as <unk>, or without figures.")  # fmt: skip
-@click.option("--no-start", is_flag=True, help="Predict the first word of a sentence without context, not after <s>.")
-@click.option("--end", is_flag=True, help="Add a row for the end of each sentence.")
-@click.option("--text-column", metavar="NAME", help="Column of the sentences, where TEXT is a table.")
-@click.option("--region-column", metavar="NAME", help="Column of the words or regions, where TEXT is a table.")
-@click.option("--item-column", metavar="NAME", help="Column of the items.")
-@click.option("--sentence-column", metavar="NAME", help="Column of the sentences of an item.")
-@click.option("--separator", metavar="MARK", help="Mark between the regions of a sentence, such as '|'.")
-@click.option("--no-about", is_flag=True, help="Leave out the lines that say what the figures mean.")
-@session_options()
-@threads_option
-@quiet_option
+@option("-o", "--output", metavar="FILE", help="File to write the table to.  [default: standard output]")
+@option(
+    "--format", "kind", choices=["tsv", "csv", "jsonl"],
+    help="Format of the table.  [default: by the name of the output, or tsv]",
+)
+@option("--entropy", is_flag=True, help="Add the entropy of the next-word distribution before each word.")
+@option("--lengths", is_flag=True, help="Add the surprisal if only the last 0, 1, 2 … words were known.")
+@option("--patterns", is_flag=True, help="Add the surprisal under each pattern of kept and skipped words alone.")
+@option(
+    "--punctuation", choices=["as-is", "split", "join"], default="as-is",
+    help="Punctuation: as it is, as words of its own, or counted with the word that it touches.",
+)
+@option(
+    "--unknown", choices=["score", "empty"], default="score",
+    help="Unknown words: scored as <unk>, or without figures.",
+)
+@option("--no-start", is_flag=True, help="Predict the first word of a sentence without context, not after <s>.")
+@option("--end", is_flag=True, help="Add a row for the end of each sentence.")
+@option("--text-column", metavar="NAME", help="Column of the sentences, where TEXT is a table.")
+@option("--region-column", metavar="NAME", help="Column of the words or regions, where TEXT is a table.")
+@option("--item-column", metavar="NAME", help="Column of the items.")
+@option("--sentence-column", metavar="NAME", help="Column of the sentences of an item.")
+@option("--separator", metavar="MARK", help="Mark between the regions of a sentence, such as '|'.")
+@option("--no-about", is_flag=True, help="Leave out the lines that say what the figures mean.")
+@shared("learn", "history", "documents", "threads", "quiet")
 def command(
     model: str, text: str, output: str | None, kind: str | None, punctuation: str, unknown: str, no_about: bool,
     learn: bool, history: tuple[str, ...], documents: bool, threads: int | None, quiet: bool, **options: Any,

@@ -6,144 +6,56 @@ from typing import Any
 
 import click
 
-from gapgram.cli.options import (
-    json_option,
-    print_json,
-    quiet_option,
-    talk,
-    text_options,
-    threads_option,
-    training_device_option,
-)
+from gapgram.cli.options import Described, option, print_json, shared, talk
+
+_of_train = Described("gapgram.training.train:train")
 
 
 @click.command()
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT…")
-@click.option("-o", "--output", required=True, metavar="MODEL", help="Model file to write.")
-@click.option(
-    "-n", "--order", default=5, show_default=True, metavar="N", help="Length of the longest n-grams, in words."
-)
-@click.option(
-    "--model",
-    type=click.Choice(["mkn", "glm"]),
-    default="glm",
-    show_default=True,
-    help="Model to train: modified Kneser-Ney (mkn), or the generalized language model with gaps (glm).",
-)
-@click.option(
-    "--lattice",
-    metavar="PATTERNS",
-    help="Patterns of kept and skipped words: chain, full, a list such as 1,11,101, or auto for those that pay in the "
-    "text, auto:16 for at most 16.  [default: the model's own]",
-)
-@click.option(
-    "--weights", metavar="NAME", help="Weights of a glm's patterns: learned, counts or uniform.  [default: learned]"
-)
-@click.option(
-    "--effort",
-    type=click.Choice(["fast", "default", "best"]),
-    default="default",
-    show_default=True,
-    help="Work for a better glm: patterns of words alone (fast), of word classes too, or of the classes of several "
-    "clusterings (best), which costs time.",
-)
-@click.option(
-    "--classes",
-    metavar="K|auto|none|FILE",
-    help="Word classes: at most K found in the text, or those of a file (word, tab, class); several, such as "
-    "60,350,1500, are clusterings side by side.  [default: auto for a glm with learned weights]",
-)
-@click.option(
-    "--held-out",
-    "held_out_texts",
-    multiple=True,
-    metavar="TEXT",
-    help="Learn weights from this text.  [default: the training text, each word left out in turn]",
-)
-@click.option(
-    "--seed", default=1, show_default=True, metavar="N", help="Random seed of the sample that weights are learned from."
-)
-@click.option(
-    "--tokenizer",
-    metavar="FILE|chars",
-    help="Count tokens of raw text: those of a SentencePiece model or of a tokenizer.json, or characters; the model "
-    "keeps its tokeniser.  [default: words, by white space]",
-)
-@click.option(
-    "--layout",
-    type=click.Choice(["fast", "compact"]),
-    default="fast",
-    show_default=True,
-    help="Layout of the model file: fast to score with, or compact, a third of the size; see gapgram convert.",
-)
-@click.option(
-    "--min-count",
-    type=int,
-    metavar="N",
+@option("-o", "--output", required=True, metavar="MODEL", help="Model file to write.")
+@_of_train("order", "-n", default=5, metavar="N")
+@_of_train("model", choices=["mkn", "glm"], default="glm")
+@_of_train("lattice", metavar="PATTERNS")
+@_of_train("weights", metavar="NAME")
+@_of_train("effort", choices=["fast", "default", "best"], default="default")
+@_of_train("classes", metavar="K|auto|none|FILE")
+@_of_train("held_out_texts", "--held-out", multiple=True, metavar="TEXT")
+@_of_train("seed", default=1, metavar="N")
+@_of_train("tokenizer", metavar="FILE|chars")
+@_of_train("layout", choices=["fast", "compact"], default="fast")
+@option(
+    "--min-count", type=int, metavar="N",
     help="Replace words that occur less often by <unk>.  [default: 1, with --open-vocabulary 2]",
 )
-@click.option(
-    "--open-vocabulary",
-    is_flag=True,
-    help="Store a model of how words are spelled, too, so that unknown words have probabilities of their own "
-    "(perplexity, score --open-vocabulary).",
-)
-@click.option(
-    "--documents",
-    is_flag=True,
-    help="Keep the order of lines, an empty line between documents, and fit on it how far sessions that learn "
-    "(perplexity --learn) trust what they read.",
-)
-@click.option(
-    "--empty-lines",
-    type=click.Choice(["skip", "count"]),
-    default="skip",
-    show_default=True,
+@_of_train("open_vocabulary", is_flag=True)
+@_of_train("documents", is_flag=True)
+@option(
+    "--empty-lines", choices=["skip", "count"], default="skip", show_default=False,
     help="Treatment of lines without words: skip them, or count each as a sentence of no words, as lmplz does.",
 )
-@click.option("--vocab-limit", type=int, metavar="N", help="Keep the N most frequent words; replace others by <unk>.")
-@click.option(
-    "--memory",
-    metavar="SIZE",
-    help="Memory to use beside the program itself, such as 4G; a text that needs more is counted through files, with "
-    "the same result.  [default: half of the machine's]",
-)
-@click.option("--tmp", metavar="FOLDER", help="Folder for such files.  [default: beside the model]")
-@click.option("--resume", is_flag=True, help="Continue an interrupted run to the same MODEL.")
-@click.option("--prune", metavar="COUNTS", help="Drop rare n-grams, such as 0,0,1 or 111=1,1011=2; see gapgram prune.")
-@click.option(
-    "--size",
-    metavar="SIZE",
-    help="Size of the file in its layout at most, such as 10MB or 10MiB; n-grams that matter least are dropped.",
-)
-@click.option(
-    "--engine",
-    type=click.Choice(["local", "spark"]),
-    default="local",
-    show_default=True,
+@option("--vocab-limit", type=int, metavar="N", help="Keep the N most frequent words; replace others by <unk>.")
+@_of_train("memory", metavar="SIZE")
+@_of_train("tmp", metavar="FOLDER")
+@_of_train("resume", is_flag=True)
+@_of_train("prune", metavar="COUNTS")
+@_of_train("size", metavar="SIZE")
+@option(
+    "--engine", choices=["local", "spark"], default="local", show_default=False,
     help="Count on this machine, or with Apache Spark on many; the result is the same.",
 )
-@click.option(
-    "--master", metavar="URL", help="Address of Spark: local[2], spark://host:7077, yarn, k8s://…  [default: local]"
-)
-@click.option("--spark-conf", multiple=True, metavar="NAME=VALUE", help="Setting of Spark.")
-@click.option(
-    "--shards",
-    metavar="FOLDER",
+@option("--master", metavar="URL", help="Spark's address: local[2], spark://host:7077, yarn, k8s://…  [default: local]")
+@option("--spark-conf", multiple=True, metavar="NAME=VALUE", help="Setting of Spark.")
+@option(
+    "--shards", metavar="FOLDER",
     help="Folder, new and within reach of all machines, in which Spark keeps counts as Parquet.  "
     "[default: temporary, beside the model]",
 )
-@click.option(
-    "--about",
-    multiple=True,
-    metavar="NAME=TEXT",
+@option(
+    "--about", multiple=True, metavar="NAME=TEXT",
     help="Entry about the model, kept in its file, such as language=en or licence=CC-BY-4.0; see gapgram about.",
 )
-@text_options(training=True)
-@training_device_option
-@threads_option
-@json_option
-@quiet_option
+@shared("training special", "invalid", "training device", "threads", "json", "quiet")
 def command(
     texts: tuple[str, ...], held_out_texts: tuple[str, ...], special: str, invalid: str, min_count: int | None,
     vocab_limit: int | None, empty_lines: str, engine: str, master: str | None, spark_conf: tuple[str, ...],

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from gapgram.cli.options import json_option, model_argument, print_json
+from gapgram.cli.options import model_argument, option, print_json, shared
 
 
 @click.command()
 @model_argument
-@click.option("--complete", is_flag=True, help="Look for the parts of every gram of a large model, too: takes seconds.")
-@json_option
+@option("--complete", is_flag=True, help="Look for the parts of every gram of a large model, too: takes seconds.")
+@shared("json")
 def command(model: str, complete: bool, as_json: bool) -> None:
     """Check a file of any kind: its checksums, its tables, and that its distributions sum to one.
 

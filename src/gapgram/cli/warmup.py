@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gapgram.cli.options import json_option, print_json, quiet_option, talk, threads_option
+from gapgram.cli.options import print_json, shared, talk
 
 if TYPE_CHECKING:
     from gapgram import Model
@@ -69,9 +69,7 @@ KENLM = {
 
 
 @click.command()
-@threads_option
-@json_option
-@quiet_option
+@shared("threads", "json", "quiet")
 def command(threads: int | None, as_json: bool, quiet: bool) -> None:
     """Compile all kernels for this machine now, so that no command has to.
 

@@ -246,12 +246,12 @@ class Model(LanguageModel):
     ) -> Model:
         """A model with fewer grams, whose distributions still sum to one; this one where it is small enough already.
 
-        counts: "0,0,1" drops grams of three words and more that occur once or never more, "111=1,1011=2" those of
-            these patterns; gaps are no words, and single words stay.
-        size: bytes, or a size such as "10MB" (10,000,000) or "10MiB" (10,485,760), that its file may have; the grams
-            go that the model loses least with.
-        keep: the share of the model's size in the layout that may stay.
-        layout: `fast` or `compact`; by default that of the model. Sizes are those of a file in this layout.
+        counts: drop n-grams with this count or less: 0,0,1 for n-grams of 1, 2, 3 and more words (gaps do not count as
+            words, and single words stay), or by pattern, such as 111=1,1011=2.
+        size: size of the file at most, such as 10MB (10,000,000 bytes) or 10MiB (10,485,760); n-grams that matter least
+            are dropped.
+        keep: size of the file at most, as a part of the model's size in the layout, such as 0.3.
+        layout: layout of the file, in which its size is counted; by default that of the model.
         output: as for `with_layout`; a model that was opened with a limit of memory is pruned through temporary files
             beside the new one.
 

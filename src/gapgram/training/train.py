@@ -56,39 +56,42 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     about: Mapping[str, str] | None = None,
     progress: bool = False,
 ) -> Model:
-    """Train a model on text files, or on sentences in memory.
+    """Train a model on text files, or on sentences in memory. `gapgram train --help` is read from here.
 
-    output: where to write the model file; without it the model stays in memory.
-    order: the words that a gram spans.
-    model: `mkn` (modified Kneser-Ney) or `glm` (generalized language model).
-    lattice: other patterns than the model's own: `chain`, `full`, patterns such as "1,11,101", or, where weights are
-        learned, `auto`, those that pay in the text, 24 at most or two for each word of the order; `auto:16` for 16.
-    weights: of a glm: `learned` (the default), `counts` or `uniform`.
-    classes: of a glm with learned weights, patterns of word classes beside those of words: how many classes to find in
-        the text at most; `auto`, by its size, and none where it is small; the path of a file of words and their
-        classes; a list of these, for several clusterings of the words; or `none`. The default is `auto`, and `none`
-        where the lattice is named.
-    effort: how much is done for a better glm: `fast` has patterns of words alone, `default` those of the classes of one
-        clustering, too, `best` of several, for longer training and slower scoring.
+    output: model file to write; without it the model stays in memory.
+    order: length of the longest n-grams, in words.
+    model: model to train: modified Kneser-Ney (`mkn`), or the generalized language model with gaps (`glm`).
+    lattice: patterns of kept and skipped words: `chain`, `full`, a list such as 1,11,101, or, where weights are
+        learned, `auto` for those that pay in the text, 24 at most or two for each word of the order, `auto:16` for at
+        most 16; by default the model's own.
+    weights: weights of a glm's patterns: `learned` (the default), `counts` or `uniform`.
+    classes: word classes for patterns beside those of words, of a glm with learned weights: at most so many found in
+        the text; `auto`, by its size, and none where it is small; those of a file (word, tab, class); `none`; several,
+        such as 60,350,1500, are clusterings side by side. The default is `auto`, and `none` where the lattice is named.
+    effort: work for a better glm: patterns of words alone (`fast`), of the classes of one clustering, too (`default`),
+        or of several (`best`), which costs time in training and scoring.
     held_out_texts: text to learn weights from; by default the training text, each word left out in turn.
-    seed: of the sample that weights are learned from.
+    seed: random seed of the sample that weights are learned from.
     rules: which words are kept (`min_count`, `vocab_limit`), and what to do with special words and invalid bytes.
-    tokenizer: what cuts raw text into the tokens that are counted, kept in the model: the path of a SentencePiece model
-        or of a tokenizer.json, or `chars` for characters; by default words are what white space separates.
-    layout: of the tables: `fast`, or `compact`, a third of the size; both give the same probabilities.
-    prune, size: drop grams once the weights are fitted; `counts` and `size` of `Model.pruned`.
-    documents: fit how far sessions may trust what they read on documents of the text, in its order; an empty line, or a
-        new file, begins one. The model is the same otherwise.
-    open_vocabulary: store how words are spelled, for probabilities of unknown ones; without rules, words met once are.
-    threads: to use; by default all cores.
-    device: `cpu`, or `cuda`, a graphics card (extra `cuda`): the same tables, weights within 1e-14, classes as good. A
-        text that does not fit into memory is left to the CPU.
-    memory: bytes, or a size such as "4G", that training to an output may take beside the program itself; by default
-        half of what the machine has. A text that needs more is counted through files. The model is the same.
-    tmp: the folder for those files; by default that of the output.
-    resume: go on where an interrupted run with the same texts and options stopped, if there is one.
+    tokenizer: path of a SentencePiece model or of a tokenizer.json, or `chars` for characters: what cuts raw text into
+        the tokens that are counted, kept in the model; by default words are what white space separates.
+    layout: layout of the tables: `fast` to score with, or `compact`, a third of the size; both give the same
+        probabilities.
+    prune: drop rare n-grams once the weights are fitted, such as 0,0,1 or 111=1,1011=2; see `pruned`.
+    size: size of the file in its layout at most, such as 10MB or 10MiB; n-grams that matter least are dropped.
+    documents: keep the order of lines, and fit on the documents of the text how far sessions that learn may trust what
+        they read; an empty line, or a new file, begins one. The model is the same otherwise.
+    open_vocabulary: store how words are spelled, so that unknown words have probabilities of their own; words met once
+        are then unknown, unless rules say otherwise.
+    threads: number of threads; by default all cores.
+    device: device to count, find classes and fit with: `cpu`, or `cuda`, a graphics card (extra `cuda`): the same
+        tables, weights within 1e-14, classes as good. A text that does not fit into memory is left to the CPU.
+    memory: memory to use beside the program itself, such as 4G; a text that needs more is counted through files, with
+        the same result; by default half of the machine's.
+    tmp: folder for such files; by default that of the output.
+    resume: continue an interrupted run with the same texts, options and output, if there is one.
     spark: count with Spark, on this machine or a cluster, with the same result; texts are then any that Spark reads.
-    about: what is to be said of the model in its file: name, language, licence, tokenisation, date, address, anything.
+    about: entries about the model, kept in its file: name, language, licence, tokenisation, date, address, anything.
     progress: show bars on a terminal.
     """
     rules = checked_rules(rules, open_vocabulary=open_vocabulary, is_tokenised=tokenizer is not None)

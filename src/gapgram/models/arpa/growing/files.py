@@ -36,11 +36,12 @@ def grow_arpa(
 ) -> BackoffModel:
     """Write an ARPA file that is as near as can be to a model with gaps; compressed where its name ends in `.gz`.
 
-    grams: how many it may have, such as 1000000 or "4x", four times as many as a modified Kneser-Ney model of the same
-        text; by default "1x".
-    size: of the file before it is compressed, in bytes or such as "200MB".
-    order: the length of the longest grams, by default that of the model.
-    encoding: "words", or "nemo": tokens as NeMo's decoders expect them, without grams of `<unk>`.
+    grams: number of grams to grow, such as 1000000, or 4x: 4 times those of a modified Kneser-Ney model of the same
+        text; by default 1x.
+    size: size of the grown file at most, before it is compressed, such as 200MB.
+    order: length of the longest grown grams; by default that of the model.
+    encoding: write words as they are (`words`), or tokens as NeMo's decoders expect them (`nemo`): the character of the
+        token's id + 100, without grams of `<unk>`.
     """
     own, longest = checked_to_grow(model, order)
     wanted = [_Wanted(checked_path("file to write", path), limit_of(own, grams, size, longest))]
