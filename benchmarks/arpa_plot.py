@@ -68,7 +68,7 @@ def main() -> None:
     if not found:
         arguments.error(f"{given.page}: no table with the columns {', '.join(COLUMNS)}")
     with import_module("matplotlib").rc_context(STYLE):
-        columns, lines = min(2, len(found)), -(-len(found) // 2)
+        columns, lines = min(3, len(found)), -(-len(found) // 3)
         figure = import_module("matplotlib.figure").Figure((4.2 * columns, 3.2 * lines), layout="constrained")
         for place, (title, rows) in enumerate(found.items(), 1):
             draw(figure.add_subplot(lines, columns, place), title, rows)
