@@ -60,6 +60,10 @@ class PathWarning(UserWarning):
     """The name of a file was scored as if it were a sentence."""
 
 
+class SplitWarning(UserWarning):
+    """Words of a text touch punctuation marks that the model knows as words of their own."""
+
+
 class CacheWarning(UserWarning):
     """Compiled kernels cannot be kept on disk, or not where they were meant to be."""
 

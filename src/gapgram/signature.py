@@ -12,7 +12,8 @@ __version__ = "1.0.0"
 class Signature:
     """The model behind a figure.
 
-    `tokenizer`, `pruned` and `counts` are said only where a model has a tokeniser, is pruned, its counts not exact.
+    `tokenizer`, `splitting`, `pruned` and `counts` are said only where a model has a tokeniser, cuts marks off words,
+    is pruned, its counts not exact.
 
     >>> print(Signature(order=3, model="mkn", lattice="chain", classes="none", weights="none", discounts="modified",
     ...                 vocabulary="min_count=1", corpus="00c0ffee"))
@@ -27,6 +28,7 @@ class Signature:
     discounts: str
     vocabulary: str
     tokenizer: str = ""
+    splitting: str = ""
     pruned: str = ""
     unknown: str = "uniform"
     counts: str = ""
@@ -35,7 +37,7 @@ class Signature:
     gapgram: str = __version__
 
     def __str__(self) -> str:
-        left_out = ("tokenizer", "pruned", "counts")
+        left_out = ("tokenizer", "splitting", "pruned", "counts")
         shown = {name: value for name, value in asdict(self).items() if value or name not in left_out}
         return "|".join(f"{name}:{value}" for name, value in shown.items())
 

@@ -20,10 +20,11 @@ import gapgram
 from gapgram import Model
 from gapgram.applications.surprisal.frequency import word_frequencies
 from gapgram.applications.surprisal.measures import BITS, Measures, pattern_scores
-from gapgram.applications.surprisal.punctuation import joined, split_marks
+from gapgram.applications.surprisal.punctuation import joined
 from gapgram.applications.surprisal.stimuli import Region, Stimulus, StimulusColumns
 from gapgram.applications.surprisal.table import cut
 from gapgram.errors import TextError
+from gapgram.text.splitting import split_marks
 
 TEXT = toy_text(1200, seed=5, vocabulary=800)  # of the fixture `made`
 
@@ -108,6 +109,68 @@ def test_unknown_words_left_empty(made: dict[str, Model]) -> None:
 # Punctuation and regions
 
 
+ODD = ['"', "'s", "#", "NA", 'a"b', "x,y", "1"]
+
+
+def test_readers_of_tables_take_every_row(made: dict[str, Model], tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    table = gapgram.surprisal(made["mkn"], sentences=[ODD, ["w1"]])
+    table.write(tmp_path / "t.tsv")
+    table.write(tmp_path / "t.csv", format="csv")
+    table.write(tmp_path / "t.jsonl", format="jsonl")
+    # As R's read.table has it: both kinds of quotation marks, # begins a comment.
+    lines = (tmp_path / "t.tsv").read_text().splitlines()
+    assert all(line.count("\t") == len(table.columns) - 1 for line in lines)
+    assert all(cell.startswith('"') for line in lines for cell in line.split("\t") if {*cell} & {*"#'\""})
+    for frame in (
+        pandas.read_csv(tmp_path / "t.tsv", sep="\t", keep_default_na=False),
+        pandas.read_csv(tmp_path / "t.csv", keep_default_na=False),
+        pandas.read_json(tmp_path / "t.jsonl", lines=True),
+    ):
+        assert frame["word"].astype(str).tolist() == [*ODD, "w1"]
+        assert frame["surprisal"].tolist() == pytest.approx([row[4] for row in table.rows], abs=1e-5)
+    assert "signature" not in lines[0] and (tmp_path / "t.tsv.about.txt").read_text().startswith("model: ")
+
+
+def test_unknown_words_are_counted_and_named(cli: Cli, made: dict[str, Model], tmp_path: Path) -> None:
+    ran = cli("surprisal", made["mkn"].path, "-o", tmp_path / "t", stdin=b"w1 emu w2 emu gnu\n")
+    assert ran.err == f"{tmp_path / 't'} written: 5 rows\n3 of 5 words are unknown (60.0%): emu, gnu\n"
+    with_marks = trained(["w1 w2 . w3 , w1"] * 9, order=2, model="mkn", output=tmp_path / "m")
+    ran = cli("surprisal", with_marks.path, stdin=b"w1. w2 w3,\n")
+    assert "most touch a punctuation mark that the model knows by itself: --punctuation join, or split" in ran.err
+    assert "unknown" not in cli("surprisal", with_marks.path, "--punctuation", "join", stdin=b"w1. w2 w3,\n").err
+
+
+def test_a_table_is_not_taken_for_prose(cli: Cli, made: dict[str, Model], tmp_path: Path) -> None:
+    tables = {"s.csv": "item,the sentence\n1,w1 w2\n", "text": "item,condition,sentence,RT\n1,a,w1 w2,3\n"}
+    for name, data in tables.items():
+        (tmp_path / name).write_text(data)
+        ran = cli("surprisal", made["mkn"].path, tmp_path / name)
+        assert_refused(ran, f"{name}: looks like a table, whose first line names the columns item, ")
+        assert "name the one of the sentences (--text-column)" in ran.err
+    (tmp_path / "prose").write_text("Yes,no\nw1 w2\n")
+    assert cli("surprisal", made["mkn"].path, tmp_path / "prose").code == 0
+
+
+def test_conditions_of_an_item_stay_apart(cli: Cli, made: dict[str, Model], tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text("item,condition,sentence\n1,a,w1 w2\n1,b,w1 w3\n2,a,w1\n")
+    ran = cli("surprisal", made["mkn"].path, path, "--text-column", "sentence", "--format", "csv")
+    rows = list(csv.DictReader(ran.out.splitlines()))
+    assert [(r["item"], r["sentence"], r["word"], r["condition"]) for r in rows] == [
+        ("1", "1", "w1", "a"), ("1", "1", "w2", "a"),
+        ("1", "2", "w1", "b"), ("1", "2", "w3", "b"),
+        ("2", "1", "w1", "a"),
+    ]  # fmt: skip
+    path.write_text("Item,condition,word\n1,a,w1\n1,a,w2\n1,b,w1\n1,b,w3\n")
+    ran = cli("surprisal", made["mkn"].path, path, "--region-column", "word", "--format", "csv")
+    assert ran.code == 0, ran
+    rows = list(csv.DictReader(ran.out.splitlines()))
+    assert [(r["item"], r["sentence"], r["position"]) for r in rows] == [
+        ("1", "a", "1"), ("1", "a", "2"), ("1", "b", "1"), ("1", "b", "2"),
+    ]  # fmt: skip
+
+
 def test_marks_and_words() -> None:
     assert split_marks('"so-called"') == ['"', "so-called", '"']
     assert joined(["He", ",", "(", "too", ")", "!"]) == [["He", ","], ["(", "too", ")", "!"]]
@@ -153,11 +216,7 @@ def test_the_command_writes_tables(cli: Cli, made: dict[str, Model], tmp_path: P
     path = made["learned"].path
     ran = cli("surprisal", path, stdin=b"w1 w2\nw3\n\nw4\n")
     assert (ran.code, ran.err) == (0, "")
-    lines = ran.out.splitlines()
-    about = [line for line in lines if line.startswith("# ")]
-    rows = list(csv.DictReader(lines[len(about) :], delimiter="\t"))
-    assert about[0] == f"# model: {made['learned'].signature}"
-    assert "# first word: predicted after <s>" in about
+    rows = list(csv.DictReader(ran.out.splitlines(), delimiter="\t"))
     assert [(row["item"], row["sentence"], row["word"]) for row in rows] == [
         ("1", "1", "w1"), ("1", "1", "w2"), ("1", "2", "w3"), ("2", "1", "w4"),
     ]  # fmt: skip
@@ -165,19 +224,19 @@ def test_the_command_writes_tables(cli: Cli, made: dict[str, Model], tmp_path: P
         ran = cli("surprisal", path, "-o", tmp_path / name, "--entropy", stdin=b"w1 w2\nw3\n\nw4\n")
         assert (ran.code, ran.out, ran.err) == (0, "", f"{tmp_path / name} written: 4 rows\n")
         found = read(tmp_path / name)
+        about = (tmp_path / f"{name}.about.txt").read_text().splitlines()
+        assert about[0] == f"model: {made['learned'].signature}"
+        assert "first word: predicted after <s>" in about and "end: not in the table" in about
         assert [float(row["surprisal"]) for row in found] == [float(row["surprisal"]) for row in rows]
         assert all(float(row["entropy"]) > 0 for row in found)
 
 
 def csv_rows(path: Path) -> list[dict[str, str]]:
-    lines = [line for line in path.read_text().splitlines() if not line.startswith("# ")]
-    return list(csv.DictReader(lines))
+    return list(csv.DictReader(path.read_text().splitlines()))
 
 
 def json_rows(path: Path) -> list[dict[str, str]]:
-    about, *rows = map(json.loads, path.read_text().splitlines())
-    assert about["about"]["end"] == "not in the table"
-    return rows
+    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def test_a_frame_has_the_same_rows(made: dict[str, Model]) -> None:
@@ -204,7 +263,8 @@ def test_a_table_of_ones_own(made: dict[str, Model], tmp_path: Path) -> None:
     (b"a,b\n1\n", ["--text-column", "b"], "text:2: 1 cells, the first line names 2 columns"),
     (b'a,b\n1,"w1\n', ["--text-column", "b"], "text:2: not a row of a table: unexpected end of data"),
     (b"a,word\nw1,2\n", ["--text-column", "a"], "the column 'word' of the stimuli has the name of a column of the"),
-    (b"a,b\n1,w1\n", ["--region-column", "b"], "regions need the column of items or of sentences"),
+    (b"a,Word,item,item\nw1,2,3,4\n", ["--text-column", "a"], "the column 'item' is there more than once"),
+    (b"a,b\n1,w1\n", ["--region-column", "b"], "regions need the column of items or of sentences, which tells"),
     (b"a,b\n", ["--text-column", "a", "--region-column", "b"], "or the column of regions, one of the two"),
     (b"a,b\n", ["--item-column", "a"], "name its column of sentences (--text-column) or regions (--region-column)"),
     (b"a,b\n", ["--text-column", "a", "--separator", " "], "separator ' ': expected a mark between"),

@@ -34,7 +34,7 @@ def command(
     from gapgram.reporting.tables import explanation_table
 
     opened = load_own(model, wanted_by="explain")
-    before = " ".join(context).split()
+    before = opened.tokens(" ".join(context))
     if opened.tokeniser is not None:
         *before, word = opened.tokens(" ".join([*context, word])) or [word]
     words = [*(["<s>"] if start else []), *before]

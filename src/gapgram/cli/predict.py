@@ -166,7 +166,7 @@ def _next_words(model: Asked, words: list[str], k: int, prefix: str) -> list[Pre
     from gapgram.queries.whole_words import WholeWords
 
     if (model.model if isinstance(model, Session) else model).tokeniser is None:
-        return model.predict(["<s>", *words], k, prefix=prefix)
+        return model.predict(["<s>", *model.tokens(" ".join(words))], k, prefix=prefix)
     return WholeWords(model).predict(["<s>", *model.tokens(" ".join(words))], k, prefix=prefix)
 
 

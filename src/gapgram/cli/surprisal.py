@@ -23,8 +23,9 @@ from gapgram.cli.options import model_argument, open_reader, option, shared, tal
 @option("--lengths", is_flag=True, help="Add the surprisal if only the last 0, 1, 2 … words were known.")
 @option("--patterns", is_flag=True, help="Add the surprisal under each pattern of kept and skipped words alone.")
 @option(
-    "--punctuation", choices=["as-is", "split", "join"], default="as-is",
-    help="Punctuation: as it is, as words of its own, or counted with the word that it touches.",
+    "--punctuation", choices=["as-is", "split", "join"],
+    help="Punctuation: as it is, as words of its own, or counted with the word that it touches.  "
+    "[default: as the model cuts raw text]",
 )
 @option(
     "--unknown", choices=["score", "empty"], default="score",
@@ -37,25 +38,26 @@ from gapgram.cli.options import model_argument, open_reader, option, shared, tal
 @option("--item-column", metavar="NAME", help="Column of the items.")
 @option("--sentence-column", metavar="NAME", help="Column of the sentences of an item.")
 @option("--separator", metavar="MARK", help="Mark between the regions of a sentence, such as '|'.")
-@option("--no-about", is_flag=True, help="Leave out the lines that say what the figures mean.")
+@option("--no-about", is_flag=True, help="Write no FILE.about.txt, which says what the figures mean.")
 @shared("learn", "history", "documents", "threads", "quiet")
 def command(
-    model: str, text: str, output: str | None, kind: str | None, punctuation: str, unknown: str, no_about: bool,
+    model: str, text: str, output: str | None, kind: str | None, punctuation: str | None, unknown: str, no_about: bool,
     learn: bool, history: tuple[str, ...], documents: bool, threads: int | None, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Print what each word of TEXT costs a reader who predicts as the model does, in bits.
 
     TEXT has one sentence a line, an empty line between items (standard input by default); or it is a table of stimuli
     with named columns, separated by commas, semicolons or tabs. A row of the result has item, sentence, position, word,
-    surprisal, whether the word is known, its frequency in the training text, and what else is asked for.
+    surprisal, whether the word is known, its frequency in the training text, and what else is asked for. Columns
+    called item and sentence are taken for what they are. What the figures mean is written to FILE.about.txt.
 
     \b
         gapgram surprisal MODEL TEXT --entropy -o table.tsv
         gapgram surprisal MODEL stimuli.csv --text-column sentence --item-column item --separator '|'
     """
-    from gapgram.applications.surprisal.formats import Writer
+    from gapgram.applications.surprisal.formats import Writer, write_about
     from gapgram.applications.surprisal.stimuli import StimulusReader
-    from gapgram.applications.surprisal.table import Surprisal
+    from gapgram.applications.surprisal.table import Surprisal, UnknownWords, usual_punctuation
     from gapgram.models.open import load
     from gapgram.system.atomic_file import check_writable, written_aside
 
@@ -65,17 +67,22 @@ def command(
     opened = load(model, progress=not quiet)
     session = open_reader(opened, learn=learn, history=history, documents=documents)
     asked = Surprisal(opened, measures, unknown=unknown, session=session, learn=learn, documents=documents)
-    reader = StimulusReader(columns, punctuation)
+    reader = StimulusReader(columns, punctuation or usual_punctuation(opened), opened.splitter.cut)
     stimuli = reader.read(text, progress=not quiet)
-    writer = Writer(kind or _kind_of(output), asked.columns(reader.carried), {} if no_about else asked.about)
-    n = 0
+    writer, n = Writer(kind or _kind_of(output), asked.columns(reader.carried)), 0
+    unknown_words = UnknownWords(opened)
     with nullcontext(sys.stdout.buffer) if output is None else written_aside(output) as file:
         _put(file, writer.header())
         for rows in asked.pieces(stimuli, threads=threads):
             n += len(rows)
+            unknown_words.add(rows)
             _put(file, writer.rows(rows))
     if output is not None:
+        if not no_about:
+            write_about(output, asked.about)
         talk(f"{output} written: {n:,} rows", quiet)
+    if unknown_words.seen:
+        talk(str(unknown_words), quiet)
 
 
 def _put(file: IO[bytes], text: str) -> None:

@@ -23,6 +23,7 @@ _of_train = Described("gapgram.training.train:train")
 @_of_train("held_out_texts", "--held-out", multiple=True, metavar="TEXT")
 @_of_train("seed", default=1, metavar="N")
 @_of_train("tokenizer", metavar="FILE|chars")
+@_of_train("split", choices=["raw", "done"])
 @_of_train("layout", choices=["fast", "compact"], default="fast")
 @option(
     "--min-count", type=int, metavar="N",

@@ -77,6 +77,7 @@ class Counts:
     pruned: str = ""
     about: About = ()  # what its maker says of the model
     tokeniser: Tokeniser | None = None  # how raw text is cut into the words that were counted
+    splitting: str = ""  # or that marks were cut off them: `text.splitting.MARKS`
 
     @cached_property
     def classes_digest(self) -> str:
@@ -217,6 +218,7 @@ class Counts:
         if self.tokeniser is not None:
             metadata["tokenizer"] = self.tokeniser.kind
             sections["tokenizer"] = np.frombuffer(self.tokeniser.data, np.uint8)
+        metadata |= {"splitting": self.splitting} if self.splitting else {}
         return sections, metadata | ({"quantised": self.quantised} if self.quantised else {})
 
     @staticmethod

@@ -17,6 +17,7 @@ from gapgram.system.array_reading import plain, reading
 from gapgram.system.mapped_pages import PageBudget
 from gapgram.system.section_rules import Arrays
 from gapgram.text.corpus import TextFacts
+from gapgram.text.splitting import MARKS
 from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.text.vocabulary import Vocabulary
 
@@ -36,7 +37,7 @@ def counts_of(
     facts, about = _facts_of(metadata["text"]), _about_of(metadata.get("about", {}))
     names = tuple(plain(name, str) for name in plain(metadata.get("classes", []), list))
     quantised, pruned = plain(metadata.get("quantised", 0), int), plain(metadata["pruned"], str)
-    tokeniser = _tokeniser_of(metadata, arrays)
+    tokeniser, splitting = _tokeniser_of(metadata, arrays), _splitting_of(metadata)
     vocabulary = Vocabulary.of_file(arrays, verify=verify)
     lattice_text = plain(metadata["lattice"], str)
     if lattice_text.count(" ") > MOST_PATTERNS:
@@ -44,7 +45,7 @@ def counts_of(
     lattice = Lattice.from_text(lattice_text, plain(metadata["order"], int))
     tables = Tables(**{name: arrays[name] for name in Tables._fields if name in arrays})
     check_structure(lattice.stored, tables, len(vocabulary), len(names))
-    counts = Counts(lattice, vocabulary, facts, tables, names, quantised, pages, pruned, about, tokeniser)
+    counts = Counts(lattice, vocabulary, facts, tables, names, quantised, pages, pruned, about, tokeniser, splitting)
     if is_checked_whole(counts, verify):
         check_meaning(counts)
     return counts
@@ -57,6 +58,14 @@ def _tokeniser_of(metadata: dict[str, Any], arrays: Arrays) -> Tokeniser | None:
     if "tokenizer" not in metadata:
         return None
     return Tokeniser(plain(metadata["tokenizer"], str), arrays["tokenizer"].tobytes())
+
+
+def _splitting_of(metadata: dict[str, Any]) -> str:
+    """How marks were cut off words, in a way that this program knows."""
+    splitting = plain(metadata.get("splitting", ""), str)
+    if splitting not in ("", MARKS) or (splitting and "tokenizer" in metadata):
+        raise ValueError(f"text split by {splitting!r}, expected {MARKS}, and no tokeniser")
+    return splitting
 
 
 def _about_of(metadata: Any) -> About:

@@ -44,7 +44,7 @@ class CardModel(LanguageModel):
         from gapgram.cuda.scoring import CardScorer
 
         self._model, self._vocabulary, self._path = model, model.vocabulary, model.path
-        self._tokeniser, self._spelling = model.tokeniser, model.spelling
+        self._tokeniser, self._splitting, self._spelling = model.tokeniser, model.splitting, model.spelling
         self._shape = Shape(
             arrays.discounts.shape[0], arrays.order, bool(only_chains(arrays.edge_base)),
             arrays.starts.size == arrays.start_base.size - 1, arrays.gate_table.size > 0,

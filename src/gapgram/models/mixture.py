@@ -91,6 +91,7 @@ class Mixture(LanguageModel):
         tokenisers = {str(model.path or f"model {i}"): model.tokeniser for i, model in enumerate(models, 1)}
         self.run_words = max((model.run_words for model in models), default=0)  # of the model that takes most
         self._tokeniser = check_same(tokenisers, "a mixture")
+        self._splitting = _same_splitting(models)
         known = dict.fromkeys(word for model in models for word in model.vocabulary)
         words = [*SPECIAL, *(word for word in known if word not in SPECIAL)]
         self._vocabulary = Vocabulary.of(words[len(SPECIAL) :])
@@ -233,6 +234,17 @@ def read_entries(path: Path) -> list[MixtureEntry]:
     if not is_mixture:
         raise ModelFileError(f"{path}: not a mixture as gapgram writes it; make it again with gapgram mix")
     return entries
+
+
+def _same_splitting(models: Sequence[LanguageModel]) -> str:
+    """How all models have marks cut off words; refuses those of which only some do."""
+    ways = {model.splitting: str(model.path or f"model {i}") for i, model in enumerate(models, 1)}
+    if len(ways) > 1:
+        raise UsageError(
+            f"a mixture: {ways['marks']} cuts punctuation marks off words and {ways['']} does not:\n"
+            "say of both what their text was like (gapgram about MODEL --split marks -o NEW, or --split none)"
+        )
+    return next(iter(ways), "")
 
 
 def _checked(models: Sequence[LanguageModel], weights: Sequence[float]) -> Floats:

@@ -37,6 +37,7 @@ from gapgram.system.atomic_file import temporary_folder
 from gapgram.text.corpus import QUERY_RULES, SPECIAL_RULES, TextRules, checked_text
 from gapgram.text.files import Block
 from gapgram.text.refused import special_word
+from gapgram.text.splitting import MARKS
 
 if TYPE_CHECKING:
     from gapgram.queries.drawing import Drawer
@@ -62,7 +63,8 @@ class Model(LanguageModel):
         self.parts: Final = parts
         self.counts: Final = parts.counts
         self._path, self._vocabulary = path, parts.counts.vocabulary
-        self._tokeniser, self._spelling = parts.counts.tokeniser, parts.spelling
+        self._tokeniser, self._splitting = parts.counts.tokeniser, parts.counts.splitting
+        self._spelling = parts.spelling
 
     @classmethod
     def load(cls, path: str | Path, *, verify: bool | None = None, most_resident: int | None = None) -> Model:
@@ -144,6 +146,7 @@ class Model(LanguageModel):
             discounts=str(self.parts.discounts),
             vocabulary=info.rule,
             tokenizer=str(self.tokeniser or ""),
+            splitting=self.splitting,
             pruned=self.counts.pruned,
             unknown="uniform" if self.spelling is None else "spelled",
             corpus=info.digest,
@@ -166,6 +169,19 @@ class Model(LanguageModel):
         model_file.write(output, parts)
         return self._reopened(output)
 
+    def with_splitting(self, splitting: str, *, output: str | Path | None = None) -> Model:
+        """The same model with what it says of its text: that marks were words of their own (`marks`), or nothing ("").
+
+        output: as for `with_layout`.
+        """
+        if splitting not in ("", MARKS) or (splitting and self.tokeniser is not None):
+            raise UsageError(f"splitting {splitting!r}: expected {MARKS!r}, of a model without a tokeniser, or ''")
+        parts = replace(self.parts, counts=replace(self.counts, splitting=splitting))
+        if output is None:
+            return Model(parts)
+        model_file.write(output, parts)
+        return self._reopened(output)
+
     def facts(self) -> dict[str, object]:
         """What the model is, for people: by name, in the order in which it is told."""
         counts, n_classes = self.counts, len(self.counts.class_names)
@@ -174,6 +190,7 @@ class Model(LanguageModel):
             "estimator": f"{self.name}, {len(counts.lattice.stored)} patterns",
             **({"classes": f"{n_classes - len(SPECIAL):,}"} if n_classes else {}),
             **({"tokenizer": str(self.tokeniser)} if self.tokeniser else {}),
+            **({"splitting": self.splitting} if self.splitting else {}),
             **super().facts(),
             **({"unknown words": "spelled"} if self.spelling is not None else {}),
             "grams": f"{int(counts.tables.places[:, N_GRAMS].sum()):,}",
@@ -306,7 +323,7 @@ class Model(LanguageModel):
         self, block: Block, rules: TextRules = QUERY_RULES, *, bos: bool = True, eos: bool = True
     ) -> ScoredLines:
         """Score lines as they are read from a text, from bytes to sums in one kernel."""
-        if self.tokeniser is not None:
+        if self.cuts_text:
             block = self.tokenised(block, rules)
         asked, data = (SPECIAL_RULES[rules.special], bool(bos), bool(eos), *self._text_arguments), block.text
         status, stopped, ids, scores, begins, sums = self._score_lines(data, *asked)

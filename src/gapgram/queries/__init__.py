@@ -3,6 +3,7 @@
     language_model  what a kind of model must answer, and what follows from that for all kinds
     id_runs         such sequences checked and shared out to threads
     raw_text        what a model makes of raw text: its words, or its tokens
+    attached_marks  a warning where text was not cut as the model's was
     perplexity      the figure, with what it was computed from
     line_scores     scores of the lines of a text
     open_vocabulary probabilities of their own for words that a model does not know

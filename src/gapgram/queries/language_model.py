@@ -35,6 +35,7 @@ from gapgram.queries.states import State, Stepper
 from gapgram.system.parallel import checked_threads, parallel_map
 from gapgram.text import corpus as text
 from gapgram.text.files import Block, Paths
+from gapgram.text.splitting import Splitter
 from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.text.vocabulary import REMEMBERED, REMEMBERED_CHARACTERS, Vocabulary
 
@@ -56,6 +57,7 @@ class LanguageModel(ABC):
     _vocabulary: Vocabulary
     _path: Path | None = None
     _tokeniser: Tokeniser | None = None
+    _splitting: str = ""
     _spelling: Spelling | None = None
 
     @property
@@ -102,6 +104,21 @@ class LanguageModel(ABC):
     def tokeniser(self) -> Tokeniser | None:
         """What cuts raw text into the model's words, its tokens; None where words are what white space separates."""
         return self._tokeniser
+
+    @property
+    def splitting(self) -> str:
+        """`marks` where punctuation marks of raw text are cut off words, as the training text had them; or nothing."""
+        return self._splitting
+
+    @property
+    def cuts_text(self) -> bool:
+        """Whether raw text is cut further than by white space."""
+        return self._tokeniser is not None or bool(self._splitting)
+
+    @cached_property
+    def splitter(self) -> Splitter:
+        """What cuts marks off the words of raw text, by what the model knows."""
+        return Splitter(self.vocabulary)
 
     @property
     def spelling(self) -> Spelling | None:
@@ -160,6 +177,8 @@ class LanguageModel(ABC):
         """
         if self.tokeniser is not None:
             return self.tokeniser.encode(line)
+        if self.splitting:
+            return self.splitter.words(line)
         return [word.decode("utf-8", "surrogatepass") for word in line.encode("utf-8", "surrogatepass").split()]
 
     def text_of(self, tokens: Sequence[str]) -> str:
@@ -167,14 +186,14 @@ class LanguageModel(ABC):
         return " ".join(tokens) if self.tokeniser is None else self.tokeniser.decode(tokens)
 
     def tokenised(self, block: Block, rules: text.TextRules = text.QUERY_RULES) -> Block:
-        """Lines of text as lines of the model's words: those of a model with a tokeniser are cut, once."""
-        if self.tokeniser is None or block.is_tokenised or rules.tokenised:
+        """Lines of text as lines of the model's words: those of a model that cuts raw text are cut, once."""
+        if not self.cuts_text or block.is_tokenised or rules.tokenised:
             return block
-        return self.tokeniser.tokenised(block, rules)
+        return self.splitter.block(block, rules) if self.tokeniser is None else self.tokeniser.tokenised(block, rules)
 
     def raw_text(self, block: Block, rules: text.TextRules) -> Bytes | None:
         """The bytes of lines as they were written; None where they came as tokens."""
-        is_tokens = self.tokeniser is not None and (block.is_tokenised or rules.tokenised)
+        is_tokens = self.cuts_text and (block.is_tokenised or rules.tokenised)
         return None if is_tokens else block.text
 
     def __contains__(self, word: object) -> bool:
@@ -278,7 +297,7 @@ class LanguageModel(ABC):
             if score is not None:
                 return score
         line = text.line_of_sentence(sentence)
-        if self.tokeniser is not None:
+        if self.cuts_text:
             line = self.tokenised(text.block_of_line(line, is_tokenised=not isinstance(sentence, str))).data
         known = self.line_score(line, bos, eos)
         if known is not None:
@@ -300,7 +319,7 @@ class LanguageModel(ABC):
     @cached_property
     def _score_text(self) -> LineKernel | None:
         """The same, where words are what white space separates."""
-        return self._score_line if self.tokeniser is None else None
+        return None if self.cuts_text else self._score_line
 
     def scores(
         self, sentence: Sentence, bos: bool = True, eos: bool = True, *, open_vocabulary: bool = False
@@ -404,7 +423,7 @@ class LanguageModel(ABC):
             opened = self._open_scores(lines) if self.open_vocabulary else None
             unknown, raw = is_unknown(self, lines.ids), self.raw_text(piece, asked)
             scored = ScoredText(lines.scores, lines.begins, unknown, raw, opened)
-            return figures_of(scored, is_tokenised=self.tokeniser is not None)
+            return figures_of(scored, is_tokenised=self.cuts_text)
 
         return perplexity_of_figures(map_pieces(figures, self, blocks, threads), self.signature)
 
@@ -412,7 +431,7 @@ class LanguageModel(ABC):
         """The words of a context: of a text, before which `<s>` may stand, or a list of words."""
         if not isinstance(context, str):
             return _listed(context)
-        if self.tokeniser is None or context.split(" ", 1)[0] != START:
+        if not self.cuts_text or context.split(" ", 1)[0] != START:
             return self.tokens(context)
         return [START, *self.tokens(context.removeprefix(START))]
 

@@ -14,6 +14,7 @@ from gapgram.arrays import Begins, Floats, Ids, Mask
 from gapgram.kernels.scores import sum_sequences
 from gapgram.kernels.special_words import UNKNOWN_ID
 from gapgram.native.kinds import Mismatch
+from gapgram.queries.attached_marks import warn_of_attached_marks
 from gapgram.queries.perplexity import perplexity_of
 from gapgram.queries.predict import NamesWords
 from gapgram.system.parallel import parallel_map
@@ -175,7 +176,9 @@ def map_pieces(
     that threads go on with the next block where one ends.
     """
     source, threads = iter(blocks), threads if model.piece_bytes < BLOCK_BYTES else 1
-    for block in source:
+    for number, block in enumerate(source):
+        if number == 0:
+            warn_of_attached_marks(model, block)
         yield from parallel_map(work, pieces_of(block, source, model.piece_bytes), threads, ahead=3)
 
 

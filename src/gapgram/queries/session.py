@@ -20,6 +20,7 @@ from gapgram.errors import UsageError
 from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.kernels.scores import sum_sequences
 from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
+from gapgram.queries.attached_marks import warn_of_attached_marks
 from gapgram.queries.generate import generate
 from gapgram.queries.history import (
     MAX_WORDS,
@@ -245,7 +246,7 @@ class Session(OneAtATime):
         pieces = self.score_blocks(blocks, asked, learn=learn, documents=documents)
         figure = perplexity_of_pieces(
             (ScoredText(p.scores, p.text.begins, ~p.known, model.raw_text(raw, asked)) for raw, p in pieces), "",
-            is_tokenised=model.tokeniser is not None,
+            is_tokenised=model.cuts_text,
         )  # fmt: skip
         return replace(figure, signature=self.signature)
 
@@ -254,7 +255,9 @@ class Session(OneAtATime):
     ) -> Iterator[tuple[Block, SessionLines]]:
         """The lines of a text in its order, in pieces, scored; lines without words teach nothing."""
         start = self.copy() if documents else self
-        for block in blocks:
+        for number, block in enumerate(blocks):
+            if number == 0:
+                warn_of_attached_marks(self.model, block)
             for begins, piece in pieces_of_documents(block, documents=documents):
                 with self._lock:  # not while the text is read: whoever asks waits for a piece, not for all
                     if begins:

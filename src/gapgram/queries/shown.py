@@ -22,7 +22,9 @@ def html_facts(title: str, facts: Mapping[str, object]) -> str:
     return f"<table><caption>{escape(title)}</caption>{rows}</table>"
 
 
-def html_table(header: Sequence[str], rows: Sequence[Sequence[object]], shades: Sequence[float]) -> str:
+def html_table(
+    header: Sequence[str], rows: Sequence[Sequence[object]], shades: Sequence[float] | None = None, title: str = ""
+) -> str:
     """Rows under a header, each the darker the larger its part, from 0 to 1.
 
     >>> html_table(["word", "count"], [["a", 3]], [0.5]).count("rgba(74,144,217,0.400)")
@@ -33,6 +35,7 @@ def html_table(header: Sequence[str], rows: Sequence[Sequence[object]], shades: 
         f'<tr style="background:rgba(74,144,217,{0.8 * shade:.3f})">'
         + "".join(f'<td style="{_CELL.format(side="right")}">{escape(str(cell))}</td>' for cell in row)
         + "</tr>"
-        for row, shade in zip(rows, shades, strict=True)
+        for row, shade in zip(rows, shades or [0.0] * len(rows), strict=True)
     )
-    return f"<table><tr>{head}</tr>{body}</table>"
+    told = f"<caption>{escape(title)}</caption>" if title else ""
+    return f"<table>{told}<tr>{head}</tr>{body}</table>"

@@ -9,5 +9,6 @@
     corpus          text encoded, sentence by sentence, and what was read
     refused         what to say of lines that may not be read
     sentences       a sample of its sentences
+    splitting       punctuation marks cut off the words that they touch
     tokenisers      raw text cut into the tokens that a model counts
 """

@@ -51,6 +51,7 @@ from gapgram.system.memory import parse_size
 from gapgram.system.work_folder import WorkFolder, WorkSession, work_session
 from gapgram.text.corpus import Reader, TextRules, blocks_of_sentences, encode
 from gapgram.text.files import Block, Paths, as_paths, blocks_of_files, guessed_positions, open_raw
+from gapgram.text.splitting import MARKS, RAW, Splitter, check_split
 from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.text.vocabulary import Vocabulary
 from gapgram.training.choose_classes import ChosenClasses, ClassSource, choose_classes
@@ -85,6 +86,7 @@ class TrainingTask:
     device: str = "cpu"
     about: About = ()
     tokeniser: Tokeniser | None = None
+    split: str | None = None  # whether marks are cut off words before they are counted, or were so before
     lattice_budget: int | None = None  # patterns that are chosen for the text at most; the lattice is as large as they
 
     def __post_init__(self) -> None:
@@ -94,6 +96,7 @@ class TrainingTask:
             find_sorter()  # found missing now
         if (self.texts is None) == (self.sentences is None):
             raise UsageError("train: give text files or sentences, one of the two")
+        check_split(self.split, has_tokeniser=self.tokeniser is not None)
         if self.documents and self.rules.empty_lines == "count":
             raise UsageError("documents: empty lines end documents, and cannot count as sentences too")
         inputs = self.inputs()
@@ -142,6 +145,8 @@ class TrainingTask:
 
     def tokenised(self, blocks: Iterator[Block]) -> Iterator[Block]:
         """Lines of raw text as lines of the words that are counted."""
+        if self.split == RAW:
+            return Splitter().blocks(blocks, self.rules)
         if self.tokeniser is None or self.rules.tokenised:
             return blocks
         return self.tokeniser.blocks(blocks, self.rules, self.threads)
@@ -168,12 +173,12 @@ class TrainingTask:
         options |= {"layout": self.layout, "prune": self.prune, "size": self.size}
         if self.classes:
             options["number of classes"] = ", ".join(map(str, self.classes))
-        if self.about:
-            options["about"] = list(map(list, self.about))
+        options |= {"about": list(map(list, self.about))} if self.about else {}
         if self.documents:
             options["documents"] = True
         if self.tokeniser is not None:
             options["tokenizer"] = str(self.tokeniser)
+        options |= {"split": self.split} if self.split is not None else {}
         files = {name: [_file_as_it_is(path) for path in paths] for name, paths in self.inputs().items()}
         return {"gapgram": __version__, **files, **options}
 
@@ -338,7 +343,9 @@ def count_text(
         counts = counts_in_memory(text, task.lattice, chosen.classes, threads=task.threads)
     else:
         counts = tables.count(text, task.lattice, chosen.classes)
-    return CountedText(task, text, unseen, chosen, replace(counts, about=task.about, tokeniser=task.tokeniser))
+    splitting = MARKS if task.split is not None else ""
+    counts = replace(counts, about=task.about, tokeniser=task.tokeniser, splitting=splitting)
+    return CountedText(task, text, unseen, chosen, counts)
 
 
 def estimate(

@@ -17,6 +17,7 @@ from gapgram.system.parallel import checked_threads
 from gapgram.text.corpus import TextRules
 from gapgram.text.files import Paths
 from gapgram.text.rules import MIN_COUNT_OPEN
+from gapgram.text.splitting import RAW
 from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.training.choose_classes import AskedClasses, ClassSource, with_classes
 from gapgram.training.choose_lattice import parse_budget, placeholder
@@ -42,6 +43,7 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     seed: int = 1,
     rules: TextRules | None = None,
     tokenizer: str | Path | None = None,
+    split: str | None = None,
     layout: str = "fast",
     prune: str | None = None,
     size: str | int | None = None,
@@ -75,6 +77,8 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     rules: which words are kept (`min_count`, `vocab_limit`), and what to do with special words and invalid bytes.
     tokenizer: path of a SentencePiece model or of a tokenizer.json, or `chars` for characters: what cuts raw text into
         the tokens that are counted, kept in the model; by default words are what white space separates.
+    split: cut punctuation marks off words (`raw`), or note that they are words of their own already, as `prepare` has
+        them (`done`); the model cuts raw text so from then on; by default words by white space.
     layout: layout of the tables: `fast` to score with, or `compact`, a third of the size; both give the same
         probabilities.
     prune: drop rare n-grams once the weights are fitted, such as 0,0,1 or 111=1,1011=2; see `pruned`.
@@ -103,7 +107,7 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     task = TrainingTask(
         texts=texts, sentences=sentences, held_out_texts=held_out_texts, rules=rules, model=model,
         lattice=patterns, weights=estimator, classes=class_sources, seed=seed, layout=layout, prune=prune, size=size,
-        tokeniser=Tokeniser.named(tokenizer) if tokenizer is not None else None,
+        tokeniser=Tokeniser.named(tokenizer) if tokenizer is not None else None, split=split,
         documents=documents, threads=checked_threads(threads), progress=progress, device=device,
         about=checked_about(about) if about else (), lattice_budget=budget,
     )  # fmt: skip
@@ -117,8 +121,7 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     limits = TrainingLimits.of(memory, task.threads, output, tmp, inputs)
     if spark is None:
         return train_to_file(task, limits, resume=resume)
-    check_for_spark(task, resume=resume)
-    return train_with_spark(task, limits, spark)
+    return train_with_spark(checked_for_spark(task, resume=resume), limits, spark)
 
 
 def _patterns_asked_for(
@@ -152,18 +155,21 @@ def checked_rules(rules: TextRules | None, *, open_vocabulary: bool, is_tokenise
     return rules
 
 
-def check_for_spark(task: TrainingTask, *, resume: bool) -> None:
-    """Refuse what a cluster cannot do."""
+def checked_for_spark(task: TrainingTask, *, resume: bool) -> TrainingTask:
+    """A task; one that a cluster cannot do is refused."""
     if task.sentences is not None:
         raise UsageError("the engine spark reads text files: name them, or use the local engine")
     if task.documents:
         raise UsageError("documents: Spark does not keep the order of lines; use the local engine")
+    if task.split == RAW:
+        raise UsageError("split raw: Spark counts the words of a text as it is; use the local engine")
     if task.tokeniser is not None:
         raise UsageError("tokenizer: Spark counts the words of a text as it is; use the local engine")
     if task.device != "cpu":
         raise UsageError("device cuda: Spark counts on the machines of its cluster; use the local engine")
     if resume:
         raise UsageError("resume: a run on Spark cannot be resumed; leave it out")
+    return task
 
 
 def checked_estimator(

@@ -124,7 +124,7 @@ class ServedModel:
         """The lines of a text that was read before, as sessions take them: as they are where they are cut later."""
         if self._tokeniser is not None:
             return "".join(f"{line}\n" for line in text.split("\n") if line.strip())
-        return "".join(f"{' '.join(words)}\n" for words in map(words_of, text.split("\n")) if words)
+        return "".join(f"{' '.join(words)}\n" for words in map(self._words, text.split("\n")) if words)
 
     @cached_property
     def _whole_words(self) -> WholeWords:
@@ -209,7 +209,9 @@ class ServedModel:
 
     def _words(self, text: str) -> list[str]:
         """The words of a text, or its tokens."""
-        return words_of(text) if self._tokeniser is None else self.model.tokens(text)
+        if self._tokeniser is not None:
+            return self.model.tokens(text)
+        return words_of(" ".join(self.model.tokens(text)))
 
     def _context(self, question: requests.InContext, word: str = "") -> list[str]:
         """The words that a prediction can see, `<s>` among them where it is near enough; of a text that ends in `word`
@@ -247,7 +249,7 @@ class ServedModel:
 
     def _score(self, lines: list[list[str]]) -> list[responses.ScoredSentence]:
         data = "".join(f"{' '.join(words)}\n" for words in lines).encode()
-        scored = self.model.score_block(Block("the text", 1, data, self._tokeniser is not None))
+        scored = self.model.score_block(Block("the text", 1, data, is_tokenised=True))
         scores, known = scored.scores.tolist(), (scored.ids != UNKNOWN_ID).tolist()
         return [
             responses.ScoredSentence.model_construct(

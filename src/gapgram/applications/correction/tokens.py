@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from gapgram.applications.surprisal.punctuation import is_mark
+from gapgram.text.splitting import is_mark
 
 _TOKEN = re.compile(r"[ \t\n\v\f\r]*[^ \t\n\v\f\r]+")
 _INSIDE = "'’-"

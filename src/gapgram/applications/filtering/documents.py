@@ -14,7 +14,8 @@ from gapgram.applications.filtering.normalise import normaliser
 from gapgram.arrays import Floats, Integers
 from gapgram.errors import TextError
 from gapgram.kernels.special_words import UNKNOWN_ID
-from gapgram.queries.language_model import LanguageModel
+from gapgram.queries.attached_marks import warn_of_attached_marks
+from gapgram.queries.language_model import LanguageModel, checked_model
 from gapgram.queries.perplexity import perplexity_of
 from gapgram.text.corpus import TextRules
 from gapgram.text.files import Block
@@ -97,7 +98,7 @@ class DocumentScorer:
     """
 
     def __init__(self, model: LanguageModel, *, normalise: str | None = None) -> None:
-        self.model, self._normalised = model, normaliser(normalise)
+        self.model, self._normalised, self._looked_at = checked_model("documents", model), normaliser(normalise), False
 
     def score(self, documents: Sequence[str]) -> list[DocumentScore]:
         """The scores of documents, in order."""
@@ -118,7 +119,11 @@ class DocumentScorer:
     def by_line(self, texts: Sequence[str]) -> ScoreArrays:
         """The scores of all lines of some documents that are normalised already, one after the other."""
         data = ("\n".join(texts) + "\n").encode()
-        scored = self.model.score_block(Block("documents", 1, data), _RULES)
+        block = Block("documents", 1, data)
+        if not self._looked_at:
+            self._looked_at = True
+            warn_of_attached_marks(self.model, block)
+        scored = self.model.score_block(block, _RULES)
         words = np.diff(scored.begins) - 2
         unknown = np.add.reduceat((scored.ids == UNKNOWN_ID).astype(np.int64), scored.begins[:-1])
         return ScoreArrays(np.where(words > 0, scored.sums, 0.0), words, unknown, (words > 0).astype(np.int64))

@@ -1,39 +1,34 @@
-"""Rows as TSV, CSV and JSON lines; what the figures mean stands before them."""
+"""Rows as TSV, CSV and JSON lines, quoted so that every reader of tables takes them whole."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from gapgram.errors import UsageError
+from gapgram.system.atomic_file import written_aside
 
 Row = Sequence[Any]
 FORMATS = ("tsv", "csv", "jsonl")
 
 
 class Writer:
-    """Turns rows of named columns into lines of text.
+    """Turns rows of named columns into lines of text."""
 
-    about: what the figures mean, by name; left out where it is empty.
-    """
-
-    def __init__(self, kind: str, columns: Sequence[str], about: Mapping[str, str]) -> None:
+    def __init__(self, kind: str, columns: Sequence[str]) -> None:
         if kind not in FORMATS:
             raise UsageError(f"format {kind!r}: expected {', '.join(FORMATS)}")
-        self._columns, self._about, self._kind = columns, about, kind
+        self._columns, self._kind = columns, kind
         lines: dict[str, Callable[[Sequence[Row]], str]] = {"tsv": _as_tsv, "csv": _as_csv, "jsonl": self._as_json}
         self._lines = lines[kind]
 
     def header(self) -> str:
-        """What comes before the rows."""
-        if self._kind == "jsonl":
-            return json.dumps({"about": dict(self._about)}, ensure_ascii=False) + "\n" if self._about else ""
-        about = "".join(f"# {name}: {text}\n" for name, text in self._about.items())
-        return about + self._lines([self._columns])
+        """What comes before the rows: the names of the columns, but of JSON lines, which have them in each."""
+        return "" if self._kind == "jsonl" else self._lines([self._columns])
 
     def rows(self, rows: Sequence[Row]) -> str:
         """Some rows, a line each."""
@@ -60,11 +55,31 @@ def _shown(cell: Any) -> str:
 
 
 def _as_tsv(rows: Sequence[Row]) -> str:
-    """White space inside cells becomes a blank, so that no cell needs quotation marks."""
-    return "".join("\t".join(" ".join(_shown(cell).split()) for cell in row) + "\n" for row in rows)
+    """White space inside cells becomes a blank: some readers know no tab or end of a line inside quotation marks."""
+    return _lines(((" ".join(_shown(cell).split()) for cell in row) for row in rows), "\t")
 
 
 def _as_csv(rows: Sequence[Row]) -> str:
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(map(_shown, row) for row in rows)
-    return out.getvalue()
+    return _lines((map(_shown, row) for row in rows), ",")
+
+
+def _lines(rows: Iterable[Iterable[str]], separator: str) -> str:
+    """Cells with separators between them; what a reader may take for more than text is between quotation marks."""
+    odd = re.compile(rf"[{separator}\"'#\r\n]")  # R's read.table takes ' for a quotation mark and # for a comment
+    quoted = (('"' + cell.replace('"', '""') + '"' if odd.search(cell) else cell for cell in row) for row in rows)
+    return "".join(f"{separator.join(row)}\n" for row in quoted)
+
+
+def about_path(table: str | Path) -> Path:
+    """The file beside a table that says what its figures mean.
+
+    >>> about_path("table.tsv").name
+    'table.tsv.about.txt'
+    """
+    return Path(f"{table}.about.txt")
+
+
+def write_about(table: str | Path, about: Mapping[str, str]) -> None:
+    """Write what the figures of a table mean to the file beside it."""
+    with written_aside(about_path(table)) as file:
+        file.write("".join(f"{name}: {text}\n" for name, text in about.items()).encode("utf-8", "surrogatepass"))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 
 from gapgram.errors import UsageError
+from gapgram.text.splitting import is_mark, split_marks
 
 AS_IS, SPLIT, JOIN = "as-is", "split", "join"
 WAYS = (AS_IS, SPLIT, JOIN)
@@ -17,20 +18,6 @@ def check_way(way: str) -> None:
     """Refuse a way of treating punctuation that there is not."""
     if way not in WAYS:
         raise UsageError(f"punctuation {way!r}: expected {', '.join(WAYS)}")
-
-
-def split_marks(word: str) -> list[str]:
-    """A word and the marks that it begins or ends with, each by itself; marks inside a word stay.
-
-    >>> split_marks("(it's,"), split_marks("..."), split_marks("3.5")
-    (['(', "it's", ','], ['...'], ['3.5'])
-    """
-    begin, end = 0, len(word)
-    while begin < end and is_mark(word[begin]):
-        begin += 1
-    while end > begin and is_mark(word[end - 1]):
-        end -= 1
-    return [*word[:begin], word[begin:end], *word[end:]] if begin < end else [word]
 
 
 def joined(words: Sequence[str]) -> list[list[str]]:
@@ -53,13 +40,12 @@ def joined(words: Sequence[str]) -> list[list[str]]:
     return [*groups, opening] if opening else groups
 
 
-def is_mark(character: str) -> bool:
-    """Whether a character is punctuation."""
-    return unicodedata.category(character)[0] == "P"
-
-
-def regions_of(words: Sequence[str], way: str) -> list[tuple[str, tuple[str, ...]]]:
+def regions_of(
+    words: Sequence[str], way: str, cut: Callable[[str], Sequence[str]] = split_marks
+) -> list[tuple[str, tuple[str, ...]]]:
     """The regions of a sentence, as they are shown and as the model reads them.
+
+    cut: what takes the marks off a word.
 
     >>> regions_of(["Stop", ",", "'thief'", "!"], JOIN)
     [('Stop,', ('Stop', ',')), ("'thief'!", ("'", 'thief', "'", '!'))]
@@ -67,5 +53,5 @@ def regions_of(words: Sequence[str], way: str) -> list[tuple[str, tuple[str, ...
     if way == AS_IS:
         return [(word, (word,)) for word in words]
     if way == SPLIT:
-        return [(piece, (piece,)) for word in words for piece in split_marks(word)]
-    return [("".join(group), tuple(chain.from_iterable(map(split_marks, group)))) for group in joined(words)]
+        return [(piece, (piece,)) for word in words for piece in cut(word)]
+    return [("".join(group), tuple(chain.from_iterable(map(cut, group)))) for group in joined(words)]

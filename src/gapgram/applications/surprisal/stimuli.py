@@ -7,9 +7,10 @@ sentences, or regions in their order. Columns that nothing is said of are carrie
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import groupby
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,8 +19,10 @@ from gapgram.errors import TextError, UsageError
 from gapgram.kernels.special_words import SPECIAL, UNKNOWN
 from gapgram.text.corpus import QUERY_RULES, checked_text
 from gapgram.text.files import blocks_of_files, display_name
+from gapgram.text.splitting import split_marks
 
 _SEPARATORS = "\t;,"
+_NAME = re.compile(r"[^\W\d][\w.]*")  # of a column; words of a sentence have blanks beside their commas
 _REFUSED = tuple(word for word in SPECIAL if word != UNKNOWN)
 _WHITE_SPACE = " \t\n\v\f\r"
 
@@ -45,8 +48,9 @@ class StimulusColumns:
     """Which columns of a table mean what.
 
     text: whole sentences, a sentence a row; or region: words or regions, one a row, in order.
-    item, sentence: what tells items apart, and sentences of an item; without them every row of `text` is an item, and
-        rows of `region` must have at least one of the two.
+    item, sentence: what tells items apart, and sentences of an item. By default they are the columns of these names,
+        where there are such; of rows of `region` with an item and no sentence, `condition` tells sentences apart. Rows
+        of `text` without an item are an item each, those of one item are numbered.
     separator: what stands between the regions of a `text`; without it, every word is a region.
     """
 
@@ -59,8 +63,6 @@ class StimulusColumns:
     def __post_init__(self) -> None:
         if (self.text is None) == (self.region is None):
             raise UsageError("stimuli: name the column of sentences or the column of regions, one of the two")
-        if self.region is not None and self.item is None and self.sentence is None:
-            raise UsageError("stimuli: regions need the column of items or of sentences, which tells where one ends")
         if self.separator is not None and (self.region is not None or not self.separator.strip(_WHITE_SPACE)):
             raise UsageError(f"stimuli: separator {self.separator!r}: expected a mark between the regions of sentences")
 
@@ -70,20 +72,36 @@ class StimulusColumns:
         names = {"text": self.text, "region": self.region, "item": self.item, "sentence": self.sentence}
         return {role: name for role, name in names.items() if name is not None}
 
+    def of(self, header: Sequence[str]) -> StimulusColumns:
+        """With the columns of a table that are called as what they are."""
+        taken = {*self.named.values()}
+        free = {name.lower(): name for name in reversed(header) if name not in taken}
+        item = self.item or free.get("item")
+        sentence = self.sentence or free.get("sentence")
+        if self.region is not None and sentence is None:
+            sentence = free.get("condition")
+        return replace(self, item=item, sentence=sentence)
+
 
 @dataclass
 class StimulusReader:
-    """Reads stimuli; `carried` are the names of the columns that are carried over, known once reading has begun."""
+    """Reads stimuli; `carried` are the names of the columns that are carried over, known once reading has begun.
+
+    cut: what takes the marks off a word, where they are split or joined.
+    """
 
     columns: StimulusColumns | None = None
     punctuation: str = AS_IS
+    cut: Callable[[str], Sequence[str]] = split_marks
     carried: tuple[str, ...] = field(default=(), init=False)
 
     def read(self, path: str | Path, *, progress: bool = False) -> Iterator[Stimulus]:
         """The stimuli of a file."""
         lines = _lines(path, progress)
         if self.columns is None:
-            return self._from_lines(lines, display_name(path))
+            first = [line for line in (next(lines, None), next(lines, None)) if line is not None]
+            _refuse_table(first, display_name(path))
+            return self._from_lines(chain(first, lines), display_name(path))
         return self._from_table(self.columns, lines, display_name(path))
 
     def of_sentences(self, sentences: Iterable[str | Sequence[str]]) -> Iterator[Stimulus]:
@@ -107,13 +125,19 @@ class StimulusReader:
             yield Stimulus(str(item), str(sentence), self._regions(words, f"{name}:{number}"))
 
     def _regions(self, words: Sequence[str], where: str, carried: tuple[str, ...] = ()) -> list[Region]:
-        regions = [Region(text, read, carried) for text, read in regions_of(words, self.punctuation)]
+        regions = [Region(text, read, carried) for text, read in regions_of(words, self.punctuation, self.cut)]
         return [_checked(region, where) for region in regions]
 
     def _from_table(self, columns: StimulusColumns, lines: Iterator[str], name: str) -> Iterator[Stimulus]:
         rows = _table(lines, name)
         header = next(rows, (0, []))[1]
+        columns = columns.of(header)
         column_of = _column_of(columns, header, name)
+        if columns.region is not None and columns.item is None and columns.sentence is None:
+            raise TextError(
+                f"{name}:1: regions need the column of items or of sentences, which tells where one ends "
+                f"(--item-column, --sentence-column): there are {', '.join(header)}"
+            )
         others = [i for i in range(len(header)) if i not in column_of.values()]
         self.carried = tuple(header[i] for i in others)
         return self._of_rows(columns, rows, column_of, others, name)
@@ -122,6 +146,8 @@ class StimulusReader:
         self, columns: StimulusColumns, rows: Iterator[tuple[int, list[str]]], column_of: dict[str, int],
         others: list[int], name: str,
     ) -> Iterator[Stimulus]:  # fmt: skip
+        seen: dict[str, int] = {}
+
         def key(row: tuple[int, list[str]]) -> tuple[str, str]:
             item = row[1][column_of["item"]] if "item" in column_of else ""
             return item, row[1][column_of["sentence"]] if "sentence" in column_of else ""
@@ -131,7 +157,9 @@ class StimulusReader:
                 item, sentence = key((line, cells))
                 regions = self._of_text(cells[column_of["text"]], columns.separator, f"{name}:{line}")
                 carried = tuple(cells[i] for i in others)
-                yield Stimulus(item or str(number), sentence or "1", [r._replace(carried=carried) for r in regions])
+                item = item or str(number)
+                seen[item] = seen.get(item, 0) + 1
+                yield Stimulus(item, sentence or str(seen[item]), [r._replace(carried=carried) for r in regions])
             return
         for (item, sentence), group in groupby(rows, key):
             regions = []
@@ -147,7 +175,7 @@ class StimulusReader:
 
     def _whole(self, words: list[str], where: str) -> Region:
         """One region of all the words; with their marks apart or not, as punctuation is to be read."""
-        read = [word for region in regions_of(words, self.punctuation) for word in region[1]]
+        read = [word for region in regions_of(words, self.punctuation, self.cut) for word in region[1]]
         return _checked(Region(" ".join(words), tuple(read)), where)
 
 
@@ -187,6 +215,23 @@ def _table(lines: Iterator[str], name: str) -> Iterator[tuple[int, list[str]]]:
             raise TextError(f"{name}:{reader.line_num}: {len(cells)} cells, the first line names {n_columns} columns")
         if cells:
             yield reader.line_num, cells
+
+
+def _refuse_table(lines: Sequence[str], name: str) -> None:
+    """Refuse to read a table as prose: a named one, or what begins with names between separators."""
+    if not lines or not lines[0].strip():
+        return
+    separator = max(_SEPARATORS, key=lines[0].count)
+    cells = next(csv.reader(lines[:1], delimiter=separator), [])
+    names = [cell.strip() for cell in cells]
+    by_name = Path(name).suffix.lower() in (".csv", ".tsv", ".tab")
+    alike = len(names) > 1 and all(_NAME.fullmatch(cell) for cell in names)
+    by_look = alike and len(lines) > 1 and lines[1].count(separator) >= lines[0].count(separator)
+    if len(names) > 1 and (by_name or by_look):
+        raise TextError(
+            f"{name}: looks like a table, whose first line names the columns {', '.join(names)}:\n"
+            "name the one of the sentences (--text-column), or of the words or regions (--region-column)"
+        )
 
 
 def _again(first: str, others: Iterator[str]) -> Iterator[str]:

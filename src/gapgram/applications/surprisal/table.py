@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -10,26 +11,32 @@ from typing import Any
 
 import numpy as np
 
-from gapgram.applications.surprisal.formats import Writer
+from gapgram.applications.surprisal.formats import Writer, write_about
 from gapgram.applications.surprisal.frequency import word_frequencies
 from gapgram.applications.surprisal.measures import BITS, Measured, Measurer, Measures
-from gapgram.applications.surprisal.punctuation import AS_IS, check_way
+from gapgram.applications.surprisal.punctuation import AS_IS, SPLIT, check_way
 from gapgram.applications.surprisal.stimuli import Region, Stimulus, StimulusColumns, StimulusReader
 from gapgram.errors import TextError, UsageError, to_install
 from gapgram.kernels.special_words import END, START
 from gapgram.models.model import Model
+from gapgram.queries.attached_marks import words_with_marks
 from gapgram.queries.language_model import LanguageModel, Sentence
 from gapgram.queries.session import Session
+from gapgram.queries.shown import html_table
 from gapgram.system.atomic_file import written_aside
 from gapgram.system.parallel import parallel_map
 from gapgram.text.tokenisers.tokeniser import Tokeniser
 
 COLUMNS = ("item", "sentence", "position", "word", "surprisal", "known", "frequency")
 SCORE, EMPTY = "score", "empty"
+_ROLES = ("item", "sentence")
+_SHOWN_ROWS = 20  # in a notebook
+_WORD, _KNOWN = COLUMNS.index("word"), COLUMNS.index("known")
+_NAMED = 5  # unknown words
 _BATCH = 64  # sentences that one thread measures at a time
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SurprisalTable:
     """Rows of named columns; `about` says what the figures mean, the signature of the model first."""
 
@@ -48,10 +55,18 @@ class SurprisalTable:
         return frame
 
     def write(self, path: str | Path, *, format: str = "tsv") -> None:
-        """Write the table to a file, aside and renamed."""
-        writer = Writer(format, self.columns, self.about)
+        """Write the table to a file, aside and renamed, and `about` to another beside it, `PATH.about.txt`."""
+        writer = Writer(format, self.columns)
         with written_aside(path) as file:
             file.write((writer.header() + writer.rows(self.rows)).encode("utf-8", "surrogatepass"))
+        write_about(path, self.about)
+
+    def __repr__(self) -> str:
+        return f"<SurprisalTable of {len(self.rows):,} rows: {', '.join(self.columns)}>"
+
+    def _repr_html_(self) -> str:
+        rows = [[_shown(cell) for cell in row] for row in self.rows[:_SHOWN_ROWS]]
+        return html_table(self.columns, rows, title=repr(self))
 
 
 class Surprisal:
@@ -82,8 +97,9 @@ class Surprisal:
         own = (*COLUMNS, *self._reader.columns)
         taken = [name for name in carried if name in own]
         if taken:
+            role = f", or name it as what it is (--{taken[0]}-column {taken[0]})" if taken[0] in _ROLES else ""
             raise UsageError(
-                f"the column {taken[0]!r} of the stimuli has the name of a column of the result: rename it"
+                f"the column {taken[0]!r} of the stimuli has the name of a column of the result: rename it{role}"
             )
         return (*own, *carried)
 
@@ -167,6 +183,40 @@ class Surprisal:
         return int(np.min(self._frequencies[ids]))
 
 
+class UnknownWords:
+    """Counts the words of tables that the model does not know, and names the most frequent of them."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self._model, self.words = model, 0
+        self.seen: Counter[str] = Counter()
+
+    def add(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Count the words of some rows."""
+        self.words += len(rows)
+        self.seen.update(row[_WORD] for row in rows if not row[_KNOWN])
+
+    def __str__(self) -> str:
+        n = self.seen.total()
+        named = ", ".join(word for word, _ in self.seen.most_common(_NAMED))
+        more = ", …" if len(self.seen) > _NAMED else ""
+        said = f"{n:,} of {self.words:,} words are unknown ({n / self.words:.1%}): {named}{more}"
+        attached = [] if self._model.cuts_text else words_with_marks(self._model, list(self.seen))
+        if 2 * len(attached) > len(self.seen):
+            said += "\nmost touch a punctuation mark that the model knows by itself: --punctuation join, or split"
+        return said
+
+
+def usual_punctuation(model: LanguageModel) -> str:
+    """What is done with punctuation unless something is asked for: what the model does with all raw text."""
+    return SPLIT if model.splitting else AS_IS
+
+
+def _shown(cell: Any) -> str:
+    if isinstance(cell, float):
+        return f"{cell:.4f}"
+    return "" if cell is None else str(cell)
+
+
 def surprisal(
     model: LanguageModel,
     text: str | Path | None = None,
@@ -174,7 +224,7 @@ def surprisal(
     sentences: Iterable[Sentence] | None = None,
     columns: StimulusColumns | None = None,
     measures: Measures | None = None,
-    punctuation: str = AS_IS,
+    punctuation: str | None = None,
     unknown: str = SCORE,
     threads: int | None = None,
 ) -> SurprisalTable:
@@ -182,7 +232,8 @@ def surprisal(
 
     columns: which columns of the file mean what, where it is a table of stimuli.
     measures: what is asked beside surprisal.
-    punctuation: `as-is`; `split`, marks are words of their own; or `join`, and belong to the word that they touch.
+    punctuation: `as-is`; `split`, marks are words of their own; or `join`, and belong to the word that they touch. By
+        default `split` where the model cuts raw text so itself, else `as-is`.
     unknown: `score` unknown words as `<unk>`, or leave their surprisal `empty`.
 
     >>> import gapgram
@@ -193,8 +244,10 @@ def surprisal(
     """
     if (text is None) == (sentences is None):
         raise UsageError("surprisal: give a text file or sentences, one of the two")
-    check_way(punctuation)
-    asked, reader = Surprisal(model, measures or Measures(), unknown=unknown), StimulusReader(columns, punctuation)
+    way = usual_punctuation(model) if punctuation is None else punctuation
+    check_way(way)
+    asked = Surprisal(model, measures or Measures(), unknown=unknown)
+    reader = StimulusReader(columns, way, model.splitter.cut)
     stimuli = reader.of_sentences(sentences) if sentences is not None else reader.read(text or "")
     names = asked.columns(reader.carried)
     rows = [row for piece in asked.pieces(stimuli, threads=threads) for row in piece]
