@@ -11,6 +11,7 @@
     faults        the n-th write, sync, rename or allocation fails: python -m fuzz.faults
     kills         runs that are killed at random and resumed: python -m fuzz.kills
     threads       objects that change, used by many threads: python -m fuzz.threads
+    connections   half requests on thousands of connections: python -m fuzz.connections
     soak          a service asked by many for long, its memory watched, then threads for a minute: python -m fuzz.soak
 
 An input fails if it ends the process, takes more than a second or 200 MB, raises anything but an error of gapgram's, or

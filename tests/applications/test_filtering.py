@@ -314,6 +314,10 @@ def test_broken_parquet(cli: Cli, made: dict[str, Model], tmp_path: Path, monkey
     assert_refused(cli(*again), "there is a column 'perplexity' already; name figures otherwise (--prefix)")
     assert cli(*again, "--prefix", "mkn_", "-q").code == 0
     assert "mkn_words" in parquet.read_table("b.parquet").column_names
+    twice = pyarrow.table([pyarrow.array(["w1"]), pyarrow.array(["w2"])], names=["text", "text"])
+    parquet.write_table(twice, "twice.parquet")
+    said = "twice.parquet: there are 2 columns 'text': rename or drop all but one"
+    assert_refused(cli("filter", made["mkn"].path, "twice.parquet", "-o", "c.parquet"), said)
     plain = Path("in.parquet").read_bytes()
     Path("in.parquet").write_bytes(plain.replace(b"text", b"te\xfft"))
     assert_refused(cli(*command), "in.parquet: no whole Parquet file: 'utf-8' codec can't decode")

@@ -128,6 +128,41 @@ def test_a_request_has_time_for_its_answer(made: Connections) -> None:
     assert not transport.closed
 
 
+HALF = b"POST /api/predict HTTP/1.1\r\nhost: localhost\r\ncontent-length: 3\r\n\r\n{"
+
+
+def test_half_a_body_makes_room_as_an_idle_connection_does(made: Connections) -> None:
+    connection, transport = made.new()
+    connection.data_received(HALF)
+    assert made.loop.running() == [limits.ANSWER_SECONDS]
+    others = [made.new() for _ in range(2 * limits.CONNECTIONS)]
+    for other, _ in others:
+        if not other.transport.is_closing():
+            other.data_received(HALF)
+    assert transport.closed
+    last, last_transport = made.new()
+    last.data_received(HEALTH)
+    assert not last_transport.closed
+    assert len(made.state.connections) == limits.CONNECTIONS_KEPT
+
+
+def test_a_whole_body_is_no_longer_waited_for(made: Connections) -> None:
+    connection, _ = made.new()
+    connection.data_received(HALF)
+    assert connection.waits_since is not None
+    connection.data_received(b"}}")
+    assert connection.waits_since is None
+    assert made.loop.running() == [limits.ANSWER_SECONDS]
+
+
+def test_the_newest_connection_is_not_the_one_that_makes_room(made: Connections) -> None:
+    for _ in range(limits.CONNECTIONS_KEPT):
+        made.new()[0].data_received(HEALTH)
+    newest, transport = made.new()
+    newest.data_received(HEALTH)
+    assert not transport.closed
+
+
 def test_a_lost_connection_is_watched_no_longer(made: Connections) -> None:
     connection, _ = made.new()
     connection.connection_lost(None)

@@ -15,17 +15,18 @@ from gapgram.web import limits
 
 
 class WatchedConnection(H11Protocol):
-    """One connection of the service. `waits_since`: when it last began to wait for a request; None while it has one."""
+    """One connection of the service. `waits_since`: when it last began to wait for a request; None while it has a whole
+    one, body and all."""
 
     waits_since: float | None = None
     _deadline: asyncio.TimerHandle | None = None
-    _speaks = False
+    _speaks = _begun = False
 
     def connection_made(self, transport: Any) -> None:
         """Give a new connection time for the headers of its first request."""
         super().connection_made(transport)
         self._wait()
-        _make_room(self.connections, limits.CONNECTIONS_KEPT)
+        self._make_room(limits.CONNECTIONS_KEPT)
         self._limit(limits.HEADER_SECONDS)
 
     def data_received(self, data: bytes) -> None:
@@ -60,26 +61,28 @@ class WatchedConnection(H11Protocol):
         return self.cycle is not None and not self.cycle.response_complete
 
     def _begin(self) -> None:
-        """A request is there: its answer must be made, and taken, in time."""
-        if self.waits_since is not None:
-            self.waits_since, self._speaks = None, False
+        """The headers of a request are there, perhaps its body: its answer must be made, and taken, in time."""
+        if not self._begun:
+            self._begun, self._speaks = True, False
             self._limit(limits.ANSWER_SECONDS)
+        if not self.cycle.more_body:
+            self.waits_since = None
 
     def _wait(self) -> None:
-        self.waits_since, self._speaks = self.loop.time(), False
+        self.waits_since, self._speaks, self._begun = self.loop.time(), False, False
+
+    def _make_room(self, most: int) -> None:
+        """Where there are too many connections, close another that has waited longest without a whole request."""
+        if len(self.connections) > most:
+            others = (c for c in self.connections if isinstance(c, WatchedConnection) and c is not self)
+            waiting = [c for c in others if c.waits_since is not None]
+            if waiting:
+                oldest = min(waiting, key=lambda c: c.waits_since or 0.0)
+                self.connections.discard(oldest)
+                oldest.close_now()
 
     def _limit(self, seconds: float | None) -> None:
         """Close the connection after so many seconds, unless told otherwise before."""
         if self._deadline is not None:
             self._deadline.cancel()
         self._deadline = None if seconds is None else self.loop.call_later(seconds, self.close_now)
-
-
-def _make_room(connections: Any, most: int) -> None:
-    """Where there are too many connections, close the one that has waited longest without a request."""
-    if len(connections) > most:
-        waiting = [c for c in connections if isinstance(c, WatchedConnection) and c.waits_since is not None]
-        if waiting:
-            oldest = min(waiting, key=lambda c: c.waits_since or 0.0)
-            connections.discard(oldest)
-            oldest.close_now()

@@ -63,6 +63,7 @@ class Guard:
     async def _serve(self, scope: Any, receive: Receive, send: Send) -> None:
         try:
             self._check_host(scope)
+            _check_headers(scope)
             _check_length(scope)
             body = await self._body(scope, receive)
         except Refused as refused:
@@ -72,6 +73,8 @@ class Guard:
 
     def _check_host(self, scope: Any) -> None:
         host = _header(scope, b"host").decode("latin-1")
+        if not host and scope["http_version"] == "1.0":
+            return  # an old proxy that asks how the service is; no page can make a browser leave the host out
         if self._hosts is not None and _name(host) not in self._hosts:
             raise Refused(421, f"This service is not called {_name(host)[:80]!r}; ask for it by localhost.")
 
@@ -84,6 +87,14 @@ class Guard:
         except asyncio.TimeoutError:
             sentence = f"The request did not arrive within {self._seconds:g} seconds."
             raise Refused(408, sentence) from None
+
+
+def _check_headers(scope: Any) -> None:
+    """Refuse long headers that came in one piece; of others no more is read."""
+    size = len(scope.get("raw_path") or b"") + len(scope.get("query_string") or b"")
+    size += sum(len(name) + len(value) + 4 for name, value in scope["headers"])
+    if size > limits.HEADER_BYTES:
+        raise Refused(431, f"The headers are too large: at most {limits.HEADER_BYTES:,} bytes are read.")
 
 
 def _check_length(scope: Any) -> None:

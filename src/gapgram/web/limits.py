@@ -19,5 +19,7 @@ SECONDS = 5.0  # from the first byte of a body to its answer
 WAITING = 512  # requests that may wait for a thread
 CONNECTIONS = 900  # below the 1,024 files that most systems let a process open
 CONNECTIONS_KEPT = 600  # beyond which those that have no request make room for others
+TAKEN_AT_ONCE = 64  # new connections, before those that were there are read
+QUEUE = 4096  # new connections that wait for that
 HEADER_SECONDS = 10.0  # from the first byte of a request, or a connection, to the end of its headers
 ANSWER_SECONDS = 60.0  # from the end of its headers until its answer was taken

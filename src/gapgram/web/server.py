@@ -103,7 +103,7 @@ def run(app: Application, listener: socket.socket) -> None:
         http=WatchedConnection,  # reads by h11: the other parser does not limit headers
         h11_max_incomplete_event_size=limits.HEADER_BYTES,
         ws="none",
-        backlog=limits.CONNECTIONS,
+        backlog=limits.TAKEN_AT_ONCE,
         limit_concurrency=limits.CONNECTIONS,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=2,
@@ -112,7 +112,16 @@ def run(app: Application, listener: socket.socket) -> None:
         log_level="error",
     )
     with _signals_end_quietly():
-        uvicorn.Server(config).run([listener])
+        _Server(config).run([listener])
+
+
+class _Server(uvicorn.Server):
+    """Takes few connections at a time, so that those before them are read first; the system lets many wait."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listener in sockets or []:
+            listener.listen(limits.QUEUE)
 
 
 @contextlib.contextmanager

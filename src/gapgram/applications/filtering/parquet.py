@@ -52,6 +52,8 @@ class ParquetRows(Records):
         if work_field not in schema.names:
             names = ", ".join(schema.names)
             raise TextError(f"{path}: the column {work_field!r} is missing; there are {names}"[:400])
+        if (n := schema.names.count(work_field)) > 1:
+            raise TextError(f"{path}: there are {n} columns {work_field!r}: rename or drop all but one")
         kind = schema.field(work_field).type
         if not (self._pa.types.is_string(kind) or self._pa.types.is_large_string(kind)):
             raise TextError(f"{path}: the column {work_field!r} holds {kind}, expected strings")
