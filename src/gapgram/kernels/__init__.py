@@ -34,6 +34,10 @@
     figures         what scored lines add to a perplexity
     stepping        one word after another, from state to state
     one_step        the same for one word after one state
+    tries           pairs of numbers and what they lead to; words letter by letter
+    prefixes        what hypotheses begin with: words letter by letter, texts word by word
+    beams           the beams of a search, and which are best
+    beam_search     which texts the labels of each frame make
     successors      what follows a context, and the distribution that it makes
     drawing         sentences drawn from a model without its distributions
     topk            the most probable next words

@@ -119,6 +119,27 @@ def extend_one(order, words, children, log10_probs, log10_backoffs, none, key, w
 
 
 @kernel
+def extend_rows(order, words, children, log10_probs, log10_backoffs, states, asked, n, answers):
+    """Step from row to row of `states`, each the number of grams of a context and these grams, shortest first.
+
+    asked: [i], from which row, the word, and the row of the context after it, -1 where it is not needed. log10 of the
+    probabilities go to `answers`.
+    """
+    after = np.empty(order, np.int64)
+    for i in range(n):
+        held = states[asked[i, 0]]
+        score, _, kept = step(
+            np.int64(asked[i, 1]), held[1:], held[0], order, words, children, log10_probs, log10_backoffs, after
+        )
+        answers[i] = finite_log10(np.float64(score))
+        if asked[i, 2] >= 0:
+            out = states[asked[i, 2]]
+            out[0] = kept
+            for k in range(kept):
+                out[1 + k] = after[k]
+
+
+@kernel
 def distribution(ids, order, base, words, children, log10_probs, log10_backoffs):
     """The probability of every word after `ids`, the shortest grams first, longer ones taking their place.
 

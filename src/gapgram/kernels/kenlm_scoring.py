@@ -181,3 +181,31 @@ def extend(keys, begins, words, file, scores, lengths, out, kept):
             _store(context, after, kept[s], out[s])
         else:
             scores[s], lengths[s], kept[s] = 0.0, 0, 0
+
+
+@kernel
+def extend_rows(file, states, asked, n, answers):
+    """Step from row to row of `states`, each a state after how many numbers it has; returns whether the file is sound.
+
+    asked: [i], from which row, the word, and the row of the state after it, -1 where it is not needed. log10 of the
+    probabilities go to `answers`.
+    """
+    context = np.empty(file.order, np.int64)
+    backoffs, after = np.empty(file.order, np.float32), np.empty(file.order, np.float32)
+    for i in range(n):
+        row = states[asked[i, 0]]
+        held = np.int64(row[0]) // 2
+        for k in range(held):
+            context[k] = row[1 + k]
+            backoffs[k] = np.uint32(row[1 + held + k]).view(np.float32)
+        word = file_id(np.int64(asked[i, 1]), file)
+        score, _, kept = step(word, context, backoffs, held, file, after)
+        if np.isnan(score):
+            return False
+        answers[i] = score
+        if asked[i, 2] >= 0:
+            take(word, kept, context)
+            out = states[asked[i, 2]]
+            out[0] = 2 * kept
+            _store(context, after, kept, out[1:])
+    return True

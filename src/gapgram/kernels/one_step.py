@@ -179,6 +179,21 @@ def _write_key(word, held, base, plan, order, tables, entries, out):
     out[0] = longest if plan.forgetful else min(np.int64(held[0]) + 1, order - 1)
 
 
+@kernel
+def _step(word, held, base, plan, slot_of, model, one, out):
+    """log10 of the probability of a word after a key; fills what is found of it, and the key after it."""
+    available = min(max(np.int64(held[0]), 0), model.order - 1)
+    _look_up(word, held, base, available, slot_of, model, one)
+    _write_key(word, held, base, plan, model.order, model.tables, one.entries, out)
+    return log10_of(_mixed(held, available, model, one))
+
+
+@kernel
+def _new_one(n_patterns):
+    numbers = np.empty((2, n_patterns), np.int64)
+    return OneWord(numbers[0], numbers[1], np.empty(n_patterns))
+
+
 @bound_first(5)
 def extend_chain(plan, slot_of, model, none, width, key, word):
     """`stepping.extend_one` where every pattern falls back on one other.
@@ -188,15 +203,23 @@ def extend_chain(plan, slot_of, model, none, width, key, word):
     out = np.empty(width, none.dtype)
     if len(key) != width * none.itemsize:
         return 0.0, 0, out[:0].view(np.int8)
-    held, base = np.frombuffer(key, none.dtype), model.order if plan.gated else 1
-    available = min(max(np.int64(held[0]), 0), model.order - 1)
-    n_patterns = slot_of.size
-    numbers = np.empty((2, n_patterns), np.int64)
-    one = OneWord(numbers[0], numbers[1], np.empty(n_patterns))
-    _look_up(np.int64(word), held, base, available, slot_of, model, one)
-    _write_key(np.int64(word), held, base, plan, model.order, model.tables, one.entries, out)
+    held, base, one = np.frombuffer(key, none.dtype), model.order if plan.gated else 1, _new_one(slot_of.size)
+    score = _step(np.int64(word), held, base, plan, slot_of, model, one, out)
     length = 1
-    for p in range(1, n_patterns):
+    for p in range(1, slot_of.size):
         if one.entries[p] >= 0:
             length = max(length, plan.spans[p])
-    return log10_of(_mixed(held, available, model, one)), length, out.view(np.int8)
+    return score, length, out.view(np.int8)
+
+
+@kernel
+def extend_rows(plan, slot_of, model, states, asked, n, answers):
+    """Step from row to row of `states`, a key each: log10 of the probabilities go to `answers`.
+
+    asked: [i], from which row, the word, and the row of the key after it, -1 where it is not needed.
+    """
+    base, one = model.order if plan.gated else 1, _new_one(slot_of.size)
+    not_kept = np.empty(states.shape[1], states.dtype)
+    for i in range(n):
+        out = states[asked[i, 2]] if asked[i, 2] >= 0 else not_kept
+        answers[i] = _step(np.int64(asked[i, 1]), states[asked[i, 0]], base, plan, slot_of, model, one, out)

@@ -9,7 +9,7 @@ A context that is not there has the backoff 1. A word that is not there is `<unk
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from gapgram.kernels.special_words import START_ID
 from gapgram.models.grams import Grams
 from gapgram.queries.language_model import LanguageModel, Sentence
 from gapgram.queries.line_scores import LineKernel
+from gapgram.queries.state_rows import ArrayRows, StateRows
 from gapgram.queries.states import Stepper
 from gapgram.system import array_file
 from gapgram.system.array_file import FilePart
@@ -122,14 +123,19 @@ class BackoffStepper(Stepper):
     def __init__(self, grams: Grams) -> None:
         none = np.empty(0, np.int32 if len(grams.words) < 1 << 31 else np.int64)
         figures = grams.log10_probs, grams.log10_backoffs
-        constants = grams.order, grams.words, grams.children, *figures, none
-        self.one, self.null = kernels.extend_one.bind(constants, b"", 0), b""
+        self._grams, self._kind = (grams.order, grams.words, grams.children, *figures), none.dtype
+        self.one, self.null = kernels.extend_one.bind((*self._grams, none), b"", 0), b""
         self.beginning = self.one(self.null, START_ID)[2]
 
     def many(self, keys: Sequence[bytes], words: Ids, threads: int) -> tuple[Floats, list[bytes]]:
         """(log10 of the probabilities, keys after the words), a word for each key."""
         steps = [self.checked(key, word) for key, word in zip(keys, words.tolist(), strict=True)]
         return np.array([score for score, _, _ in steps]), [key for _, _, key in steps]
+
+    def rows(self) -> StateRows:
+        """States for a search, a row each."""
+        step = partial(kernels.extend_rows, *self._grams)
+        return ArrayRows(step, self._grams[0], self._kind, of_any_length=True)
 
 
 def write_backoff(model: BackoffModel, path: str | Path) -> None:

@@ -35,6 +35,7 @@ from gapgram.models.model import Model
 from gapgram.queries.id_runs import score_in_runs
 from gapgram.queries.language_model import LanguageModel, Sentence, checked_model
 from gapgram.queries.line_scores import ScoredLines
+from gapgram.queries.state_rows import MixedRows, StateRows
 from gapgram.queries.states import Stepper, other_model
 from gapgram.system import array_file
 from gapgram.system.array_file import HEADER, FilePart, Writing
@@ -341,6 +342,11 @@ class MixtureStepper(Stepper):
             scores.append(own_scores + log10_shares[words])
             after.append(own_after)
         return mix(np.stack(scores), self._weights), [self._packed(each) for each in zip(*after, strict=True)]
+
+    def rows(self) -> StateRows:
+        """States for a search, a row each."""
+        parts = [(stepper.rows(), ids, log10_shares) for stepper, ids, log10_shares in self._parts]
+        return MixedRows(parts, lambda scores: mix(scores, self._weights), self._packed, self._unpacked)
 
     def _packed(self, keys: Sequence[bytes]) -> bytes:
         return self._sizes.pack(*map(len, keys)) + b"".join(keys)

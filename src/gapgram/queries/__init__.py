@@ -15,6 +15,7 @@
     generate        text drawn from a model
     drawing         sentences drawn from the arrays of a model, many side by side
     states          one word after another, for decoders
+    state_rows      the states of a search, in arrays
     session         a reader that learns what it reads
     session_file    what it has read, in a file
     history         what it has read: counts, and how far they are trusted

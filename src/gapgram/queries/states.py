@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,9 +18,10 @@ from gapgram.errors import UsageError
 from gapgram.kernels import stepping as kernels
 from gapgram.kernels.chains import only_chains
 from gapgram.kernels.model_arrays import BACKOFF, ModelArrays
-from gapgram.kernels.one_step import extend_chain
+from gapgram.kernels.one_step import extend_chain, extend_rows
 from gapgram.kernels.special_words import START_ID
 from gapgram.kernels.tables import FIRST_ROW, N_GRAMS, NEAREST, OF_CLASSES, REACH, TAIL
+from gapgram.queries.state_rows import ArrayRows, KeyRows, StateRows
 from gapgram.system.parallel import parallel_map
 
 BEAM = 256  # states that one call of the kernel takes
@@ -51,6 +52,10 @@ class Stepper(ABC):
     @abstractmethod
     def many(self, keys: Sequence[bytes], words: Ids, threads: int) -> tuple[Floats, list[bytes]]:
         """(log10 of the probabilities, keys after the words), a word for each key."""
+
+    def rows(self) -> StateRows:
+        """States for a search, a row each."""
+        return KeyRows(self.many)
 
     def checked(self, key: bytes, word: int) -> tuple[float, int, bytes]:
         """As `one`; what is wrong is an error."""
@@ -87,9 +92,20 @@ class TableStepper(Stepper):
     def _bound(self) -> Callable[[bytes, int], tuple[float, int, bytes]]:
         """The kernel of one step, with what it needs of this model."""
         rest = self.arrays, np.empty(0, self.kind), self.width
-        if only_chains(self.arrays.edge_base) and _starts_rise(self.arrays):
+        if self._is_quick():
             return extend_chain.bind((self.plan, _slots_of_patterns(self.arrays, self.plan), *rest), self.null, 0)
         return kernels.extend_one.bind((self.plan, *rest), self.null, 0)
+
+    def _is_quick(self) -> bool:
+        """Whether `kernels.one_step` can do it."""
+        return bool(only_chains(self.arrays.edge_base)) and _starts_rise(self.arrays)
+
+    def rows(self) -> StateRows:
+        """States for a search, a row each."""
+        if not self._is_quick():
+            return KeyRows(self.many)
+        step = partial(extend_rows, self.plan, _slots_of_patterns(self.arrays, self.plan), self.arrays)
+        return ArrayRows(step, self.width, self.kind, of_any_length=False)
 
     def start_score(self, key: bytes) -> float:
         """What falling back from all that is known takes: lmplz, too, has log10 P(<s>) = 0 where nothing is known."""

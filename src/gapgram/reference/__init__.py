@@ -10,6 +10,7 @@
     pruned      counts without some of their grams, for any of these models
     left_out    what learned weights are fitted to
     sessions    a reader that learns: what was read, mixed with any of these models
+    beam_search texts from the frames of a recogniser, with any model of words or labels
 
 Read it in this order, beside the page. Every number is worked out here: nothing is imported but patterns and lattices,
 and nothing here is used to train or to query a model. The tests compare both for ever.

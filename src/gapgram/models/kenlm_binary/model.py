@@ -24,6 +24,7 @@ from gapgram.models.kenlm_binary.layout import Layout, read_layout
 from gapgram.models.kenlm_binary.words import KenlmVocabulary
 from gapgram.queries.language_model import LanguageModel, Sentence
 from gapgram.queries.line_scores import LineKernel
+from gapgram.queries.state_rows import ArrayRows, StateRows
 from gapgram.queries.states import Stepper, other_model
 
 
@@ -198,3 +199,11 @@ class KenlmStepper(Stepper):
         if np.isnan(scores).any():
             raise bad_grams(self._path)
         return scores, [row[: 2 * held].tobytes() for row, held in zip(out, kept.tolist(), strict=True)]
+
+    def rows(self) -> StateRows:
+        """States for a search, a row each."""
+        return ArrayRows(self._extend_rows, 2 * self._file.order, np.dtype(np.uint32), of_any_length=True)
+
+    def _extend_rows(self, states: Any, asked: Ids, n: int, answers: Floats) -> None:
+        if not kernels.extend_rows(self._file, states, asked, n, answers):
+            raise bad_grams(self._path)
