@@ -1,6 +1,7 @@
 """From the logits of a recogniser trained with CTC to text: speech, handwriting and print, with a model of language.
 
-    decoder     the decoder: one utterance, many, or a stream
+    decoder     the decoder: one utterance, or many
+    stream      an utterance decoded while it goes on
     options     how it scores and prunes
     hypotheses  what it finds: texts, where their words are, what their scores are made of
     alphabet    the labels of a recogniser
@@ -18,3 +19,5 @@ from gapgram.ctc.decoder import Decoder as Decoder
 from gapgram.ctc.hypotheses import DecodedWord as DecodedWord
 from gapgram.ctc.hypotheses import Hypothesis as Hypothesis
 from gapgram.ctc.options import DecoderOptions as DecoderOptions
+from gapgram.ctc.stream import DecoderStream as DecoderStream
+from gapgram.ctc.stream import StreamedText as StreamedText

@@ -18,7 +18,9 @@ from gapgram.ctc.lexicon import NO_LEXICON, check_spelling, hot_words_of, lexico
 from gapgram.ctc.logits import as_array, frames_of, log_probs_of
 from gapgram.ctc.options import DecoderOptions
 from gapgram.ctc.search import Search, Tables, labels_of
+from gapgram.ctc.stream import DecoderStream
 from gapgram.errors import UsageError
+from gapgram.kernels.beams import Frames
 from gapgram.kernels.prefixes import HotWords, Rules
 from gapgram.models.open import load
 from gapgram.queries.language_model import LanguageModel, checked_model
@@ -159,11 +161,20 @@ class Decoder:
         all_of_them: bool = False,
     ) -> list[Hypothesis]:
         chosen = self.options.changed(options)
-        frames = frames_of(log_probs_of(logits, len(self.alphabet.texts)), chosen.token_prune)
+        frames = self.frames(logits, chosen)
         with self.searching(chosen, hot_words, state, distinct=order) as search:
             search.feed(frames)
             endings = search.endings()
             return hypotheses_of(search, endings if all_of_them else endings[:1], self.alphabet, by_label=self.by_label)
+
+    def frames(self, logits: Any, options: DecoderOptions) -> Frames:
+        """What may be there, frame by frame; where only known words are allowed, so that some text is always left."""
+        blank = self.alphabet.blank if options.unknown is None else None
+        return frames_of(log_probs_of(logits, len(self.alphabet.texts)), options.token_prune, blank)
+
+    def stream(self, hot_words: HotWordList = None, *, state: State | None = None, **options: Any) -> DecoderStream:
+        """Decode an utterance while it goes on: `push` the logits of some frames, then `finish`."""
+        return DecoderStream(self, hot_words, state, self.options.changed(options))
 
     @contextmanager
     def searching(
@@ -174,13 +185,25 @@ class Decoder:
             search = self._searches.pop() if self._searches else None
         if search is None:
             search = self.new_search()
-        rules = self.rules(options, distinct=distinct)
-        search.begin(rules, self.hot_words(hot_words, options), self._key(state, options))
         try:
+            self.begin(search, options, hot_words, state, distinct=distinct)
             yield search
         finally:
             with self._lock:
                 self._searches.append(search)
+
+    def begin(
+        self,
+        search: Search,
+        options: DecoderOptions,
+        hot_words: HotWordList | HotWords,
+        state: State | None,
+        *,
+        distinct: bool,
+    ) -> None:
+        """Begin a text with a search."""
+        key = self._key(state, options)
+        search.begin(self.rules(options, distinct=distinct), self.hot_words(hot_words, options), key)
 
     def new_search(self) -> Search:
         """A search with arrays of its own."""

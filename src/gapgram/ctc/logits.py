@@ -58,12 +58,14 @@ def log_probs_of(logits: Any, n_labels: int) -> npt.NDArray[Any]:
         return np.clip(out, np.log(_LEAST), 0, out=out)
 
 
-def frames_of(log_probs: npt.NDArray[Any], least: float) -> Frames:
-    """Of each frame the labels that have at least log of a probability, and the most probable one."""
+def frames_of(log_probs: npt.NDArray[Any], least: float, always: int | None = None) -> Frames:
+    """Of each frame the labels that have at least log of a probability, the most probable one, and one always."""
     n = len(log_probs)
     there = log_probs >= least
     if n:
         there[np.arange(n), log_probs.argmax(axis=1)] = True
+        if always is not None:
+            there[:, always] = True
     begins = np.zeros(n + 1, np.int64)
     np.cumsum(np.count_nonzero(there, axis=1), out=begins[1:])
     labels = np.nonzero(there)[1].astype(np.int32)

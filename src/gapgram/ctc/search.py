@@ -128,17 +128,14 @@ class Search:
             at = before
         return out[::-1]
 
-    def current(self) -> list[tuple[str, float]]:
-        """The texts of the beams with what they end in, and their totals, best first."""
-        n = int(self._prefixes.counts[columns.N_BEAMS])
-        rows = self._beams.beams[:n]
-        return [
-            (self.spelled(text, part), total)
-            for text, part, total in zip(
-                rows[:, columns.TEXT].tolist(), rows[:, columns.PART].tolist(), self._beams.totals[:n].tolist(),
-                strict=True,
-            )
-        ]  # fmt: skip
+    def best(self) -> str:
+        """The text of the best beam, with the part of a word that it ends in."""
+        beam = self._beams.beams[0]
+        return self.spelled(int(beam[columns.TEXT]), int(beam[columns.PART]))
+
+    def settled(self) -> int:
+        """The longest text that all beams begin with."""
+        return int(kernels.common_text(self._prefixes, self._beams))
 
     def spelled(self, text: int, part: int = 0) -> str:
         """A text, and the part of a word after it, as people write it."""

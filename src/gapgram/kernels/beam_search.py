@@ -302,6 +302,20 @@ def _hold_frames(beam, prefixes, beams):
 
 
 @kernel
+def common_text(prefixes, beams):
+    """The longest text that all beams begin with."""
+    texts, common = prefixes.texts, np.int64(beams.beams[0, TEXT])
+    for b in range(1, prefixes.counts[N_BEAMS]):
+        text = np.int64(beams.beams[b, TEXT])
+        while text != common:  # a text has a larger number than those that it goes on from
+            if text > common:
+                text = np.int64(texts[text, BEFORE_TEXT])
+            else:
+                common = np.int64(texts[common, BEFORE_TEXT])
+    return common
+
+
+@kernel
 def end(prefixes, beams, rules, lexicon, hot):
     """Make candidates of the beams as they end; returns how much the model is to be asked (`take_end`).
 
@@ -310,14 +324,18 @@ def end(prefixes, beams, rules, lexicon, hot):
     counts, texts = prefixes.counts, prefixes.texts
     counts[N_CANDIDATES] = counts[N_ASKED] = 0
     counts[STAMP] += 1
-    for b in range(counts[N_BEAMS]):
-        beam = beams.beams[b]
+    for b in range(2 * counts[N_BEAMS]):
+        if b == counts[N_BEAMS] and counts[N_CANDIDATES] > 0:
+            break
+        beam = beams.beams[b % counts[N_BEAMS]]
         text, part = np.int64(beam[TEXT]), np.int64(beam[PART])
+        if b >= counts[N_BEAMS]:  # no beam ends in a whole word: what is not whole is left out
+            part = np.int64(0)
         if part != 0 and not rules.by_label:
             if not is_word(part, prefixes, rules, lexicon, hot):
                 continue
             text = with_word(text, part, prefixes, rules, lexicon, hot)
-        _merge(b, GREW, text, 0, part, beams.log_probs[b], prefixes, beams)
+        _merge(b % counts[N_BEAMS], GREW, text, 0, part, beams.log_probs[b % counts[N_BEAMS]], prefixes, beams)
     for c in range(counts[N_CANDIDATES]):
         candidate = beams.candidates[c]
         text = np.int64(candidate[NEW_TEXT])

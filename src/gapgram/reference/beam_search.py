@@ -135,7 +135,7 @@ def search(frames: Sequence[Sequence[float]], labels: Sequence[str], rules: Sear
         found: list[Beam] = []
         best = max(range(len(frame)), key=frame.__getitem__)
         for i, log_prob in enumerate(frame):
-            if log_prob >= rules.token_prune or i == best:
+            if log_prob >= rules.token_prune or i == best or (labels[i] == "" and rules.unknown is None):
                 after = (beam.after(labels[i], t, log_prob, rules) for beam in beams)
                 found += [beam for beam in after if beam is not None and rules.of_part(beam.part) > -math.inf]
         ranked = _best(_merged(found), rules)
@@ -170,10 +170,9 @@ def _distinct(ranked: list[tuple[Beam, float]], rules: SearchRules) -> list[tupl
 
 
 def _ended(beams: Sequence[Beam], rules: SearchRules) -> list[tuple[Beam, float]]:
-    ended = []
-    for beam in beams:
-        if beam.part and not rules.may_be(beam.part):
-            continue
+    ended: list[Beam] = []
+    whole = [beam for beam in beams if not beam.part or rules.may_be(beam.part)]
+    for beam in whole or [Beam(beam.text, frames=beam.frames, log_prob=beam.log_prob) for beam in beams]:
         is_open = beam.part or (rules.by_label and beam.of_part[0] >= 0)
         held = (*beam.frames, beam.of_part) if is_open else beam.frames
         text = (*beam.text, beam.part) if beam.part else beam.text

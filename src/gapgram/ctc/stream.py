@@ -1,0 +1,58 @@
+"""An utterance decoded while it goes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gapgram.ctc.hypotheses import Hypothesis, hypotheses_of
+from gapgram.ctc.options import DecoderOptions
+from gapgram.errors import UsageError
+from gapgram.queries.states import State
+
+if TYPE_CHECKING:
+    from gapgram.ctc.decoder import Decoder
+
+
+class StreamedText(NamedTuple):
+    """The text so far: what is settled, whatever follows, and what may change."""
+
+    settled: str
+    open: str
+
+    def __str__(self) -> str:
+        return f"{self.settled} {self.open}".strip()
+
+
+class DecoderStream:
+    """One utterance, frames of it at a time: the text is that of all frames in one piece.
+
+    Memory grows with the utterance: begin another one where nobody speaks, with `state` of what `finish` gives.
+    """
+
+    def __init__(self, decoder: Decoder, hot_words: Any, state: State | None, options: DecoderOptions) -> None:
+        self._decoder, self._options, self._search = decoder, options, decoder.new_search()
+        decoder.begin(self._search, options, hot_words, state, distinct=True)
+        self._is_finished = False
+
+    def push(self, logits: Any) -> StreamedText:
+        """Decode some more frames."""
+        if self._is_finished:
+            raise UsageError("the stream is finished: begin another one, with state= to go on after it")
+        self._search.feed(self._decoder.frames(logits, self._options))
+        return self.text
+
+    @property
+    def text(self) -> StreamedText:
+        """The text so far."""
+        settled, best = self._search.spelled(self._search.settled()), self._search.best()
+        return StreamedText(settled, best[len(settled) :].strip())
+
+    def finish(self) -> Hypothesis:
+        """The text of the whole utterance; nothing can be pushed after that."""
+        return self.finish_beams()[0]
+
+    def finish_beams(self) -> list[Hypothesis]:
+        """The hypotheses for the whole utterance, best first."""
+        self._is_finished = True
+        endings = self._search.endings()
+        return hypotheses_of(self._search, endings, self._decoder.alphabet, by_label=self._decoder.by_label)
