@@ -9,7 +9,8 @@ Making and opening models
 
     train           text to a model
     SparkOptions    where and how train counts with Spark
-    load            a model of any kind from its file
+    load            a model of any kind from its file, by its name or from an address
+    push            a model and its card to a hub
     LanguageModel   what every kind of model can be asked
     Model           a model of gapgram's own: explanations, and smaller versions of itself, too
     BackoffModel    probabilities and backoff weights, as ARPA files have them
@@ -125,6 +126,7 @@ if TYPE_CHECKING:
     from gapgram.queries.session import Session
     from gapgram.queries.states import State
     from gapgram.queries.whole_words import WholeWords
+    from gapgram.reporting.sharing import push
     from gapgram.signature import __version__
     from gapgram.text.corpus import Corpus, TextRules, read_corpus
     from gapgram.text.vocabulary import Vocabulary
@@ -168,6 +170,7 @@ _HOMES = {
     "queries.session": ("Session",),
     "queries.states": ("State",),
     "queries.whole_words": ("WholeWords",),
+    "reporting.sharing": ("push",),
     "signature": ("__version__",),
     "text.corpus": ("Corpus", "TextRules", "read_corpus"),
     "text.vocabulary": ("Vocabulary",),
@@ -232,6 +235,7 @@ __all__ = [
     "grow_arpa",
     "load",
     "load_classifier",
+    "push",
     "read_arpa",
     "read_classes",
     "read_corpus",

@@ -32,6 +32,10 @@ class TextNotFoundError(TextFileError, FileNotFoundError):
     """A file of text that is not there."""
 
 
+class FetchError(GapgramError, OSError):
+    """A corpus or a model that cannot be fetched, or a model that cannot be sent."""
+
+
 class TokeniserError(GapgramError, ValueError):
     """A tokeniser that cannot be read, or that cannot cut a text."""
 

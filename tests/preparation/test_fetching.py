@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from tests.support.running import Cli, assert_refused
 
-from gapgram.errors import UsageError
-from gapgram.preparation.fetching import SOURCES, FetchError, fetch, source_called
+from gapgram.errors import FetchError, UsageError
+from gapgram.preparation.fetching import SOURCES, fetch, source_called
 
 DUMP = b"a dump" * 1000
 PATHS = {

@@ -30,6 +30,7 @@ GROUPS = {
         "info": "Show what is in a model file",
         "about": "Show or set what a model file says of itself",
         "card": "Write a model card in Markdown",
+        "push": "Write a model and its card to a hub",
         "verify": "Check a model file for damage",
         "convert": "Write a model in another layout or format",
         "arpa": "Write a model as an ARPA file",

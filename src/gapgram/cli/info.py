@@ -32,9 +32,9 @@ def command(model: str, pattern: str | None, top: int, classes: bool, as_json: b
     if not isinstance(opened, Model):
         if pattern is not None or classes:
             raise UsageError(f"{model}: --pattern and --classes need a model that gapgram train has written")
-        _show_foreign({**foreign_info(opened), "sha256": _digest(model)}, as_json)
+        _show_foreign({**foreign_info(opened), "sha256": _digest(opened.path or model)}, as_json)
         return
-    info = {**model_info(opened), "about": opened.about, "sha256": _digest(model)}
+    info = {**model_info(opened), "about": opened.about, "sha256": _digest(opened.path or model)}
     if pattern is not None:
         grams = opened.counts.most_frequent(Pattern.parse(pattern), top)
         named = [{"gram": " ".join(w or "_" for w in words), "count": count} for words, count in grams]
@@ -75,7 +75,7 @@ def command(model: str, pattern: str | None, top: int, classes: bool, as_json: b
     print(f"\nsignature           {info['signature']}\nsha256              {info['sha256']}")
 
 
-def _digest(path: str) -> str:
+def _digest(path: Any) -> str:
     from pathlib import Path
 
     from gapgram.reporting.model_card import sha256_of

@@ -11,5 +11,6 @@
     to_backoff      any of these as a backoff model
     mixture         several models mixed
     open            a model of any kind from its file
+    places          where a model is: a file, a name, an address, a repository of a hub
     verify          whether a file of any kind is whole
 """

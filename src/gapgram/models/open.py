@@ -9,11 +9,11 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gapgram.arguments import wrong_type
 from gapgram.errors import ModelFileError, UsageError
 from gapgram.models import file as model_file
 from gapgram.models.kenlm_binary.header import MAGIC as KENLM
 from gapgram.models.model import Model
+from gapgram.models.places import located
 from gapgram.signature import is_same_model
 from gapgram.system.array_file import BACKOFF, MIXTURE, FilePart, first_bytes
 from gapgram.system.array_reading import odd_files_refused
@@ -62,7 +62,10 @@ class _Options(NamedTuple):
 def load(
     path: str | PathLike[str], *, verify: bool | None = None, memory: str | int | None = None, progress: bool = False
 ) -> AnyModel:
-    """Open a model file of any kind: gapgram's own, a mixture, an ARPA file, compressed or not, or a binary of KenLM's.
+    """Open a model of any kind: gapgram's own, a mixture, an ARPA file, compressed or not, or a binary of KenLM's.
+
+    path: a file; the name of a model that a package has, such as `en`; `hf://OWNER/NAME`, a repository of Hugging
+        Face's hub; or `https://…#sha256=…`, an address and what the SHA-256 of the file must be.
 
     gapgram's own and KenLM's are mapped, so that this takes no longer for a large one; ARPA files are read.
 
@@ -71,21 +74,18 @@ def load(
         another layout does, may take beside the program itself. What queries read stays mapped.
     progress: show how far an ARPA file is read.
     """
-    try:
-        file = Path(path)
-    except TypeError:
-        raise wrong_type("model", path, "the path of a file") from None
-    return _open(file, _Options(verify, _most_resident(memory), progress, []))
+    return _open(located(path, progress=progress), _Options(verify, _most_resident(memory), progress, []))
 
 
 def load_own(
     path: str | PathLike[str], *, wanted_by: str, verify: bool | None = None, memory: str | int | None = None
 ) -> Model:
     """As `load`, where only a model of gapgram's own will do; another kind is refused before it is read."""
-    kind = _kind_of(Path(path))
+    file = located(path)
+    kind = _kind_of(file)
     if kind is not _OWN:
         raise UsageError(f"{path}: {kind.name}: {wanted_by} needs a model that gapgram train has written")
-    return Model.load(Path(path), verify=verify, most_resident=_most_resident(memory))
+    return Model.load(file, verify=verify, most_resident=_most_resident(memory))
 
 
 def _most_resident(memory: str | int | None) -> int | None:

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
-from http.client import HTTPException
 from pathlib import Path
-from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import urlopen
 
-from gapgram.errors import GapgramError, UsageError
-from gapgram.system.atomic_file import check_writable, written_aside
-from gapgram.system.progress import progress_bar
-
-_BLOCK_BYTES = 1 << 20
-_TIMEOUT_SECONDS = 30
-
-
-class FetchError(GapgramError, OSError):
-    """A corpus that cannot be fetched."""
+from gapgram.errors import UsageError
+from gapgram.system.atomic_file import check_writable
+from gapgram.system.download import download
 
 
 @dataclass(frozen=True)
@@ -88,7 +77,9 @@ def fetch(
         raise UsageError(f"{host}: expected an address that begins with https:// or http://")
     path = Path(output or urlsplit(address).path.rpartition("/")[2])
     check_writable(path)
-    n_bytes, digest = _download(address, path, sha256, progress=progress)
+    other = f"or fetch it with another program and go on with the file {path.name}"
+    otherwise = f"try again on-line, name a mirror (--host),\n{other}"
+    n_bytes, digest = download(address, path, sha256=sha256, progress=progress, otherwise=otherwise)
     next_step = source.next_step.format(file=path, language=language)
     return Fetched(path, address, n_bytes, digest, source.licence, next_step)
 
@@ -107,35 +98,3 @@ def source_called(name: str) -> tuple[Source, str]:
                 raise UsageError(f"{name}: {language!r} is no code of a language, such as en")
             return source, language
     raise UsageError(f"{name}: no corpus of this name; there are {', '.join(map(str, SOURCES))}, such as wikipedia-en")
-
-
-def _download(address: str, path: Path, sha256: str | None, *, progress: bool) -> tuple[int, str]:
-    """Copy what lies at an address into a file; its size and digest."""
-    digest, n_bytes = hashlib.sha256(), 0
-    try:
-        with urlopen(address, timeout=_TIMEOUT_SECONDS) as answer, written_aside(path) as file:
-            announced = answer.headers.get("Content-Length")
-            total = int(announced) if announced and announced.isdigit() else None
-            with progress_bar(path.name, total=total, unit="B", progress=progress) as advance:
-                while block := answer.read(_BLOCK_BYTES):
-                    file.write(block)
-                    digest.update(block)
-                    n_bytes += len(block)
-                    advance(len(block))
-            _check(address, n_bytes, total, digest.hexdigest(), sha256)
-    except HTTPError as error:
-        raise FetchError(f"{address}: the server answers {error.code} {error.reason}") from None
-    except (URLError, HTTPException, TimeoutError, ConnectionError) as error:
-        reason = error.reason if isinstance(error, URLError) else error
-        raise FetchError(
-            f"{address}: cannot be reached ({reason}); try again on-line, name a mirror (--host),\n"
-            f"or fetch it with another program and go on with the file {path.name}"
-        ) from None
-    return n_bytes, digest.hexdigest()
-
-
-def _check(address: str, n_bytes: int, total: int | None, found: str, wanted: str | None) -> None:
-    if total is not None and n_bytes != total:
-        raise FetchError(f"{address}: ended after {n_bytes:,} of {total:,} bytes; nothing was kept, try again")
-    if wanted is not None and found != wanted.lower():
-        raise FetchError(f"{address}: its SHA-256 is {found}, expected {wanted}; nothing was kept")

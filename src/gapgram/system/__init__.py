@@ -11,4 +11,5 @@
     mapped_pages    pages of mapped files given back under a limit of memory
     work_folder     temporary files of a run that can be resumed
     progress        bars
+    download        a file fetched from an address, whole and with its digest
 """

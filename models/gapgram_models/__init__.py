@@ -1,0 +1,1 @@
+"""Models of gapgram, one a file: `gapgram.load("en")`, `gapgram predict en "the end of"`."""
