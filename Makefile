@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve docs notebooks wheel wheels sdist-test oldest test lint types contract pytest java spark-ready spark-test \
+.PHONY: help kernels demo serve docs notebooks wheel wheels sdist-test oldest test lint types contract pytest java spark-ready spark-test \
   gpu-test fuzz soak clean
 
 help:  ## print this list
@@ -15,25 +15,41 @@ $(BIN)/python:
 	  echo "gapgram needs Python 3.10 or later, and $(PYTHON) is `$(PYTHON) --version 2>&1`: say make PYTHON=python3.12"; exit 2; }
 	@$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.core: pyproject.toml | $(BIN)/python
-	@echo "installing gapgram into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[web]'
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+# What kernels are compiled from: `python -m compiler` builds what changed, and says nothing where nothing did.
+KERNELS := $(shell find src/gapgram/kernels compiler -name '*.py' -o -name '*.[ch]')
+
+$(VENV)/.build: pyproject.toml hatch_build.py | $(BIN)/python
+	@echo "installing into $(VENV) what kernels are compiled with"
+	@$(PIP) --upgrade pip && $(PIP) $$($(BIN)/python hatch_build.py)
 	@touch $@
 
-$(VENV)/.test: pyproject.toml | $(BIN)/python
+$(VENV)/.kernels: $(KERNELS) $(VENV)/.build
+	@$(BIN)/python -m compiler
+	@touch $@
+
+$(VENV)/.core: pyproject.toml $(VENV)/.kernels
+	@echo "installing gapgram into $(VENV)"
+	@$(PIP) --no-build-isolation --editable '.[web]'
+	@touch $@
+
+$(VENV)/.test: pyproject.toml $(VENV)/.kernels
 	@echo "installing gapgram and its test tools into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@$(PIP) --no-build-isolation --editable '.[test]'
 	@touch $@ $(VENV)/.core $(VENV)/.docs
 
-$(VENV)/.docs: pyproject.toml | $(BIN)/python
+$(VENV)/.docs: pyproject.toml $(VENV)/.kernels
 	@echo "installing gapgram and what its documentation is built with into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@$(PIP) --no-build-isolation --editable '.[docs]'
 	@touch $@ $(VENV)/.core
 
 $(VENV)/.spark: pyproject.toml | $(VENV)/.test
 	@echo "installing PySpark into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark]'
+	@$(PIP) --no-build-isolation --editable '.[spark]'
 	@touch $@
+
+kernels: $(VENV)/.kernels  ## compile the kernels that changed
 
 demo: $(VENV)/.core  ## the main job on text that ships with Python
 	@$(BIN)/gapgram demo -o .demo
@@ -71,24 +87,22 @@ spark-ready: java $(VENV)/.spark
 spark-test: spark-ready  ## the tests of the Spark engine; installs Java 17 (as root, on Debian) and PySpark
 	@GAPGRAM_NEEDS_SPARK=1 $(BIN)/python -m pytest tests/counting/spark
 
-wheel: $(BIN)/python  ## a wheel, put into an empty environment: the demo, and the tutorial word for word
+wheel: $(VENV)/.build  ## a wheel for this machine, put into an empty environment: the demo, and the tutorial word for word
 	@rm -rf build/wheel && mkdir -p build/wheel
-	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel .
+	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir build/wheel .
 	@$(PYTHON) -m venv build/wheel/env
 	@wheel=$$(ls build/wheel/*.whl) && build/wheel/env/bin/python -m pip install --quiet --disable-pip-version-check "$$wheel[prepare]"
 	@cd build/wheel && env/bin/gapgram demo -o demo >demo.txt && echo "the demo runs from the wheel"
 	@$(BIN)/python tests/support/walk.py docs/guide/tutorial.md --bin build/wheel/env/bin && echo "the tutorial can be followed"
 
-WHEELS := build/wheels
+PLATFORMS := manylinux_2_17_x86_64 manylinux_2_17_aarch64 macosx_11_0_arm64 macosx_11_0_x86_64 win_amd64
 
-wheels: $(BIN)/python  ## beside the pure wheel one with machine code for this platform; results are compared
-	@rm -rf $(WHEELS) && mkdir -p $(WHEELS)
-	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir $(WHEELS) .
-	@$(PYTHON) -m venv $(WHEELS)/pure && $(PYTHON) -m venv $(WHEELS)/platform
-	@$(WHEELS)/pure/bin/python -m pip install --quiet --disable-pip-version-check $(WHEELS)/*-any.whl
-	@$(WHEELS)/pure/bin/python wheels/platform_wheel.py $(WHEELS)/*-any.whl $(WHEELS)
-	@$(WHEELS)/platform/bin/python -m pip install --quiet --disable-pip-version-check $(WHEELS)/*linux*.whl
-	@$(WHEELS)/pure/bin/python wheels/check_wheel.py $(WHEELS)/pure/bin/python $(WHEELS)/platform/bin/python
+wheels: $(VENV)/.build  ## wheels for all systems, linked here, in build/wheels
+	@$(PIP) ziglang build && mkdir -p build/wheels
+	@for platform in $(PLATFORMS); do \
+	  GAPGRAM_WHEEL=$$platform $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+	    --wheel-dir build/wheels . || exit 1; done
+	@ls -l build/wheels/*.whl
 
 sdist-test: $(BIN)/python  ## make test, from nothing but the source distribution
 	@rm -rf build/sdist && mkdir -p build/sdist
@@ -96,10 +110,11 @@ sdist-test: $(BIN)/python  ## make test, from nothing but the source distributio
 	@$(BIN)/python -m build --sdist --outdir build/sdist . >/dev/null
 	@cd build/sdist && tar xzf gapgram-*.tar.gz && cd gapgram-*/ && $(MAKE) test
 
-oldest:  ## the tests of models with the oldest NumPy and Numba that are allowed; needs Python 3.10 or 3.11
-	@$(PYTHON) -m venv build/oldest
-	@build/oldest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[web]' 'numpy==1.24.*' 'numba==0.66.*' 'pytest>=8' 'hypothesis>=6.100'
-	@NUMBA_CACHE_DIR=build/oldest/kernels build/oldest/bin/python -m pytest \
+oldest: $(VENV)/.build  ## the tests of models with the oldest NumPy that is allowed; needs Python 3.10 or 3.11
+	@$(BIN)/python -m compiler && $(PYTHON) -m venv build/oldest
+	@build/oldest/bin/python -m pip install --quiet --disable-pip-version-check 'numpy==1.24.*' 'pytest>=8' 'hypothesis>=6.100' \
+	  click tqdm xxhash zstandard fastapi uvicorn
+	@GAPGRAM_KERNELS=built PYTHONPATH=src build/oldest/bin/python -m pytest \
 	  $(or $(TESTS),tests/models tests/counts tests/estimation tests/classes tests/queries tests/kernels)
 
 FUZZ_INPUTS ?= 20000
@@ -107,8 +122,8 @@ FUZZ := $(BIN)/python -m fuzz.run --seed 2 --inputs
 
 fuzz: $(VENV)/.test  ## hostile files, requests, faults and kills for every reader; long (FUZZ_INPUTS=…)
 	@echo "compiled kernels"; $(FUZZ) $(FUZZ_INPUTS)
-	@echo "kernels as plain Python"; NUMBA_DISABLE_JIT=1 $(FUZZ) $$(( $(FUZZ_INPUTS) / 20 ))
-	@echo "kernels with bounds checks"; GAPGRAM_NATIVE=0 NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/checked-kernels \
+	@echo "kernels as plain Python"; GAPGRAM_KERNELS=python $(FUZZ) $$(( $(FUZZ_INPUTS) / 20 ))
+	@echo "kernels with bounds checks"; GAPGRAM_KERNELS=numba NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/checked-kernels \
 	  $(FUZZ) $$(( $(FUZZ_INPUTS) / 10 ))
 	@$(BIN)/python tests/models/kenlm/fuzz.py $$(( $(FUZZ_INPUTS) / 10 )) 2 tests/models/kenlm/*.bin
 	@$(BIN)/python -m fuzz.faults
@@ -118,7 +133,7 @@ soak: $(VENV)/.test  ## a service asked for an hour, its memory watched
 	@$(BIN)/python -m fuzz.soak
 
 gpu-test: $(VENV)/.test  ## the tests of models on a graphics card; installs numba-cuda
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cuda]'
+	@$(PIP) --no-build-isolation --editable '.[cuda]'
 	@$(BIN)/python -m pytest tests/cuda
 
 clean:  ## remove the virtual environment and what tools left

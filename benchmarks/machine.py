@@ -3,8 +3,8 @@
     python benchmarks/machine.py [--threads 1,2,4,8,16] [--times 3]
 
 Each thread does the same work: it computes in an array of its own in the cache of a processor, reads at random from
-128 MB that all share, each place known from the last, or copies 64 MB of its own. Printed is how many times as much is
-done as by one thread in the same time, the best of several tries.
+128 MB that all share, or copies 64 MB of its own, all in calls of NumPy that let other threads run.
+Printed is how many times as much is done as by one thread in the same time, the best of several tries.
 """
 
 from __future__ import annotations
@@ -16,35 +16,28 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 COPIED = 1 << 23  # numbers of 8 bytes
-CHASED = 1 << 25  # numbers of 4 bytes
-STEPS = 1_000_000  # from place to place
+READ = 1 << 25  # numbers of 4 bytes
+STEPS = 4_000_000  # places that a thread reads
+PIECE = 1 << 14  # places at a time
 
 
-@njit(nogil=True)  # type: ignore[untyped-decorator]
 def compute(numbers: Any, times: int) -> None:
-    """Multiply and add, in an array that fits into the cache."""
+    """Compute in an array that fits into the cache."""
     for _ in range(times):
-        for i in range(numbers.size):
-            numbers[i] = numbers[i] * np.float32(0.999) + np.float32(0.1)
+        np.arctan(numbers, out=numbers)
 
 
-@njit(nogil=True)  # type: ignore[untyped-decorator]
-def read_at_random(following: Any, steps: int) -> int:
-    """Go from place to place."""
-    place = 0
-    for _ in range(steps):
-        place = following[place]
-    return place
+def read_at_random(table: Any, places: Any) -> None:
+    """Read from places all over an array; what is read is summed a piece at a time, so that nothing is written."""
+    for first in range(0, places.size, PIECE):
+        table[places[first : first + PIECE]].sum()
 
 
-@njit(nogil=True)  # type: ignore[untyped-decorator]
 def copy(source: Any, target: Any) -> None:
     """Copy a large array, changed a little."""
-    for i in range(source.size):
-        target[i] = source[i] + 1
+    np.add(source, 1, out=target)
 
 
 def seconds(work: Callable[[int], object], threads: int) -> float:
@@ -58,14 +51,6 @@ def seconds(work: Callable[[int], object], threads: int) -> float:
     return time.perf_counter() - begin
 
 
-def one_circle(n: int) -> Any:
-    """The place that follows each of n, all in one circle, at random."""
-    order = np.random.default_rng(1).permutation(n).astype(np.int32)
-    following = np.empty(n, np.int32)
-    following[order] = np.roll(order, -1)
-    return following
-
-
 def main() -> None:
     """Measure this machine."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -73,11 +58,12 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=3)
     options = parser.parse_args()
     counts = [int(n) for n in options.threads.split(",")]
-    following, small = one_circle(CHASED), [np.ones(4096, np.float32) for _ in range(max(counts))]
+    draw, small = np.random.default_rng(1), [np.ones(1 << 14) for _ in range(max(counts))]
+    table, places = np.ones(READ, np.int32), [draw.integers(0, READ, STEPS) for _ in range(max(counts))]
     large = [(np.ones(COPIED), np.ones(COPIED)) for _ in range(max(counts))]
     kinds: dict[str, Callable[[int], object]] = {
-        "compute": lambda i: compute(small[i], 60_000),
-        "read at random": lambda i: read_at_random(following, STEPS),
+        "compute": lambda i: compute(small[i], 3_000),
+        "read at random": lambda i: read_at_random(table, places[i]),
         "copy": lambda i: copy(*large[i]),
     }
     for name, work in kinds.items():

@@ -46,7 +46,7 @@ def main() -> None:
     listed = sys.argv[2] if sys.argv[1:2] == ["--list"] else None
     with TemporaryDirectory() as folder:
         Path(folder, "text").write_text("\n".join([*LINES, ""]))
-        environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "ignore"}
+        environment = {**os.environ, "GAPGRAM_KERNELS": "python", "PYTHONWARNINGS": "ignore"}
         walks = {}
         for name in ("train", "score", "predict", "train --memory"):
             made = subprocess.run(

@@ -1,8 +1,8 @@
 """The command: change files of every kind at random, open and ask them, and say what failed.
 
     python -m fuzz.run --reader model --inputs 10000
-    NUMBA_DISABLE_JIT=1 python -m fuzz.run --reader tables --inputs 500
-    GAPGRAM_NATIVE=0 NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=/tmp/checked python -m fuzz.run --inputs 1000
+    GAPGRAM_KERNELS=python python -m fuzz.run --reader tables --inputs 500
+    GAPGRAM_KERNELS=numba NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=/tmp/checked python -m fuzz.run --inputs 1000
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fuzz.seeds import made_files
 def campaign(reader: Reader, files: dict[str, Path], numbers: range, seed: int, keep: Path | None = None) -> Outcome:
     """Try the inputs of a reader; those that fail are kept in a folder."""
     folder = next(iter(files.values())).parent
-    for name in reader.seeds:  # what is loaded and compiled once is no fault of an input
+    for name in reader.seeds:  # what is loaded once is no fault of an input
         _warm(reader, files[name], folder)
 
     def attempt(number: int) -> None:

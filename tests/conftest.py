@@ -15,13 +15,14 @@ from fuzz.seeds import made_files
 from hypothesis import HealthCheck, settings
 from tests.support.corpora import toy_text
 from tests.support.made_models import FILED_KINDS, KINDS, trained
-from tests.support.running import Ran, apart_from_compiling
+from tests.support.running import Ran
+from tests.support.sample_kernels import Samples
+from tests.support.sample_kernels import samples as built_samples
 
 import gapgram
 from gapgram.cli.main import main
-from gapgram.native import store
 
-# Kernels are compiled in the first example, so that no example may be timed; the same examples every time.
+# No example is timed, since machines are slow at times; the same examples every time.
 settings.register_profile(
     "gapgram", deadline=None, derandomize=True, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -35,6 +36,12 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"{folder} is not here: the project's own goldens are tested in its place")
     return folder
+
+
+@pytest.fixture(scope="session")
+def samples() -> Samples:
+    """The kernels of `tests.kernels.samples`, built as those of the package are."""
+    return built_samples()
 
 
 @pytest.fixture(scope="session")
@@ -101,19 +108,10 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         except SystemExit as done:
             code = int(done.code or 0)
         out, err = capsys.readouterr()
-        return Ran(code, out, apart_from_compiling(err))
+        return Ran(code, out, err)
 
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     with warnings.catch_warnings():
         yield run
     for number, handler in handlers.items():
         signal.signal(number, handler)
-
-
-@pytest.fixture
-def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Kernels that a test makes are not found again: their source is not among those that a store depends on."""
-    monkeypatch.setattr(store, "_folders", lambda: (tmp_path / "kernels",))
-    store.folder_to_write.cache_clear()
-    yield
-    store.folder_to_write.cache_clear()

@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 
 import gapgram
-from gapgram.kernels import jit
-from gapgram.native import on_first_compilation
 
 NAMES = [name for name in gapgram.__all__ if not name.startswith("_")]
 FOLDER = Path(gapgram.__file__).parent
@@ -49,7 +47,7 @@ def test_no_module_has_the_name_of_a_function() -> None:
     modules = {path.stem for path in FOLDER.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
     assert not modules & set(NAMES)
     commands = {path.stem for path in (FOLDER / "cli").glob("*.py")} - {"classes"}  # a noun
-    assert not modules & commands - {"__init__", "warmup"}  # which is run, never imported: python -m gapgram.warmup
+    assert not modules & commands - {"__init__"}
 
 
 def test_importing_the_package_imports_nothing_else() -> None:
@@ -68,18 +66,3 @@ def test_a_release_has_one_version() -> None:
     changed = re.search(r"^## (\S+)", (root / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
     assert cited and changed
     assert cited[1] == changed[1] == gapgram.__version__
-
-
-@pytest.mark.parametrize(("prompt", "hooks"), [("ps1", 1), ("nothing", 0)])
-def test_compiling_is_told_to_who_types_at_a_prompt(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], prompt: str, hooks: int
-) -> None:
-    monkeypatch.setattr(sys, prompt, ">>> ", raising=False)
-    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
-    monkeypatch.setattr(jit, "compiled", [])
-    on_first_compilation.clear()
-    assert gapgram.train is not None and gapgram.load is not None
-    assert len(on_first_compilation) == hooks
-    for tell in on_first_compilation:
-        tell()
-    assert capsys.readouterr().err.count("compiling kernels for this machine (once, up to a minute)") == hooks

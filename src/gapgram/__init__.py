@@ -84,7 +84,6 @@ are nouns, so that none hides a function.
 
 from __future__ import annotations
 
-import sys
 from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -253,22 +252,10 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _HOME_OF:
-        found = getattr(import_module(f"gapgram.{_HOME_OF[name]}"), name)
-        _tell_people_of_compiling()
-        return found
+        return getattr(import_module(f"gapgram.{_HOME_OF[name]}"), name)
     nearest = get_close_matches(name, __all__, n=1)
     meant = f"; did you mean {nearest[0]!r}?" if nearest else ""
     raise AttributeError(f"module 'gapgram' has no attribute {name!r}{meant}")
-
-
-def _tell_people_of_compiling() -> None:
-    """Have it said, to who types at a prompt or in a notebook, when kernels are compiled; programs stay silent."""
-    jit = sys.modules.get("gapgram.kernels.jit")
-    if jit is None or (not hasattr(sys, "ps1") and "ipykernel" not in sys.modules):
-        return
-    if not jit.compiled and not jit.on_first_compilation:
-        said = "gapgram: compiling kernels for this machine (once, up to a minute) …\n"
-        jit.on_first_compilation.append(lambda: sys.stderr.write(said))
 
 
 def __dir__() -> list[str]:

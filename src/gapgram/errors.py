@@ -68,8 +68,8 @@ class SplitWarning(UserWarning):
     """Words of a text touch punctuation marks that the model knows as words of their own."""
 
 
-class CacheWarning(UserWarning):
-    """Compiled kernels cannot be kept on disk, or not where they were meant to be."""
+class KernelWarning(UserWarning):
+    """There are no compiled kernels for this machine: they run as plain Python."""
 
 
 class DeviceError(GapgramError, RuntimeError):

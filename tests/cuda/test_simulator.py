@@ -16,7 +16,7 @@ from gapgram.errors import DeviceError, UsageError
 
 
 def test_models_on_a_simulated_card_give_the_scores_of_the_cpu() -> None:
-    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
+    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "GAPGRAM_KERNELS": "python"}
     tests = Path(__file__).with_name("test_card.py")
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tests)],

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.sample_kernels import Samples
 
 import gapgram
 from gapgram.kernels import keys, lookup
 from gapgram.kernels.gate import LIMIT, add_logits, add_to_row, exponentials, sum_logits
-from gapgram.kernels.jit import kernel
-from gapgram.kernels.search import begin_searches, find_keys, new_searches
 from gapgram.kernels.tables import REACH, TAIL, GramFormat
 from gapgram.kernels.words import DONE, encode_lines
 from gapgram.models.model import Model
@@ -126,7 +124,7 @@ def test_words_are_encoded_the_same_across_batches(n_words: int) -> None:
 
 
 @pytest.mark.parametrize("n_grams", [1, 3, 16, 17, 40, 700])
-def test_a_key_is_found_by_lines_of_grams_wherever_it_lies(n_grams: int) -> None:
+def test_a_key_is_found_by_lines_of_grams_wherever_it_lies(samples: Samples, n_grams: int) -> None:
     """Contexts of many sizes, each beginning anywhere in a line, with keys spread evenly or all together."""
     key_bits, code_bits, draw = 17, 15, np.random.default_rng(n_grams)
     for shift, together in itertools.product(range(0, 20, 3), (False, True)):
@@ -138,19 +136,7 @@ def test_a_key_is_found_by_lines_of_grams_wherever_it_lies(n_grams: int) -> None
         form = GramFormat(32 * shift, 32, code_bits, key_bits, n_grams, 1)
         strange = draw.integers(0, 1 << key_bits, 30)
         asked = np.concatenate([own[:: max(1, n_grams // 50)], strange, [0, (1 << key_bits) - 1]])
-        entries, codes = find_all(bits, form, asked, n_grams)
+        entries, codes = samples.find_all(bits, form, asked, n_grams)
         expected = [int(np.searchsorted(own, key)) if key in own else -1 for key in asked]
         assert entries.tolist() == expected
         assert codes.tolist() == [5 if entry >= 0 else 0 for entry in expected]
-
-
-@kernel
-def find_all(bits: Any, form: Any, asked: Any, n_grams: Any) -> Any:
-    """Search all keys among the first grams of a pattern."""
-    n = asked.size
-    entries, codes, searches = np.empty(n, np.int64), np.empty(n, np.int64), new_searches(n)
-    for i in range(n):
-        searches.first[i], searches.spread[i] = 0, n_grams
-    begin_searches(bits, form, n, asked, searches)
-    find_keys(bits, bits.view(np.uint32), form, n, asked, searches, entries, codes)
-    return entries, codes

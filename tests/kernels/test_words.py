@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.sample_kernels import Samples
 
-from gapgram.kernels.cut_words import hash_word, next_word
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.cut_words import hash_word
 from gapgram.kernels.words import ALLOW_UNKNOWN, DONE, encode_lines, find_word
 from gapgram.text.vocabulary import Vocabulary
 
@@ -66,16 +65,10 @@ def test_any_number_of_words_is_encoded(n: int) -> None:
         assert encoded(text) == expected_ids(text)
 
 
-@kernel
-def hash_of_first(text: Any) -> Any:
-    """The hash that `next_word` has for the first word of a line."""
-    return next_word(text, 0)[2]
-
-
-def test_words_that_differ_in_their_last_byte_are_told_apart() -> None:
+def test_words_that_differ_in_their_last_byte_are_told_apart(samples: Samples) -> None:
     for word in WORDS:
         taken = np.frombuffer(word + b"\n", np.uint8)
-        assert hash_of_first(taken) == hash_word(taken, 0, len(word))
+        assert samples.hash_of_first(taken) == hash_word(taken, 0, len(word))
         arrays = VOCABULARY.slots, VOCABULARY.pool, VOCABULARY.offsets
         assert find_word(np.frombuffer(word, np.uint8), *arrays) == VOCABULARY.id(word.decode())
         assert encoded(word[:-1] + b"!\n") == [1, 0, 2]

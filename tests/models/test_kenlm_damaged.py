@@ -120,7 +120,7 @@ def test_damaged_files_give_numbers_or_errors(interpreted: bool, mutants: int, n
         pytest.skip("NumPy 1 adds an index without a sign and a number of Python's to a fraction")
     run = subprocess.run(
         [sys.executable, FOLDER / "fuzz.py", str(mutants), "1", *(str(FOLDER / f"{name}.bin") for name in names)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "NUMBA_DISABLE_JIT": str(int(interpreted))},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "GAPGRAM_KERNELS": "python" if interpreted else ""},
         capture_output=True,
         text=True,
     )

@@ -6,15 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from gapgram.cli.options import COMPILING
-
 HANGING_SECONDS = 600  # after which a process is taken to hang; no test depends on how long one takes
-
-
-def apart_from_compiling(said: str) -> str:
-    """What a command said on stderr, whether or not another had left it compiled kernels."""
-    as_ascii = COMPILING.encode("ascii", "backslashreplace").decode()
-    return said.replace(f"{COMPILING}\n", "").replace(f"{as_ascii}\n", "")
 
 
 class Ran(NamedTuple):

@@ -9,9 +9,9 @@
     perplexity  how well a model predicts text          sample      random word sequences
     predict     the most probable next words            classes     word classes found in text
     explain     where a probability comes from          compare     MKN beside GLM on one text
-    generate    sentences drawn from a model            warmup      all kernels compiled for this machine
-    info        what is in a model file                 demo        a tour on text that ships with Python
-    verify      is a model file whole?                  serve       a page and an API on this machine
+    generate    sentences drawn from a model            demo        a tour on text that ships with Python
+    info        what is in a model file                 serve       a page and an API on this machine
+    verify      is a model file whole?
     convert     another layout, or fewer counts         arpa        a model as an ARPA file
     prune       a smaller model from a model            mix         several models as one
     about       what a model file says of itself        card        a model card

@@ -37,9 +37,6 @@ GROUPS = {
         "prune": "Make a model smaller",
         "mix": "Mix several models into one",
     },
-    "This machine": {
-        "warmup": "Compile all kernels now, so that no command has to",
-    },
     "Prepare text": {
         "fetch": "Fetch a public corpus by name",
         "prepare": "Turn dumps and documents into sentences",

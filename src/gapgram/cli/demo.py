@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from gapgram import LanguageModel, Model
     from gapgram.experiments.compare import Comparison
 
-# What the demo does, as `warmup` writes it: so that kernels are compiled on all cores where they are missing.
-USES = (
-    ("train TEXT -o NEW -n 3 --classes 3", "train TEXT TEXT -o NEW -n 3 --model mkn"),
-    ("predict GLM w1", "perplexity GLM TEXT", "explain GLM w1 w2", "ask GLM line"),
-)
 SENTENCE = "The expression is evaluated once ."
 CONTEXT = ["The", "value", "of", "the"]
 
@@ -31,11 +26,8 @@ def command(output: str | None, as_json: bool) -> None:
     """Compare MKN and GLM on Python's own language reference, and look inside a prediction."""
     import tempfile
 
-    from gapgram.cli.warmup import compile_ahead
     from gapgram.experiments.demo import reference_sentences
-    from gapgram.native import on_first_compilation
 
-    on_first_compilation.insert(0, lambda: compile_ahead(USES))  # after word of it
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(output or scratch)
         folder.mkdir(parents=True, exist_ok=True)
@@ -44,7 +36,6 @@ def command(output: str | None, as_json: bool) -> None:
         talk(f"Python's language reference: {len(text):,} sentences, {words:,} words\n")
         rows = _compare(text)
         model = _train(text, folder)
-        on_first_compilation.clear()
         if as_json:
             print_json(_as_dict(rows, model))
             return

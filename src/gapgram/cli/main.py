@@ -15,9 +15,8 @@ from types import FrameType
 import click
 
 from gapgram.cli.commands import COMMANDS, GROUPS, MOVED
-from gapgram.cli.options import COMPILING, IS_QUIET, talk
+from gapgram.cli.options import talk
 from gapgram.errors import GapgramError, UsageError
-from gapgram.native import on_first_compilation
 from gapgram.signature import __version__
 
 
@@ -72,7 +71,6 @@ def group(ctx: click.Context) -> None:
 
     TEXT holds one sentence a line, its words separated by spaces. gapgram COMMAND --help explains a command.
     """
-    on_first_compilation[:] = [lambda: talk(COMPILING, ctx.meta.get(IS_QUIET, False))]
     if ctx.invoked_subcommand is None:
         print(ctx.get_help())
 

@@ -16,8 +16,6 @@ import click
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-IS_QUIET = "gapgram.is_quiet"  # among what click's contexts hold: whether the command was told to be quiet
-COMPILING = "compiling kernels for this machine (once, up to a minute) …"
 model_argument = click.argument("model", type=click.Path())
 
 
@@ -41,10 +39,7 @@ def _device(does: str) -> Callable[[Command], Command]:
 
 _SHARED: dict[str, Callable[[Any], Any]] = {
     "json": option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
-    "quiet": option(
-        "-q", "--quiet", is_flag=True, help="Hide progress and messages.",
-        callback=lambda ctx, _, quiet: ctx.meta.setdefault(IS_QUIET, quiet),
-    ),
+    "quiet": option("-q", "--quiet", is_flag=True, help="Hide progress and messages."),
     "threads": option("--threads", type=int, metavar="N", help="Number of threads.  [default: all cores]"),
     "device": _device("Score"),
     "training device": _device("Count, find classes and fit"),

@@ -22,7 +22,7 @@ import numpy as np
 
 from gapgram.arrays import Bytes
 from gapgram.errors import DeviceError, to_install
-from gapgram.kernels.jit import AS_PYTHON, Kernel
+from gapgram.kernels.compiled import AS_PYTHON, function_of
 
 THREADS = 16 if AS_PYTHON else 128  # of a block; few where Python plays the card
 
@@ -141,10 +141,10 @@ def _copy_piece(source: Any, to: Bytes) -> None:
 def for_card(kernel: Callable[..., Any]) -> Any:
     """A kernel, and all that it calls, compiled for the card from the same source."""
     cuda = find_card()
-    function = inspect.unwrap(kernel)
+    function = function_of(kernel) or inspect.unwrap(kernel)
     used = {each.argval for each in dis.get_instructions(function) if each.opname == "LOAD_GLOBAL"}
     names = {name: value for name, value in function.__globals__.items() if name in used}
-    called = {name: for_card(value) for name, value in names.items() if isinstance(value, Kernel)}
+    called = {name: for_card(value) for name, value in names.items() if function_of(value)}
     copy = FunctionType(
         function.__code__, {**function.__globals__, **called}, function.__name__, function.__defaults__
     )

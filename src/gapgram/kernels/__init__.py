@@ -22,7 +22,6 @@
     lanes           loops that take eight numbers at a time
     views           parts of arrays
     memory          numbers at any byte of memory
-    strings         strings of Python made into lines of bytes
     model_arrays    a model as kernels take it
     gate            what learned weights look at, and what they make of it
     probabilities   the probability of a word, shared out over the lattice
@@ -69,8 +68,10 @@
     mixing          probabilities of several models added up
     window_codec    windows of text as few bytes
     special_words   <unk>, <s> and </s>
-    jit             the decorator of every kernel
+    compiled        the decorators of kernels, and which code runs
+    signatures      the table of kernels that Python calls
+    lanes_llvm      `lanes` as instructions
 
-Kernels are compiled on first use and cached beside the package (or in the user's cache folder). They
-release the interpreter's lock. With NUMBA_DISABLE_JIT=1 they run as plain Python under a debugger.
+Kernels are compiled when the package is built (`compiler` in the repository). They release the interpreter's lock.
+With GAPGRAM_KERNELS=python they run as plain Python under a debugger.
 """

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapgram.kernels.jit import bound_first, kernel
+from gapgram.kernels.compiled import brief, kernel
 from gapgram.kernels.scores import finite_log10, make_possible
 from gapgram.kernels.search import first_at_least
 from gapgram.kernels.special_words import START_ID
@@ -98,7 +98,7 @@ def step(word, context, n, order, words, children, log10_probs, log10_backoffs, 
     return total, length, kept
 
 
-@bound_first(6)
+@brief
 def extend_one(order, words, children, log10_probs, log10_backoffs, none, key, word):
     """Score a word after the context that a key holds.
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.kernels.backoff import children_of
-from gapgram.kernels.jit import bound_first, kernel
+from gapgram.kernels.compiled import brief, kernel
 from gapgram.kernels.prefetch import prefetch
 from gapgram.kernels.scores import finite_log10
 from gapgram.kernels.special_words import START_ID
@@ -128,7 +128,7 @@ def score_positions(ids, begins, order, words, children, log10_probs, log10_back
         grams[:, :order] = grams[:, block : block + order].copy()
 
 
-@bound_first(8)
+@brief
 def score_line(order, words, children, log10_probs, log10_backoffs, slots, pool, offsets, line, bos, eos):
     """As `kernels.score_line.score_line`: log10 of the probability of a line, no number where it has special words."""
     text = np.frombuffer(line, np.uint8)

@@ -51,7 +51,7 @@ from gapgram.kernels.beams import (
     TOTAL,
     select,
 )
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.compiled import kernel
 from gapgram.kernels.prefixes import (
     ASKED,
     BEFORE_TEXT,

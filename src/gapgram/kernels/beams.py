@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.compiled import kernel
 from gapgram.kernels.prefixes import BEFORE_TEXT, WORD
 from gapgram.kernels.tries import pair_of
 

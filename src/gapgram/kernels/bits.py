@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.compiled import kernel
 
 _PAIRS = np.uint64(0x5555555555555555)
 _FOURS = np.uint64(0x3333333333333333)

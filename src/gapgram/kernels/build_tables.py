@@ -10,8 +10,8 @@ import sys
 
 import numpy as np
 
+from gapgram.kernels.compiled import kernel
 from gapgram.kernels.distinct_rows import empty_row_set, grown, is_full, row_number, rows_of
-from gapgram.kernels.jit import training_kernel
 from gapgram.kernels.keys import key_of
 from gapgram.kernels.tables import (
     CODE_BITS,
@@ -31,7 +31,7 @@ _BIG_ENDIAN = np.int64(sys.byteorder == "big")  # the first half of a word is th
 _SMALL_TOTALS = 64  # totals below this, all from one gram, find their row without hashing
 
 
-@training_kernel
+@kernel
 def count_marked(positions, starts, marks):
     """How many positions of each group are marked; group g is positions[starts[g]:starts[g+1]]."""
     counts = np.zeros(starts.size - 1, np.int64)
@@ -41,7 +41,7 @@ def count_marked(positions, starts, marks):
     return counts
 
 
-@training_kernel
+@kernel
 def build_tables(words, counts, begins):
     """(grams, contexts, rows) of one pattern from the word and count of each gram, in order.
 
@@ -82,7 +82,7 @@ def build_tables(words, counts, begins):
     return grams, contexts, rows_of(row_set)
 
 
-@training_kernel
+@kernel
 def pack_grams(grams, bits, first_bit, code_bits, key_bits):
     """Write grams `word << COUNT_BITS | count` in the fast layout, from a bit on.
 
@@ -107,7 +107,7 @@ def pack_grams(grams, bits, first_bit, code_bits, key_bits):
     return large, counts
 
 
-@training_kernel
+@kernel
 def place_contexts(contexts, first_gram, row_numbers, out, stride):
     """Copy contexts whose grams now start at `first_gram`, with their rows renumbered, a stride apart."""
     for c in range(contexts.size):
@@ -115,7 +115,7 @@ def place_contexts(contexts, first_gram, row_numbers, out, stride):
         out[c * stride] = begin << ROW_BITS | row_numbers[contexts[c] & ROW_MASK]
 
 
-@training_kernel
+@kernel
 def place_piece(piece_grams, piece_contexts, row_numbers, place, first_gram, first_context, grams, contexts):
     """Put a piece of a pattern, whose row of `places` is given, into the tables of all, in the fast layout.
 

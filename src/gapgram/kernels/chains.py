@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapgram.kernels.compiled import host_callable, inlined, kernel, noinline
 from gapgram.kernels.gate import BUCKETS, gate_of, list_words
-from gapgram.kernels.jit import apart, inlined, kernel, shared
 from gapgram.kernels.lanes import LANES, in_lanes
 from gapgram.kernels.lookup import known_words, locate_words, needs, order_of, prepare, readers_of, search
 from gapgram.kernels.prefetch import prefetch
@@ -34,7 +34,7 @@ def only_chains(edge_base):
     return chains
 
 
-@shared
+@host_callable
 def fallback_of(edge_base, edge_to, p):
     """The pattern that pattern p falls back on, in a lattice of `only_chains`; the empty one where there is none."""
     return edge_to[edge_base[p]] if edge_base[p + 1] > edge_base[p] else 0
@@ -170,7 +170,7 @@ def _give_classes(positions, p, model, given):
         given[i] = given_class(model, clustering, np.int64(positions.ids[positions.first + i * positions.step]))
 
 
-@apart
+@noinline
 def chain_probabilities(positions, found, model, out):
     """out[i]: the probability of each word, which follow each other; they are looked up meanwhile.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.compiled import kernel
 from gapgram.kernels.keys import inverse_of, key_of, word_of
 from gapgram.kernels.search import first_at_least
 from gapgram.kernels.special_words import START_ID

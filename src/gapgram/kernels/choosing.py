@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapgram.kernels.compiled import kernel
 from gapgram.kernels.growing import ROUNDS, gain
-from gapgram.kernels.jit import kernel
 
 LEAST_LEFT = 1e-3  # that grams leave of a context
 FEW = 1e-6  # the probability of words that are not worth backing off for

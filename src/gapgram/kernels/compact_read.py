@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.kernels.bits import from_bit, lowest_one, ones, read_bits, select_one
-from gapgram.kernels.jit import apart, inlined, kernel
+from gapgram.kernels.compiled import inlined, kernel, noinline
 from gapgram.kernels.prefetch import prefetch
 from gapgram.kernels.search import gram_word
 from gapgram.kernels.tables import FIRST_ROW, N_ROWS, GramFormat, code_mask_of, format_of, gram_at
@@ -135,7 +135,7 @@ def packed_row(packed, at, bits, form, c, begin, end):
     return read_bits(packed, at[FEW] + codes * at[ROW_WIDTH], at[ROW_WIDTH])
 
 
-@apart
+@noinline
 def packed_context(tables, p, context):
     """`context_at` of `kernels.read_tables`, in the compact layout."""
     packed, at, bits, form = packed_pattern(tables, p)

@@ -29,7 +29,7 @@ from gapgram.kernels.compact_read import (
     VALUE_WIDTH,
     VECTOR,
 )
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.compiled import kernel
 from gapgram.kernels.keys import key_of
 from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS, ROW_MASK, code_mask_of, gram_at
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.compiled import kernel
 from gapgram.kernels.probabilities import discounted
 from gapgram.kernels.read_tables import RUN, find_counts, read_grams
 from gapgram.kernels.scores import make_possible

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.compiled import kernel
 from gapgram.kernels.prefetch import prefetch
 
 AGO = 512  # words back for which decays are at hand, and multiples of so many

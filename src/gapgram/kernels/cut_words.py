@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.bits import lowest_one
-from gapgram.kernels.jit import before_compiling, kernel
+from gapgram.kernels.compiled import intrinsic, kernel
 from gapgram.kernels.lanes import LANES, in_lanes
 
 CHUNK = 64  # bytes that are judged together
@@ -62,7 +62,7 @@ def _bits_between(text, at, low, high):
     return np.uint64(int.from_bytes(np.packbits((some >= low) & (some <= high), bitorder="little").tobytes(), "little"))
 
 
-@before_compiling
+@intrinsic
 def _teach() -> None:
     from llvmlite import ir
     from numba.core import types

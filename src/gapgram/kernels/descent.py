@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gapgram.kernels.compiled import host_callable, inlined, kernel
 from gapgram.kernels.gate import BUCKETS, WORD_BUCKETS
 from gapgram.kernels.gradient import MAX_DISCOUNTS, add_pieces, add_rows, by_odds
-from gapgram.kernels.jit import inlined, kernel, shared, training_kernel
 from gapgram.kernels.meeting import meet
 from gapgram.kernels.slopes import room_of, slopes_of, sum_rows
 
@@ -42,7 +42,7 @@ class Adam(NamedTuple):
     squares: Any
 
 
-@training_kernel
+@kernel
 def follow(fitted, begin, end):
     """What follows from parameters begin … end-1: equation (22) of docs/ideas/mathematics.md for the discounts."""
     first_shift, first_odds = fitted.table.size, fitted.table.size + fitted.shift.size
@@ -55,7 +55,7 @@ def follow(fitted, begin, end):
         fitted.discounts[k // 3, k % 3] = MAX_DISCOUNTS[k % 3] / (1.0 + math.exp(-fitted.flat[i]))
 
 
-@shared
+@host_callable
 def pieces_of_half(n):
     """How many pieces each half of a batch of n positions has; the last ones may have less than PIECE, or none."""
     return -(-(n - n // 2) // PIECE)
@@ -141,7 +141,7 @@ def _corrections(schedule, b):
     return schedule.rates[b] / (1.0 - 0.9**step), 1.0 / (1.0 - 0.99**step)
 
 
-@training_kernel
+@kernel
 def fit_batches(me, threads, meeting, schedule, positions, fixed, fitted, adam, slopes):
     """What thread `me` does for some batches: its share of the pieces of each, then of the columns and patterns."""
     features, n_patterns, bounds = positions.features, fixed.down.size, schedule.bounds

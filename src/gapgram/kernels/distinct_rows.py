@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel, training_kernel
+from gapgram.kernels.compiled import kernel
 from gapgram.kernels.sorting import sort_with
 from gapgram.kernels.tables import STATISTICS
 
@@ -83,7 +83,7 @@ def rows_of(row_set):
     return row_set.rows[: row_set.used[0]].copy()
 
 
-@training_kernel
+@kernel
 def numbered(rows):
     """(the different rows, sorted, that of zeros among them, and the number of each row there)."""
     row_set = empty_row_set()

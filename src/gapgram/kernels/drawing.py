@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapgram.kernels.compiled import kernel, noinline
 from gapgram.kernels.gate import gate_weights
-from gapgram.kernels.jit import apart, kernel
 from gapgram.kernels.lookup import locate, new_found
 from gapgram.kernels.model_arrays import BACKOFF, Positions
 from gapgram.kernels.probabilities import discounted, share
@@ -167,7 +167,7 @@ def _decided(model, rows, shares, i):
     return total
 
 
-@apart
+@noinline
 def _find_spans(available, entries, at, tables, spans, rows):
     """Of every column the grams that follow its context under each pattern, and the row of its statistics."""
     for p in range(rows.shape[0]):
@@ -183,7 +183,7 @@ def _find_spans(available, entries, at, tables, spans, rows):
                     rows[p, i] += min(row, place[N_ROWS] - 1)
 
 
-@apart
+@noinline
 def _draw_columns(positions, sentences, lengths, begin, seed, hidden, model, sums, spans, rows, drawn):
     """Fill `drawn` with the next word of each column: the beginning's where it is not over, else one that is drawn."""
     gate = gate_weights(positions, rows, model)

@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.kernels.jit import inlined, kernel, training_kernel
+from gapgram.kernels.compiled import inlined, kernel
 
 TABLE = 1 << 17  # numbers, at most, whose f is looked up
 CELL, SUM, LOG = 0, 1, 2  # rows of the tables
@@ -60,7 +60,7 @@ class ClassCounts(NamedTuple):
     bits: int
 
 
-@training_kernel
+@kernel
 def f_tables(priors, size):
     """f of whole numbers below `size` for the prior of a cell and of a sum, ln Gamma of the prior last; ln(x + a) of
     cells."""
@@ -106,7 +106,7 @@ def add_to_cell(row, i, n, classes):
     classes.gain[row, i] = np.float32(classes.tables[LOG, x] if is_known else math.log(x + classes.priors[CELL]))
 
 
-@training_kernel
+@kernel
 def fill_cells(class_of, starts, others, times, itself, cells):
     """Count the cells of an even side, [g, c], all 0 before."""
     for w in range(class_of.size):
@@ -116,7 +116,7 @@ def fill_cells(class_of, starts, others, times, itself, cells):
             cells[class_of[others[i]], c] += times[i]
 
 
-@training_kernel
+@kernel
 def fill_rows(side, cells, classes):
     """Copy the cells of an even side to its rows, and to those of the odd side beside it, all 0 before."""
     bits, mask = classes.bits, (1 << classes.bits) - 1

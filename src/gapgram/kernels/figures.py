@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.compiled import kernel
 
 _MOST_PARTS = 64  # of an exact sum: 40 hold all bits from the smallest to the largest number
 

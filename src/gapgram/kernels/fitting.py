@@ -22,8 +22,8 @@ import math
 
 import numpy as np
 
+from gapgram.kernels.compiled import inlined, kernel
 from gapgram.kernels.gate import BUCKETS, context_bucket, word_bucket, word_row
-from gapgram.kernels.jit import inlined, kernel, training_kernel
 from gapgram.kernels.lookup import BLOCK, locate, new_found
 from gapgram.kernels.special_words import START_ID, UNKNOWN_ID
 from gapgram.kernels.tables import REACH
@@ -31,7 +31,7 @@ from gapgram.kernels.tables import REACH
 COUNT, TOTAL, N1, N2, N3 = 0, 1, 2, 3, 4
 
 
-@training_kernel
+@kernel
 def sentence_hashes(ids, begins, seed):
     """A hash of the words of each sentence."""
     out = np.empty(begins.size - 1, np.uint64)
@@ -44,7 +44,7 @@ def sentence_hashes(ids, begins, seed):
     return out
 
 
-@training_kernel
+@kernel
 def copy_sentences(ids, begins, order, out):
     """Copy sentences, in an order, one after the other."""
     at = 0
@@ -54,7 +54,7 @@ def copy_sentences(ids, begins, order, out):
             at += 1
 
 
-@training_kernel
+@kernel
 def statistics_of(ids, available, tables):
     """[position, pattern, 5] statistics of all positions of a few sequences."""
     n_patterns, halo = tables.places.shape[0], np.int64(0)  # columns before those of a block
@@ -83,7 +83,7 @@ def _fill(counts, rows, tables, begin, end, out, p):
                 out[t, p, TOTAL + k] = tables.rows[rows[t], k]
 
 
-@training_kernel
+@kernel
 def add_statistics(ids, available, begin, end, found, tables, out, p):
     """Write the statistics of positions begin … end-1 under pattern p alone into `out`, as `statistics_of` gives them.
 
@@ -108,7 +108,7 @@ def _fill_features(t, ids, words, statistics, reaches, order, out):
         out[n_patterns + k] = word_row(n_patterns, order, k, word_bucket(ids[t - k]))
 
 
-@training_kernel
+@kernel
 def kept_positions(ids, available, statistics, kept, given, reaches, order):
     """Of the positions that are kept: [position, feature] rows of the gate table, -1 for a pattern or word that one
     does not have, and the probabilities `given` each word.
@@ -131,7 +131,7 @@ def kept_positions(ids, available, statistics, kept, given, reaches, order):
     return features, probabilities
 
 
-@training_kernel
+@kernel
 def unique_from(statistics, available, chain):
     """For each position the length m of the shortest gram {1 … m} that occurs nowhere else; 255: none.
 
@@ -147,7 +147,7 @@ def unique_from(statistics, available, chain):
     return out
 
 
-@training_kernel
+@kernel
 def leave_out(statistics, first, last, available, unique, reaches, contiguous, order):
     """Take the contribution of each position out of its own statistics under patterns first … last-1, in place.
 
@@ -176,7 +176,7 @@ def leave_out(statistics, first, last, available, unique, reaches, contiguous, o
                         statistics[t, p, TOTAL + count - 1] += 1
 
 
-@training_kernel
+@kernel
 def hide(statistics, ids, available, hidden, masks, clusterings):
     """Make hidden words unknown: they are never counted, and contexts that hold their classes were never seen."""
     for t in range(statistics.shape[0]):
@@ -188,7 +188,7 @@ def hide(statistics, ids, available, hidden, masks, clusterings):
                     statistics[t, p] = 0
 
 
-@training_kernel
+@kernel
 def log_prior_of(statistics, discounts, base, by_g, by_log):
     """[position, pattern]: base + by_g g + by_log ln(1 - g) for a context that was seen, 0 for one that was not.
 
@@ -205,7 +205,7 @@ def log_prior_of(statistics, discounts, base, by_g, by_log):
     return out
 
 
-@training_kernel
+@kernel
 def leave_all_out(ids, available, statistics, chains, spans, reaches, contiguous, hidden, masks, clusterings, every):
     """Take each position out of its own statistics, in place; which positions are fitted to.
 

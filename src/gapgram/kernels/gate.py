@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from gapgram.kernels.jit import before_compiling, kernel, training_kernel
+from gapgram.kernels.compiled import intrinsic, kernel
 from gapgram.kernels.model_arrays import BUCKET
 from gapgram.kernels.views import part_of
 
@@ -42,7 +42,7 @@ def context_bucket(total, n1, n2, n3):
     return 1 + level * _SPREADS + spread
 
 
-@training_kernel
+@kernel
 def context_buckets(rows):
     """The bucket of each row of (total, N1, N2, N3+, missing); what is missing counts as grams seen once."""
     out = np.empty(rows.shape[0], np.int32)
@@ -112,7 +112,7 @@ def _add_some(sums, at, values, begin, n):
     sums[at : at + n] += values[begin : begin + n]
 
 
-@before_compiling
+@intrinsic
 def _teach() -> None:
     from llvmlite import ir
     from numba.core import cgutils, types

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gapgram.kernels.compiled import inlined, kernel, noinline
 from gapgram.kernels.gate import add_to_row
-from gapgram.kernels.jit import apart, inlined, kernel, training_kernel
 from gapgram.kernels.slopes import SIDE_BY_SIDE, mix, room_of, slopes_of, sum_rows, weights_of
 
 MAX_DISCOUNTS = np.array([1.0, 2.0, 3.0])  # D1, D2, D3+ stay between 0 and these
@@ -28,7 +28,7 @@ class Sums(NamedTuple):
     odds: Any
 
 
-@training_kernel
+@kernel
 def report_on(positions, fixed, fitted, slopes, sums):
     """Sum of -ln P; adds up the weights of each pattern over the positions that have it."""
     n, n_patterns, loss = positions.features.shape[0], fixed.down.size, 0.0
@@ -45,7 +45,7 @@ def report_on(positions, fixed, fitted, slopes, sums):
     return loss
 
 
-@apart
+@noinline
 def add_rows(f, begin, end, slopes, top, sums):
     """Add up the slopes of the logits at places begin … end-1 by the rows that are column f's; those of row `top` are
     the first of the sums."""

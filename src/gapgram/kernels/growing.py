@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.kernels.backoff import child, children_of
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.compiled import kernel
 from gapgram.kernels.search import first_at_least
 from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
 from gapgram.kernels.successors import successors

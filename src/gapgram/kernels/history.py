@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapgram.kernels.compiled import kernel
 from gapgram.kernels.count_table import (
     COUNT,
     KEY,
@@ -36,7 +37,6 @@ from gapgram.kernels.count_table import (
 )
 from gapgram.kernels.gate import WORD_BUCKETS, word_bucket
 from gapgram.kernels.history_gate import AGES, FOLLOWERS, RATE, SUMS, bucket, take_step, weigh_sources
-from gapgram.kernels.jit import kernel
 from gapgram.kernels.special_words import START_ID
 
 MOST_OFFSETS = 3

@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapgram.kernels.compiled import kernel
 from gapgram.kernels.gate import WORD_BUCKETS
-from gapgram.kernels.jit import kernel
 
 SUMS, FOLLOWERS, AGES = 18, 8, 28  # buckets of the three kinds of features
 RATE = 0.2  # of the steps while reading

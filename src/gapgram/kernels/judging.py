@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapgram.kernels.compiled import inlined, kernel
 from gapgram.kernels.exchange import CELL, LOG, SUM, gather, row_of
-from gapgram.kernels.jit import inlined, kernel, training_kernel
 from gapgram.kernels.meeting import APART, add_one_by_one
 from gapgram.kernels.prefetch import prefetch
 
@@ -48,7 +48,7 @@ class JudgedWords(NamedTuple):
     taken: np.ndarray
 
 
-@training_kernel
+@kernel
 def costs_and_offsets(starts, n_classes):
     """What it costs to judge each word: its neighbours, and a little for itself; and `offsets` of `JudgedWords`."""
     n_words = starts.shape[1] - 1

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.compiled import kernel
 from gapgram.kernels.memory import read_signed
 from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.compiled import kernel
 from gapgram.kernels.kenlm_arrays import (
     AT,
     BACKOFF_BITS,

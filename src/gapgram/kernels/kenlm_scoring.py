@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapgram.kernels.jit import bound_first, kernel
+from gapgram.kernels.compiled import brief, kernel
 from gapgram.kernels.kenlm_arrays import file_id, n_ids
 from gapgram.kernels.kenlm_lookup import DAMAGED, MISSING, extends, longer, one_word
 from gapgram.kernels.special_words import START_ID
@@ -145,7 +145,7 @@ def start_state(file, out):
     return n
 
 
-@bound_first(1)
+@brief
 def extend_one(file, key, word):
     """Score a word after a state.
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gapgram.kernels.compiled import brief
 from gapgram.kernels.cut_words import next_word
-from gapgram.kernels.jit import bound_first
 from gapgram.kernels.kenlm_arrays import file_id
 from gapgram.kernels.kenlm_scoring import start, step, take
 from gapgram.kernels.kenlm_words import find_word
@@ -13,7 +13,7 @@ from gapgram.kernels.special_words import END_ID, UNKNOWN_ID
 from gapgram.kernels.words import ALLOW_UNKNOWN, refused
 
 
-@bound_first(1)
+@brief
 def score_line(file, line, bos, eos):
     """log10 of the probability of a line, bytes that end in their only newline.
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gapgram.kernels.compiled import kernel
 from gapgram.kernels.cut_words import next_word
-from gapgram.kernels.jit import kernel
 from gapgram.kernels.kenlm_arrays import PROBING, file_id, n_ids, word_id
 from gapgram.kernels.memory import read_4, read_8
 from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID

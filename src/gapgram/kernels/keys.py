@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel, training_kernel
+from gapgram.kernels.compiled import kernel
 
 _GOLDEN = 0.6180339887498949
 
 
-@training_kernel
+@kernel
 def key_bits_of(n_words):
     """The bits of the keys of so many words."""
     bits = 1

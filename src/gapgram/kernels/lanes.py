@@ -1,8 +1,8 @@
 """Loops that go through arrays eight numbers at a time, for processors that work on so many together.
 
 A loop is written once, as a function of some *lanes*: what it reads, computes and writes it does for each of them.
-Where kernels run as plain Python lanes are arrays of NumPy, else values of LLVM (`gapgram.native.lanes`). LLVM finds
-out by itself how to do plain loops so, but not where numbers are read from all over an array.
+Where kernels run as plain Python lanes are arrays of NumPy, else values of LLVM (`gapgram.kernels.lanes_llvm`). LLVM
+finds out by itself how to do plain loops so, but not where numbers are read from all over an array.
 
 Arrays have no gaps, and hold int64 or float64; numbers are whole ones or floats. Two operations read uint32. A list is
 an array of int64: its length, its numbers, and room for LANES more.
@@ -16,12 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from gapgram.kernels.jit import before_compiling
+from gapgram.kernels.compiled import MODE
 
 LANES = 8
 LINE = 16  # numbers of 32 bits in a line of the cache
-
-_loops: list[tuple[Callable[..., None], Callable[..., None]]] = []
 
 
 def in_lanes(body: Callable[..., None]) -> Callable[..., None]:
@@ -32,7 +30,8 @@ def in_lanes(body: Callable[..., None]) -> Callable[..., None]:
             body(PythonLanes(first, n), *arguments)
 
     update_wrapper(function, body)
-    _loops.append((function, body))
+    if MODE == "numba":
+        teach_loop(function, body)
     return function
 
 
@@ -48,13 +47,10 @@ def compare_line(array: Any, begin: int, n_bits: int, number: int) -> int:
     return result
 
 
-@before_compiling
-def _teach() -> None:
-    from gapgram.native.lanes import teach_line, teach_numba
+if MODE == "numba":
+    from gapgram.kernels.lanes_llvm import teach_line, teach_loop
 
     teach_line(compare_line)
-    for function, body in _loops:
-        teach_numba(function, body)
 
 
 class PythonLanes:

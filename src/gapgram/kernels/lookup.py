@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.kernels.jit import apart, inlined, kernel, training_kernel
+from gapgram.kernels.compiled import inlined, kernel, noinline
 from gapgram.kernels.lanes import in_lanes
 from gapgram.kernels.read_tables import ask_for_context, context_at, first_listed, read_contexts, replace_codes
 from gapgram.kernels.search import begin_searches, find_keys, new_searches
@@ -53,7 +53,7 @@ def new_found(n_patterns, n_columns):
     return Found(np.empty(shape, np.int64), np.empty(shape, np.int64), np.empty(shape, np.int64))
 
 
-@training_kernel
+@kernel
 def availability(ids, begins, order):
     """For each position how many words before it a prediction sees; sequence s is begins[s] to begins[s+1]."""
     available = np.empty(ids.size, np.int16)
@@ -222,7 +222,7 @@ def search(p, reader, keys, found, at, tables, searches):
             ask_for_context(tables, reader, entries[np.uint64(seen[np.uint64(j)])])
 
 
-@apart
+@noinline
 def locate(words, available, found, at, tables):
     """Look up, for at most BLOCK words one after the other, the gram of every pattern and its context.
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import platform
 import sys
 
-from gapgram.kernels.jit import before_compiling, kernel
+from gapgram.kernels.compiled import intrinsic, kernel
 
 APART = 16  # numbers between two that different threads write: they are not to share a line of the cache
 _ARRIVED, _TURN, STOPPED, _NEXT = 0, APART, 2 * APART, 3 * APART  # 1 at STOPPED lets nobody wait any longer
@@ -45,7 +45,7 @@ def rest_a_moment():
     """Let the processor rest for some cycles: what runs on the same core besides gets on faster."""
 
 
-@before_compiling
+@intrinsic
 def _teach() -> None:
     from llvmlite import ir
     from numba.core import types

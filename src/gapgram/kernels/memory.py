@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gapgram.arrays import Bytes
-from gapgram.kernels.jit import AS_PYTHON, before_compiling, kernel
+from gapgram.kernels.compiled import AS_PYTHON, intrinsic, kernel
 
 
 def memory_of(data: Bytes) -> Any:
@@ -62,7 +62,7 @@ def read_single(memory, at):
     return _read(np.float32, memory, at)
 
 
-@before_compiling
+@intrinsic
 def _teach() -> None:
     """Compiled, they read from an address, and nothing is checked."""
     from llvmlite import ir

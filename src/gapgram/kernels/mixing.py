@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.compiled import kernel
 
 
 @kernel

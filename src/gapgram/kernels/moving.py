@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapgram.kernels.compiled import inlined, kernel
 from gapgram.kernels.exchange import CELL, SUM, add_to_cell, cell_of, f_of, row_of
-from gapgram.kernels.jit import inlined, kernel, training_kernel
 from gapgram.kernels.judging import chosen, gather_some, judge_share
 from gapgram.kernels.meeting import add_one_by_one, meet, next_piece, raise_one_by_one, share_out_again
 
@@ -188,7 +188,7 @@ def count_moves(block, side, words, pairs, classes, judged, moves):
             _move_pairs(first + others, first + beyond, to & mask, n, classes)
 
 
-@training_kernel
+@kernel
 def sweep(me, threads, meeting, words, cuts, class_of, pairs, classes, judged, moves):
     """What thread `me` does where words move, batch by batch: words[cuts[b]] to words[cuts[b+1]] are judged against the
     same counts, then all that wish to move do so."""

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.kernels.chains import fallback_of
+from gapgram.kernels.compiled import brief, kernel
 from gapgram.kernels.gate import BUCKETS, bucket_of_row, exponentials, sum_logits, word_bucket, word_row
-from gapgram.kernels.jit import bound_first, kernel
 from gapgram.kernels.keys import key_of
 from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT
 from gapgram.kernels.probabilities import discounted, given_class
@@ -194,7 +194,7 @@ def _new_one(n_patterns):
     return OneWord(numbers[0], numbers[1], np.empty(n_patterns))
 
 
-@bound_first(5)
+@brief
 def extend_chain(plan, slot_of, model, none, width, key, word):
     """`stepping.extend_one` where every pattern falls back on one other.
 

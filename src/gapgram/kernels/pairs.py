@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapgram.kernels.jit import training_kernel
+from gapgram.kernels.compiled import kernel
 from gapgram.kernels.sorting import add_up
 from gapgram.kernels.special_words import END_ID
 
 
-@training_kernel
+@kernel
 def positions_of_pairs(ids, begin, end, distance, range_of, n_ranges):
     """The positions, of begin … end-1, of words that have another `distance` later in their sentence.
 
@@ -38,7 +38,7 @@ def positions_of_pairs(ids, begin, end, distance, range_of, n_ranges):
     return positions, starts
 
 
-@training_kernel
+@kernel
 def pairs_at(ids, positions, first_word, last_word, distance):
     """Every pair of a word, of first … last-1, at one of some positions and the one `distance` later, by both in order.
 
@@ -95,7 +95,7 @@ def pairs_at(ids, positions, first_word, last_word, distance):
     return starts, others[:used].copy(), times[:used].copy(), itself
 
 
-@training_kernel
+@kernel
 def turned(starts, others, times, first_word, last_word):
     """The same pairs by the second word, of first … last-1, then the first."""
     new_starts = np.zeros(last_word - first_word + 1, np.int64)

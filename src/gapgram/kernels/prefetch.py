@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from gapgram.kernels.jit import before_compiling
+from gapgram.kernels.compiled import intrinsic
 
 
 def prefetch(array, index):
@@ -18,7 +18,7 @@ def prefetch_to_write(array, index):
     """The same for a number that will be written: other processors give it up meanwhile."""
 
 
-@before_compiling
+@intrinsic
 def _teach() -> None:
     from llvmlite import ir
     from numba.core import types

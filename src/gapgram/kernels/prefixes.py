@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.compiled import kernel
 from gapgram.kernels.tries import EMPTY, NONE, led_to, pair_of, place_of
 
 BLANK, CONTINUES, BREAKS = 0, 1, 2  # kinds of labels: none of a text, goes on with a word, begins a word or ends one

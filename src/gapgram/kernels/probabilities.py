@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from gapgram.kernels.compiled import host_callable, kernel
 from gapgram.kernels.gate import gate_weights
-from gapgram.kernels.jit import kernel, shared
 from gapgram.kernels.lookup import locate_all
 from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT, Positions
 from gapgram.kernels.tables import clustering_of
 
 
-@shared
+@host_callable
 def discounted(discounts, p, count):
     """What is left of a count, or of each of an array, under pattern p: a - D(a) in equation (8)."""
     return count - discounts[p, np.uint64(np.minimum(count, 3))]
@@ -72,7 +72,7 @@ def share(positions, i, rows, gate, model, shares):
     return shares[0] * row_values[rows[0, column], BACKOFF]
 
 
-@shared
+@host_callable
 def given_class(model, clustering, word):
     """The probability of a word given its class in a clustering, equation (25); 0 where the text had none of it.
 

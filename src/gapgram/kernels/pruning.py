@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapgram.kernels.compiled import kernel
 from gapgram.kernels.distinct_rows import empty_row_set, grown, is_full, row_number, rows_of
-from gapgram.kernels.jit import kernel
 from gapgram.kernels.model_arrays import BACKOFF, SCALE
 from gapgram.kernels.probabilities import discounted
 from gapgram.kernels.search import first_at_least

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.compiled import kernel
 from gapgram.kernels.special_words import END_ID
 from gapgram.kernels.successors import distribution
 from gapgram.kernels.topk import at_least

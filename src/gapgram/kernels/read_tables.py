@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.compact_read import packed_context, packed_contexts, packed_count
-from gapgram.kernels.jit import apart, kernel, replaced, training_kernel
+from gapgram.kernels.compiled import inlined, kernel, noinline
 from gapgram.kernels.keys import inverse_of, key_of, word_of
 from gapgram.kernels.lanes import in_lanes
 from gapgram.kernels.prefetch import prefetch
@@ -15,7 +15,6 @@ from gapgram.kernels.tables import (
     FIRST_CONTEXT,
     FIRST_GRAM,
     FIRST_ROW,
-    LAYOUT,
     N_CONTEXTS,
     N_GRAMS,
     N_ROWS,
@@ -31,15 +30,21 @@ from gapgram.kernels.tables import (
 RUN = 1024  # grams that are read at a time
 
 
-@kernel
-def _any_code(tables, code_mask):
-    return np.int64(0)
+# Which layout tables have, the type of `packed` says, None or an array: where it is an argument of its own, and None,
+# the branch of the compact layout is left out before anything is compiled.
 
 
-@replaced(by=_any_code, where=LAYOUT)
+@inlined
 def first_listed(tables, code_mask):
     """The first code that is not the count itself: in the compact layout none is."""
-    return code_mask
+    return _first_listed(tables.packed, code_mask)
+
+
+@inlined
+def _first_listed(packed, code_mask):
+    if packed is None:
+        return code_mask
+    return np.int64(0)
 
 
 @kernel
@@ -49,19 +54,21 @@ def _large_count(tables, p, g):
     return max(tables.large_counts[i], 0) if i < large_at.size else np.int64(1)
 
 
+@inlined
+def listed_count(tables, p, g, code):
+    """The count of gram g of pattern p, whose code, at least `first_listed`, does not tell it."""
+    return _listed_count(tables, tables.packed, p, g, code)
+
+
 @kernel
-def _packed_or_large_count(tables, p, g, code):
-    count = packed_count(tables.packed, tables.packed_places[p], g, code)
+def _listed_count(tables, packed, p, g, code):
+    if packed is None:
+        return _large_count(tables, p, g)
+    count = packed_count(packed, tables.packed_places[p], g, code)
     return count if count >= 0 else _large_count(tables, p, g)
 
 
-@replaced(by=_packed_or_large_count, where=LAYOUT)
-def listed_count(tables, p, g, code):
-    """The count of gram g of pattern p, whose code, at least `first_listed`, does not tell it."""
-    return _large_count(tables, p, g)
-
-
-@apart
+@noinline
 def replace_codes(tables, p, entries, codes):
     """Put counts in the place of the codes of grams of pattern p that do not tell them; entries: the grams, or -1."""
     listed = first_listed(tables, code_mask_of(format_of(tables.places, p)))
@@ -112,9 +119,16 @@ def _begin(record):
     return np.int64(np.uint64(record) >> np.uint64(ROW_BITS))
 
 
-@replaced(by=packed_context, where=LAYOUT)
+@inlined
 def context_at(tables, p, context):
     """(begin, end, row): the grams of a context of pattern p, and the row of its statistics, as the file has it."""
+    return _context_at(tables, tables.packed, p, context)
+
+
+@kernel
+def _context_at(tables, packed, p, context):
+    if packed is not None:
+        return packed_context(tables, p, context)
     places, contexts = tables.places, tables.contexts
     stride, n_grams = places[p, STRIDE], places[p, N_GRAMS]
     record = places[p, FIRST_CONTEXT] + context * stride
@@ -123,18 +137,19 @@ def context_at(tables, p, context):
     return begin, max(min(_begin(following), n_grams), begin), this & ROW_MASK
 
 
-@kernel
-def _ask_for_nothing(tables, p, context):
-    """In the compact layout it is found step by step where a context lies."""
-
-
-@replaced(by=_ask_for_nothing, where=LAYOUT)
+@inlined
 def ask_for_context(tables, p, context):
     """Begin to bring near what `context_at` will read; the context may be any number."""
-    stride = tables.places[p, STRIDE]
-    record = tables.places[p, FIRST_CONTEXT] + context * stride
-    prefetch(tables.contexts, record)
-    prefetch(tables.contexts, record + stride)  # may lie in the next line of the cache
+    _ask_for_context(tables, tables.packed, p, context)
+
+
+@kernel
+def _ask_for_context(tables, packed, p, context):
+    if packed is None:  # in the compact layout it is found step by step where a context lies
+        stride = tables.places[p, STRIDE]
+        record = tables.places[p, FIRST_CONTEXT] + context * stride
+        prefetch(tables.contexts, record)
+        prefetch(tables.contexts, record + stride)  # may lie in the next line of the cache
 
 
 @in_lanes
@@ -152,12 +167,20 @@ def _read_contexts(
     lanes.write(rows, lanes.where(context >= 0, lanes.least((this & ROW_MASK) + first_row, last_row), first_row))
 
 
-@replaced(by=packed_contexts, where=LAYOUT)
+@inlined
 def read_contexts(tables, p, chosen, low, spread, rows):
     """Of contexts of pattern p where their grams begin, how many there are, and the rows of their statistics.
 
     Where one is -1, which was never seen, there are no grams, and the row is the first of the pattern.
     """
+    _read_all_contexts(tables, tables.packed, p, chosen, low, spread, rows)
+
+
+@kernel
+def _read_all_contexts(tables, packed, p, chosen, low, spread, rows):
+    if packed is not None:
+        packed_contexts(tables, p, chosen, low, spread, rows)
+        return
     place = tables.places[p]
     if place[N_CONTEXTS] <= 0:  # there is nothing to read
         for i in range(chosen.size):
@@ -170,7 +193,7 @@ def read_contexts(tables, p, chosen, low, spread, rows):
     )  # fmt: skip
 
 
-@training_kernel
+@kernel
 def counts_of_counts(tables, p, begin, end, upto):
     """How many of grams begin … end-1 of a pattern have count 0, 1 … `upto`, and how many have more."""
     bits, halves, form = tables.grams, halves_of(tables), format_of(tables.places, p)

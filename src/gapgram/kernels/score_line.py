@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapgram.kernels.jit import bound_first
+from gapgram.kernels.compiled import brief
 from gapgram.kernels.scoring import score_positions
 from gapgram.kernels.words import ALLOW_UNKNOWN, DONE, encode_lines
 
 
-@bound_first(4)
+@brief
 def score_line(model, slots, pool, offsets, line, bos, eos):
     """log10 of the probability of a line, bytes that end in their only newline; no number where it has special words.
 

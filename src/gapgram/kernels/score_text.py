@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.compiled import kernel
 from gapgram.kernels.scores import sum_sequences
 from gapgram.kernels.scoring import score_positions
 from gapgram.kernels.special_words import END_ID, START_ID

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.compiled import kernel
 
 LEAST = 2.2250738585072014e-308  # the smallest number that has all its digits, in the place of zero and below
 _LEAST_LOG10 = math.log10(LEAST)

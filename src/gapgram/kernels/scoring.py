@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.chains import chain_probabilities, only_chains, probabilities_of
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.compiled import kernel
 from gapgram.kernels.lanes import LANES
 from gapgram.kernels.lookup import BLOCK, availability, locate, locate_all, new_found
 from gapgram.kernels.model_arrays import Positions

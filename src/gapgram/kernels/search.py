@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.kernels.bits import lowest_one
-from gapgram.kernels.jit import inlined, kernel
+from gapgram.kernels.compiled import inlined, kernel
 from gapgram.kernels.lanes import LANES, LINE, compare_line, in_lanes
 from gapgram.kernels.prefetch import prefetch
 from gapgram.kernels.tables import code_mask_of, gram_at

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gapgram.kernels.compiled import host_callable, inlined, kernel, noinline
 from gapgram.kernels.fitting import COUNT, N1, N2, N3, TOTAL
 from gapgram.kernels.gate import BUCKETS, exponentials, sum_logits
-from gapgram.kernels.jit import apart, inlined, kernel, shared
 from gapgram.kernels.lanes import in_lanes
 from gapgram.kernels.meeting import APART
 from gapgram.kernels.views import part_of
@@ -101,7 +101,7 @@ class Room(NamedTuple):
     by_third: Any
 
 
-@shared
+@host_callable
 def room_size(n_patterns, n_clusterings):
     """How many numbers a thread's `Room` takes, and what keeps it away from others: they write to no common line."""
     return (14 * n_patterns + n_clusterings + 7) * SIDE_BY_SIDE + APART
@@ -120,7 +120,7 @@ def room_of(me, slopes, n_patterns):
     )  # fmt: skip
 
 
-@apart
+@noinline
 def sum_rows(features, table, begin, end, first, slopes):
     """Sum the rows of the gate table for positions begin … end-1, and note which these are.
 
@@ -346,7 +346,7 @@ def _slope(fixed, by_shift, by_discount, n, room):
         _slope_of_logit(SIDE_BY_SIDE, room.weight, room.value, at, room.scale, room.probability)
 
 
-@apart
+@noinline
 def slopes_of(positions, fixed, fitted, begin, end, first, piece, slopes, room):
     """Write the slopes of the positions of a piece, begin … end-1, and their probabilities.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel, training_kernel
+from gapgram.kernels.compiled import kernel
 from gapgram.kernels.keys import key_of
 from gapgram.kernels.special_words import END_ID, START_ID
 
@@ -48,7 +48,7 @@ def sort_with(keys, items):
         keys[:], items[:] = source, source_items
 
 
-@training_kernel
+@kernel
 def windows_at(ids, positions, order):
     """[window, order + 1]: the word before each position, its own, and the order - 1 after it.
 
@@ -66,7 +66,7 @@ def windows_at(ids, positions, order):
     return out
 
 
-@training_kernel
+@kernel
 def window_reach(windows):
     """For each place of the windows laid one after the other what it reaches back to; 0 where there is no word.
 
@@ -91,7 +91,7 @@ def add_up(numbers):
         numbers[i] += numbers[i - 1]
 
 
-@training_kernel
+@kernel
 def starts_by_word(ids, n_words):
     """Where each word's begin, and the last word's end, once ids are sorted by word."""
     starts = np.zeros(n_words + 1, np.int64)
@@ -101,7 +101,7 @@ def starts_by_word(ids, n_words):
     return starts
 
 
-@training_kernel
+@kernel
 def positions_by_word(ids, n_words):
     """All positions sorted by word: the root of the tree, one group a word, empty ones included."""
     starts = starts_by_word(ids, n_words)
@@ -113,14 +113,14 @@ def positions_by_word(ids, n_words):
     return positions, starts
 
 
-@training_kernel
+@kernel
 def count_words(ids, begin, end, counts):
     """Count the words at positions begin … end-1."""
     for t in range(begin, end):
         counts[ids[t]] += 1
 
 
-@training_kernel
+@kernel
 def begins_of_spans(counts):
     """Make how often each word is in each span, [span, word], where its positions there begin, sorted by word.
 
@@ -141,7 +141,7 @@ def begins_of_spans(counts):
     return starts
 
 
-@training_kernel
+@kernel
 def place_words(ids, begin, end, following, positions):
     """Put positions begin … end-1 where they belong, sorted by word; `following` says where the next of each goes."""
     for t in range(begin, end):
@@ -183,7 +183,7 @@ def _radix_pass(source, n, target, buckets, shift, mask):
         buckets[b] += 1
 
 
-@training_kernel
+@kernel
 def refine(positions, starts, distance, reach_needed, ids, reach, only, marks, key_bits):
     """Append to every gram of a node the word `distance` places later, or earlier where it is negative.
 
@@ -231,7 +231,7 @@ def refine(positions, starts, distance, reach_needed, ids, reach, only, marks, k
     return new_positions[:used].copy(), new_starts[: grams + 1].copy(), begins
 
 
-@training_kernel
+@kernel
 def newest_words(positions, starts, ids):
     """The last word of each group's gram; no group is empty."""
     words = np.empty(starts.size - 1, np.int32)
@@ -240,7 +240,7 @@ def newest_words(positions, starts, ids):
     return words
 
 
-@training_kernel
+@kernel
 def count_left(positions, starts, distance, ids, n_words):
     """How many different words stand `distance` places before each group's positions; where none does, how many
     positions the group has."""

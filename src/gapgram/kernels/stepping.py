@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.kernels.chains import probabilities_of
+from gapgram.kernels.compiled import brief, kernel
 from gapgram.kernels.gate import FREQUENT_WORDS
-from gapgram.kernels.jit import bound_first, kernel
 from gapgram.kernels.lookup import locate, new_found
 from gapgram.kernels.model_arrays import Positions
 from gapgram.kernels.read_tables import context_at
@@ -130,7 +130,7 @@ def extend(keys, words, stride, plan, model, out, scores, lengths):
                 lengths[i] = max(lengths[i], spans[p])
 
 
-@bound_first(4)
+@brief
 def extend_one(plan, model, none, width, key, word):
     """Score one word after the state of a key.
 

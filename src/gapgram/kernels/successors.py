@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapgram.kernels.compiled import kernel
 from gapgram.kernels.gate import gate_weights
-from gapgram.kernels.jit import kernel
 from gapgram.kernels.lookup import locate_all
 from gapgram.kernels.model_arrays import SCALE, Positions
 from gapgram.kernels.probabilities import discounted, share

@@ -39,7 +39,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.kernels.bits import read_bits
-from gapgram.kernels.jit import kernel, replaced, shared
+from gapgram.kernels.compiled import host_callable, inlined, intrinsic, kernel
 
 COUNT_BITS = 36
 ROW_BITS = 24
@@ -63,7 +63,6 @@ N_PACKED_COLUMNS = 16
 
 _LITTLE_ENDIAN = sys.byteorder == "little"
 
-LAYOUT = "packed"  # the field that tells the layout
 NO_PLACES = np.empty((0, N_PACKED_COLUMNS), np.int64)
 NO_CONTEXTS = np.empty(0, np.int64)
 for _none in (NO_PLACES, NO_CONTEXTS):
@@ -115,27 +114,39 @@ def format_of(places, p):
     )  # fmt: skip
 
 
-@shared
+@host_callable
 def clustering_of(places, p):
     """The number of the clustering that pattern p is of, from 1; 0 for a pattern of words."""
     return places[p, OF_CLASSES] & ((1 << CLUSTERING_BITS) - 1)
 
 
-@shared
+@host_callable
 def first_class(places, p):
     """How many classes the clusterings before that of pattern p have."""
     return places[p, OF_CLASSES] >> CLUSTERING_BITS
 
 
-@kernel
-def _no_halves(tables):
-    return None
-
-
-@replaced(by=_no_halves, where=LAYOUT)
+@inlined
 def halves_of(tables):
     """The bits of all grams as uint32, each of them a gram; None in the compact layout."""
-    return tables.grams.view(np.uint32) if _LITTLE_ENDIAN else None
+    return _halves(tables.grams, tables.packed)
+
+
+def _halves(grams, packed):
+    return grams.view(np.uint32) if packed is None and _LITTLE_ENDIAN else None
+
+
+@intrinsic
+def _choose_halves() -> None:
+    """Compiled, the type of `packed` says whether there are any: what they are has one type."""
+    from numba import types
+    from numba.extending import overload
+
+    @overload(_halves)
+    def choose(grams, packed):
+        if isinstance(packed, types.NoneType) and _LITTLE_ENDIAN:
+            return lambda grams, packed: grams.view(np.uint32)
+        return lambda grams, packed: None
 
 
 @kernel

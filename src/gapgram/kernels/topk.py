@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gapgram.kernels.compiled import kernel
 from gapgram.kernels.heaps import distinct, kth_largest, largest_of
-from gapgram.kernels.jit import kernel
 from gapgram.kernels.probabilities import discounted
 from gapgram.kernels.read_tables import find_counts, read_grams
 from gapgram.kernels.scores import make_possible, possible

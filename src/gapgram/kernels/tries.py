@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.compiled import kernel
 
 EMPTY = -1
 NONE = -1  # where a node or a word is missing

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gapgram.kernels.jit import before_compiling
+from gapgram.kernels.compiled import intrinsic
 
 
 def part_of_row(array: Any, row: int, begin: int, n: int) -> Any:
@@ -21,7 +21,7 @@ def part_of(array: Any, begin: int, n: int) -> Any:
     return array[begin : begin + n]
 
 
-@before_compiling
+@intrinsic
 def _teach() -> None:
     from numba.core import types
     from numba.extending import lower_builtin, type_callable

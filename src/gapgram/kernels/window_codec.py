@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel
+from gapgram.kernels.compiled import kernel
 from gapgram.kernels.special_words import END_ID, START_ID
 
 NUMBER_BYTES = 5  # that a number takes at most

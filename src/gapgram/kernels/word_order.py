@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapgram.kernels.jit import kernel, training_kernel
+from gapgram.kernels.compiled import kernel
 from gapgram.kernels.sorting import sort_with
 
 FIRST = 8  # bytes of a word that fit into a number
 
 
-@training_kernel
+@kernel
 def first_bytes(pool, offsets, first, last):
     """The first bytes of words first … last-1 as numbers that have their order; zeros where a word is shorter."""
     out = np.zeros(last - first, np.uint64)
@@ -22,7 +22,7 @@ def first_bytes(pool, offsets, first, last):
     return out
 
 
-@training_kernel
+@kernel
 def order_of(counts, numbers):
     """The order of words by falling count, then by their numbers, then as they come."""
     highest = np.int64(0)
@@ -37,7 +37,7 @@ def order_of(counts, numbers):
     return order
 
 
-@training_kernel
+@kernel
 def renumber(ids, numbers, out):
     """Write the number of each id, numbers[id]."""
     for i in range(ids.size):
@@ -54,7 +54,7 @@ def _before(pool, offsets, a, b):
     return a_end - a_at < b_end - b_at
 
 
-@training_kernel
+@kernel
 def sort_ties(order, counts, numbers, first, pool, offsets):
     """Sort, in place, each run of words with the same count and first bytes by all their bytes.
 
@@ -91,7 +91,7 @@ def _merge_sort(order, first, pool, offsets):
         width *= 2
 
 
-@training_kernel
+@kernel
 def gathered(pool, offsets, words):
     """(pool, offsets) of these words, in this order."""
     new_offsets = np.zeros(words.size + 1, np.int64)

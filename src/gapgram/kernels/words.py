@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gapgram.kernels.compiled import inlined, kernel
 from gapgram.kernels.cut_words import CHUNK, HASH_FACTOR, cut, finished, hash_word, hash_words, next_word
-from gapgram.kernels.jit import inlined, kernel, training_kernel
 from gapgram.kernels.lanes import LANES
 from gapgram.kernels.prefetch import prefetch
 from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
@@ -115,7 +115,7 @@ def _enter(text, begin, end, h, at, slots, pool, offsets, counts, n):
     counts[n] = 0
 
 
-@training_kernel
+@kernel
 def fill_slots(slots, pool, offsets, n, key):
     """Enter the first n words of the pool into empty slots; the key is 0 where the table is part of a file."""
     for at in range(slots.size):
@@ -127,7 +127,7 @@ def fill_slots(slots, pool, offsets, n, key):
         slots[at] = np.int64(h >> np.uint64(33)) << 32 | word
 
 
-@training_kernel
+@kernel
 def add_words(from_pool, from_offsets, from_counts, from_n, slots, pool, offsets, counts, n, key, numbers):
     """Add the words of one table and their counts to another of n words, which has room for all.
 
@@ -217,7 +217,7 @@ def encode_lines(text, special, keep_empty, slots, pool, offsets, out):
     return DONE, line_begin, used, lines, empty
 
 
-@training_kernel
+@kernel
 def learn_lines(text, line_begin, special, keep_empty, slots, pool, offsets, counts, n, key, out):
     """Encode the lines from `line_begin` on, adding new words to a table of n words and counting all.
 

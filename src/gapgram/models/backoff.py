@@ -23,6 +23,7 @@ from gapgram.counts.check_meaning import SMALL_GRAMS
 from gapgram.kernels import backoff as kernels
 from gapgram.kernels.backoff import distribution
 from gapgram.kernels.backoff_text import score_line, score_positions
+from gapgram.kernels.compiled import bind
 from gapgram.kernels.special_words import START_ID
 from gapgram.models.grams import Grams
 from gapgram.queries.language_model import LanguageModel, Sentence
@@ -106,7 +107,7 @@ class BackoffModel(LanguageModel):
     def _score_line(self) -> LineKernel:
         words, g = self._vocabulary, self.grams
         figures = g.words, g.children, g.log10_probs, g.log10_backoffs
-        return score_line.bind((g.order, *figures, words.slots, words.pool, words.offsets), "", True, True)
+        return bind(score_line, (g.order, *figures, words.slots, words.pool, words.offsets))
 
     def distribution(self, context: Sentence = ()) -> Floats:
         """P(· | context) as an array over the ids of the vocabulary."""
@@ -124,7 +125,7 @@ class BackoffStepper(Stepper):
         none = np.empty(0, np.int32 if len(grams.words) < 1 << 31 else np.int64)
         figures = grams.log10_probs, grams.log10_backoffs
         self._grams, self._kind = (grams.order, grams.words, grams.children, *figures), none.dtype
-        self.one, self.null = kernels.extend_one.bind((*self._grams, none), b"", 0), b""
+        self.one, self.null = bind(kernels.extend_one, (*self._grams, none)), b""
         self.beginning = self.one(self.null, START_ID)[2]
 
     def many(self, keys: Sequence[bytes], words: Ids, threads: int) -> tuple[Floats, list[bytes]]:

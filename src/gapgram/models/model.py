@@ -17,7 +17,7 @@ from gapgram.counts.layouts import COMPACT, FAST, layout_of
 from gapgram.errors import ModelFileError, UsageError
 from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.estimation.parts import ModelParts
-from gapgram.kernels.jit import bound_kernel
+from gapgram.kernels.compiled import bind
 from gapgram.kernels.lookup import locate_all
 from gapgram.kernels.model_arrays import ModelArrays
 from gapgram.kernels.score_line import score_line
@@ -26,7 +26,7 @@ from gapgram.kernels.scoring import score_last, score_sequences
 from gapgram.kernels.special_words import END, END_ID, SPECIAL, START, START_ID, UNKNOWN, UNKNOWN_ID
 from gapgram.kernels.successors import distribution
 from gapgram.kernels.tables import N_GRAMS
-from gapgram.kernels.words import ALLOW_UNKNOWN, NOT_UTF8, SPECIAL_FOUND
+from gapgram.kernels.words import NOT_UTF8, SPECIAL_FOUND
 from gapgram.models import file as model_file
 from gapgram.queries.language_model import LanguageModel, Sentence
 from gapgram.queries.line_scores import LineKernel, ScoredLines
@@ -310,14 +310,12 @@ class Model(LanguageModel):
         return longest
 
     def _score_after(self, ids: Ids) -> float:
-        return float(self._score_last(ids, self._arrays))
-
-    _score_last = bound_kernel(score_last, lambda self: (np.empty(1, np.int32), self._arrays))
+        return float(score_last(ids, self._arrays))
 
     @cached_property
     def _score_line(self) -> LineKernel:
         words = self.vocabulary
-        return score_line.bind((self._arrays, words.slots, words.pool, words.offsets), "", True, True)
+        return bind(score_line, (self._arrays, words.slots, words.pool, words.offsets))
 
     def score_block(
         self, block: Block, rules: TextRules = QUERY_RULES, *, bos: bool = True, eos: bool = True
@@ -326,10 +324,10 @@ class Model(LanguageModel):
         if self.cuts_text:
             block = self.tokenised(block, rules)
         asked, data = (SPECIAL_RULES[rules.special], bool(bos), bool(eos), *self._text_arguments), block.text
-        status, stopped, ids, scores, begins, sums = self._score_lines(data, *asked)
+        status, stopped, ids, scores, begins, sums = score_lines(data, *asked)
         if status == NOT_UTF8:
             data = checked_text(block, rules)  # refused, or bytes replaced
-            status, stopped, ids, scores, begins, sums = self._score_lines(data, *asked)
+            status, stopped, ids, scores, begins, sums = score_lines(data, *asked)
         if status == SPECIAL_FOUND:
             raise special_word(block, data, stopped, rules)
         return ScoredLines(ids, scores, begins, sums, block)
@@ -339,17 +337,8 @@ class Model(LanguageModel):
         words = self.vocabulary
         return words.slots, words.pool, words.offsets, self._arrays
 
-    _score_lines = bound_kernel(
-        score_lines,
-        lambda self: (np.frombuffer(b"\n", np.uint8), ALLOW_UNKNOWN, True, True, *self._text_arguments),
-    )
-
     def score_checked_ids(self, ids: Ids, begins: Begins, out: Floats | None = None) -> Floats:
         """log10 of the probability of every position."""
         out = np.empty(ids.size) if out is None else out
-        self._score_sequences(ids, begins, self._arrays, out)
+        score_sequences(ids, begins, self._arrays, out)
         return out
-
-    _score_sequences = bound_kernel(
-        score_sequences, lambda self: (np.empty(0, np.int32), np.zeros(1, np.int64), self._arrays, np.empty(0))
-    )

@@ -225,8 +225,9 @@ class LanguageModel(ABC):
 
         The word `</s>` ends the sentence. Looks up what the new word alone adds; the score has the bits of `score_ids`.
         """
-        word_id = self._asked_ids.get(word)
-        if word_id is None:
+        try:
+            word_id = self._asked_ids[word]
+        except KeyError:
             word_id = self._asked_id(word)
         try:
             before = state.key

@@ -11,9 +11,9 @@ import numpy as np
 
 from gapgram.arguments import wrong_type
 from gapgram.arrays import Begins, Floats, Ids, Mask
+from gapgram.kernels.compiled import KindError
 from gapgram.kernels.scores import sum_sequences
 from gapgram.kernels.special_words import UNKNOWN_ID
-from gapgram.native.kinds import Mismatch
 from gapgram.queries.attached_marks import warn_of_attached_marks
 from gapgram.queries.perplexity import perplexity_of
 from gapgram.queries.predict import NamesWords
@@ -94,7 +94,7 @@ def score_of_text(kernel: LineKernel, sentence: str, bos: bool, eos: bool) -> fl
             return None
         else:  # a string would keep the bytes
             score = kernel(f"{sentence}\n".encode(), bos, eos)
-    except (Mismatch, UnicodeEncodeError):  # newlines, other than true and false, halves of characters
+    except (KindError, UnicodeEncodeError):  # newlines, other than true and false, halves of characters
         return None
     return score if score == score else None  # no number, such as for a line with `<s>` in it
 

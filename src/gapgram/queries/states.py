@@ -17,6 +17,7 @@ from gapgram.arrays import Floats, Ids, Integers
 from gapgram.errors import UsageError
 from gapgram.kernels import stepping as kernels
 from gapgram.kernels.chains import only_chains
+from gapgram.kernels.compiled import bind
 from gapgram.kernels.model_arrays import BACKOFF, ModelArrays
 from gapgram.kernels.one_step import extend_chain, extend_rows
 from gapgram.kernels.special_words import START_ID
@@ -93,8 +94,8 @@ class TableStepper(Stepper):
         """The kernel of one step, with what it needs of this model."""
         rest = self.arrays, np.empty(0, self.kind), self.width
         if self._is_quick():
-            return extend_chain.bind((self.plan, _slots_of_patterns(self.arrays, self.plan), *rest), self.null, 0)
-        return kernels.extend_one.bind((self.plan, *rest), self.null, 0)
+            return bind(extend_chain, (self.plan, _slots_of_patterns(self.arrays, self.plan), *rest))
+        return bind(kernels.extend_one, (self.plan, *rest))
 
     def _is_quick(self) -> bool:
         """Whether `kernels.one_step` can do it."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from gapgram.arguments import checked_whole
 from gapgram.errors import UsageError
-from gapgram.kernels.jit import AS_PYTHON
+from gapgram.kernels.compiled import AS_PYTHON
 from gapgram.kernels.meeting import MEETING_NUMBERS, STOPPED
 from gapgram.system.progress import NO_BAR, progress_bar
 

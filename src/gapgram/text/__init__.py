@@ -2,7 +2,6 @@
 
     files           plain and compressed text files, in blocks of whole lines
     held_sentences  sentences in memory as lines of text
-    string_memory   strings made into bytes without Python's lock
     vocabulary      words and their ids
     word_table      a vocabulary while it is learned
     rules           which words are kept, and what to do with what may be wrong with text

@@ -14,11 +14,9 @@ from typing import Any
 import numpy as np
 
 from gapgram.arguments import wrong_type
-from gapgram.arrays import Bytes
 from gapgram.errors import PathWarning, UsageError
 from gapgram.system.parallel import piece_size
 from gapgram.text.files import BLOCK_BYTES, NEWLINE, Block
-from gapgram.text.string_memory import lines_of
 
 FILES_ARE_FOR = "text files are for perplexity, score_lines and surprisal"
 _FIRST = 64  # sentences by whose length that of others is guessed
@@ -136,23 +134,17 @@ def _blocks_one_by_one(sentences: Iterable[Any], line: int, block_bytes: int) ->
         line += len(some)
 
 
-def _lines(some: list[Any]) -> bytes | Bytes:
+def _lines(some: list[Any]) -> bytes:
     """Lines, or strings that are lines once their newlines are spaces, in one."""
     return b"\n".join([*some, b""]) if isinstance(some[0], bytes) else _joined(some)
 
 
-def _encoded(strings: list[str]) -> bytes | Bytes:
+def _encoded(strings: list[str]) -> bytes:
     """Strings as lines, with the newlines that they hold."""
-    lines = lines_of(strings)
-    if lines is not None:
-        return lines
-    try:
-        return b"\n".join([*map(str.encode, strings), b""])
-    except UnicodeEncodeError:  # halves of characters, which no word has
-        return "\n".join([*strings, ""]).encode("utf-8", "surrogatepass")
+    return "\n".join([*strings, ""]).encode("utf-8", "surrogatepass")  # halves of characters: no word has them
 
 
-def _joined(strings: list[str]) -> bytes | Bytes:
+def _joined(strings: list[str]) -> bytes:
     """Strings as lines; a newline in one becomes a space."""
     text = _encoded(strings)
     # NumPy counts without Python's lock.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import numpy as np
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.errors import ModelFileError, ModelNotFoundError
 from gapgram.kernels import kenlm_scoring as kernels
-from gapgram.kernels.jit import entry
+from gapgram.kernels.compiled import bind
 from gapgram.kernels.kenlm_arrays import PROBING, TRIE, KenlmFile
 from gapgram.kernels.kenlm_text import score_line
 from gapgram.kernels.kenlm_words import find_hash, hash_word
@@ -102,18 +102,13 @@ class KenlmModel(LanguageModel):
         """
         stream, bounds = np.ascontiguousarray(ids, np.int32), np.ascontiguousarray(begins, np.int64)
         out, lengths = np.empty(stream.size) if out is None else out, np.empty(stream.size, np.int64)
-        if not self._score_positions(stream, bounds, self._file, out, lengths):
+        if not kernels.score_positions(stream, bounds, self._file, out, lengths):
             raise bad_grams(self._path)
         return out, lengths
 
     @cached_property
-    def _score_positions(self) -> Callable[..., bool]:
-        numbers = np.empty(0, np.int64)
-        return entry(kernels.score_positions, np.empty(0, np.int32), numbers, self._file, np.empty(0), numbers)
-
-    @cached_property
     def _score_line(self) -> LineKernel:
-        return score_line.bind((self._file,), "", True, True)
+        return bind(score_line, (self._file,))
 
     def distribution(self, context: Sentence = ()) -> Floats:
         """P(· | context) as an array over the ids of the vocabulary."""
@@ -178,7 +173,7 @@ class KenlmStepper(Stepper):
         self._path, self._file, self.null = path, file, b""
         out = np.empty(2, np.uint32)
         kernels.start_state(file, out)
-        self.beginning, self.one = out.tobytes(), kernels.extend_one.bind((file,), b"", 0)
+        self.beginning, self.one = out.tobytes(), bind(kernels.extend_one, (file,))
 
     def fault(self, length: int) -> Exception:
         """What a length below 1 says."""

@@ -1,0 +1,20 @@
+"""Kernels of `gapgram.kernels` made into the extension module `gapgram._kernels`, when the package is built.
+
+    groups      which kernels go into one object file, and what it depends on
+    kinds       how arguments lie in memory before a kernel is called
+    target      how Numba translates kernels into LLVM's language
+    entries     a function for each kernel that C can call
+    memory      the functions for memory that become part of the code
+    optimise    one module optimised as a whole, for one processor
+    platforms   the systems that wheels are made for, and the linkers that make libraries for them
+    build       all of it: what is out of date is built anew, by all cores
+    module.c    the extension module: Python's objects to the words that kernels take, and back
+    runtime.c   what kernels call
+
+Nothing of this comes in a wheel. `python -m compiler` builds the library for this machine into `src/gapgram`.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "src"))  # the package whose kernels are built is the one beside

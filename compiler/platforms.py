@@ -1,0 +1,100 @@
+"""The systems that wheels are made for, and how libraries for them are linked."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+import sysconfig
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from compiler.optimise import Processor
+
+
+class Platform(NamedTuple):
+    """A system: its tag in wheels, its processors, and what zig calls it."""
+
+    tag: str
+    processors: tuple[Processor, ...]  # the second one is chosen when the library is loaded, where it is there
+    zig: str
+    library: str = "_kernels.abi3.so"
+
+
+_INTEL = "x86_64-unknown-linux-gnu"
+_ARM = "aarch64-unknown-linux-gnu"
+PLATFORMS = {
+    each.tag: each
+    for each in (
+        Platform(
+            "manylinux_2_17_x86_64",
+            (Processor(_INTEL, "x86-64-v3"), Processor(_INTEL, "x86-64-v4", "_v4")),
+            "x86_64-linux-gnu.2.17",
+        ),
+        Platform("manylinux_2_17_aarch64", (Processor(_ARM, "generic"),), "aarch64-linux-gnu.2.17"),
+        Platform("macosx_11_0_arm64", (Processor("arm64-apple-macosx11.0.0", "apple-m1"),), "aarch64-macos.11.0"),
+        Platform("macosx_11_0_x86_64", (Processor("x86_64-apple-macosx11.0.0", "x86-64-v3"),), "x86_64-macos.11.0"),
+        Platform(
+            "win_amd64", (Processor("x86_64-pc-windows-gnu", "x86-64-v3"),), "x86_64-windows-gnu", "_kernels.pyd"
+        ),
+    )
+}  # fmt: skip
+
+
+class BuildError(Exception):
+    """What keeps the library from being built, and what to do."""
+
+
+def this_platform() -> Platform:
+    """The one that this Python runs on."""
+    machine = {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
+    names = {
+        ("linux", "x86_64"): "manylinux_2_17_x86_64", ("linux", "aarch64"): "manylinux_2_17_aarch64",
+        ("darwin", "aarch64"): "macosx_11_0_arm64", ("darwin", "x86_64"): "macosx_11_0_x86_64",
+        ("win32", "x86_64"): "win_amd64",
+    }  # fmt: skip
+    name = names.get((sys.platform, machine))
+    if name is None:
+        raise BuildError(
+            f"kernels cannot be built for {sys.platform} on {machine}, only for {', '.join(PLATFORMS)}; without them "
+            "kernels run as plain Python (GAPGRAM_KERNELS=python)"
+        )
+    return PLATFORMS[name]
+
+
+def library_of(target: Platform, *, native: bool) -> str:
+    """The name of the library; that of a free-threaded Python, which has no stable interface, is for it alone."""
+    if native and sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return f"_kernels{sysconfig.get_config_var('EXT_SUFFIX')}"
+    return target.library
+
+
+def compiler_for(target: Platform, *, native: bool) -> list[str]:
+    """The command that compiles C and links, for a platform: the system's, or the one of the package ziglang."""
+    if native and (found := _system_compiler()):
+        return found
+    if find_spec("ziglang") is None:
+        raise BuildError(
+            "no C compiler was found to link the kernels with: install one (gcc or clang), or name it in CC, or "
+            "pip install ziglang"
+        )
+    return [sys.executable, "-m", "ziglang", "cc", "-target", target.zig]
+
+
+def _system_compiler() -> list[str]:
+    if sys.platform == "win32":
+        return []  # the linker of Visual Studio does not know the objects' calls
+    named = os.environ.get("CC", "").split()
+    for words in (named, ["cc"], ["gcc"], ["clang"]):
+        if words and shutil.which(words[0]):
+            return words
+    return []
+
+
+def include_folders() -> list[Path]:
+    """The folders with the headers of Python and NumPy."""
+    import numpy as np
+
+    return [Path(sysconfig.get_paths()["include"]), Path(np.get_include())]
