@@ -18,7 +18,6 @@ collect_ignore_glob = [
     pattern
     for package, pattern in {
         "pyspark": "src/gapgram/counting/spark/*",
-        "pyctcdecode": "src/gapgram/adapters/pyctcdecode.py",
         "flashlight": "src/gapgram/adapters/torchaudio.py",
     }.items()
     if find_spec(package) is None

@@ -7,7 +7,7 @@ frames with noise and a blank. Each decoder hears the same. Words are those of a
 package is not installed is left out, and that is said.
 
     flashlight    LexiconDecoder, the lexicon as its trie; KenLM in C++, gapgram as `CTCWordModel`
-    pyctcdecode   BeamSearchDecoderCTC, the lexicon as its unigrams; `LanguageModel` and `PyctcdecodeModel`
+    pyctcdecode   BeamSearchDecoderCTC with KenLM, the lexicon as its unigrams; gapgram's with the same arguments
 """
 
 from __future__ import annotations
@@ -99,18 +99,14 @@ def flashlight(words: list[str], binary: str, models: dict[str, str], beam: int)
 
 
 def pyctcdecode(words: list[str], binary: str, models: dict[str, str], beam: int) -> Iterator[tuple[str, Decode]]:
-    """pyctcdecode's decoder with KenLM's module, then with ours."""
-    import kenlm
-    from pyctcdecode import Alphabet, BeamSearchDecoderCTC, LanguageModel
+    """pyctcdecode's decoder with KenLM's module, then ours."""
+    import pyctcdecode as peer
 
-    from gapgram.adapters.pyctcdecode import PyctcdecodeModel
+    from gapgram.adapters import pyctcdecode as ours
 
-    weights = {"alpha": 0.7, "beta": 1.5}
-    made: dict[str, Callable[[], Any]] = {PEER: partial(LanguageModel, kenlm.Model(binary), words, **weights)}
-    made |= {name: partial(PyctcdecodeModel, path, words, **weights) for name, path in models.items()}
-    for name, make in made.items():
-        model = make()
-        search = BeamSearchDecoderCTC(Alphabet.build_alphabet([*LETTERS, ""]), model)
+    makers: dict[str, tuple[Any, str]] = {PEER: (peer, binary)} | {name: (ours, path) for name, path in models.items()}
+    for name, (package, path) in makers.items():
+        search = package.build_ctcdecoder([*LETTERS, ""], path, words, alpha=0.7, beta=1.5)
 
         def decode(scores: Any, search: Any = search) -> list[str]:
             found: str = search.decode(scores, beam_width=beam)

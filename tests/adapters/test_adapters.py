@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import pickle
 import sys
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,74 +33,6 @@ def doubtful(text: str, at: int, other: str) -> Any:
     scores = logits(text)
     scores[2 * at, LABELS.index(other)] = scores[2 * at].max()
     return scores
-
-
-class TestPyctcdecode:
-    @pytest.fixture(autouse=True)
-    def package(self) -> None:
-        pytest.importorskip("pyctcdecode", reason="pyctcdecode is not installed")
-
-    def test_the_language_model_chooses_between_words(self, made: dict[str, Model]) -> None:
-        from gapgram.adapters.pyctcdecode import build_ctcdecoder
-
-        model = made["learned"]
-        scores = {word: model.score(f"w1 {word} w1") for word in ("w2", "w4", "w6", "w7", "w8")}
-        best, worst = max(scores, key=scores.__getitem__), min(scores, key=scores.__getitem__)
-        decoder = build_ctcdecoder(LABELS, model, alpha=1.0)
-        for said, meant in ((worst, best), (best, worst)):
-            assert decoder.decode(doubtful(f"w1 {said} w1", 4, meant[1])) == f"w1 {best} w1"
-
-    def test_scores_are_those_of_the_kenlm_model(self, made: dict[str, Model], tmp_path: Path) -> None:
-        real = pytest.importorskip("kenlm", reason="KenLM's Python module is not installed")
-        from pyctcdecode import LanguageModel as Theirs
-
-        from gapgram.adapters.pyctcdecode import PyctcdecodeModel
-        from gapgram.models.arpa import write_arpa
-
-        write_arpa(made["mkn"], tmp_path / "m.arpa")
-        words = list(made["mkn"].vocabulary)[3:]
-        ours, theirs = PyctcdecodeModel(made["mkn"]), Theirs(real.Model(str(tmp_path / "m.arpa")), words)
-        state, their_state = ours.get_start_state(), theirs.get_start_state()
-        for i, word in enumerate(["w1", "w2", "zzz", "w3"]):
-            score, state = ours.score(state, word, is_last_word=i == 3)
-            expected, their_state = theirs.score(their_state, word, is_last_word=i == 3)
-            assert score == pytest.approx(expected, abs=1e-5)
-        assert ours.score_partial_token("w1") == theirs.score_partial_token("w1")
-        assert ours.order == theirs.order
-
-    def test_saved_and_loaded(self, made: dict[str, Model], tmp_path: Path) -> None:
-        from gapgram.adapters.pyctcdecode import PyctcdecodeModel
-
-        ours = PyctcdecodeModel(made["learned"], alpha=0.7)
-        ours.save_to_dir(str(tmp_path))
-        again = PyctcdecodeModel.load_from_dir(str(tmp_path))
-        assert again.score(again.get_start_state(), "w1")[0] == ours.score(ours.get_start_state(), "w1")[0]
-
-
-    def test_it_takes_what_pyctcdecode_takes(self, made: dict[str, Model]) -> None:
-        from gapgram.adapters.pyctcdecode import PyctcdecodeModel
-
-        ours = PyctcdecodeModel(kenlm_model=kenlm.Model(made["mkn"]), unigrams=["w1"], alpha=0.4, score_boundary=False)
-        score, state = ours.score(ours.get_start_state(), "w1")
-        assert score == pytest.approx(0.4 * math.log(10) * made["mkn"].log10_prob("w1") + ours.beta)
-        # Later versions ask states for what may go to another process.
-        assert state.get_mp_safe_state() is None  # type: ignore[func-returns-value]
-        assert pickle.loads(pickle.dumps(state)) == state.state == state
-
-    def test_a_model_behind_a_link_is_saved_under_its_own_name(self, made: dict[str, Model], tmp_path: Path) -> None:
-        from pyctcdecode import LanguageModel
-
-        from gapgram.adapters.pyctcdecode import PyctcdecodeModel
-        from gapgram.models.arpa import write_arpa
-
-        write_arpa(made["mkn"], tmp_path / "0123abcd")
-        (tmp_path / "lm.arpa").symlink_to(tmp_path / "0123abcd")
-        for kind, folder in ((LanguageModel, "theirs"), (PyctcdecodeModel, "ours")):
-            (tmp_path / folder).mkdir()
-            kind(kenlm.Model(tmp_path / "lm.arpa"), ["w1"]).save_to_dir(str(tmp_path / folder))
-            assert "lm.arpa" in {path.name for path in (tmp_path / folder).iterdir()}
-        again = PyctcdecodeModel.load_from_dir(str(tmp_path / "ours"))
-        assert again.score(again.get_start_state(), "w1")[0] < again.beta
 
 
 class TestFlashlight:
@@ -273,7 +203,6 @@ class TestNltk:
 @pytest.mark.parametrize(
     ("module", "package", "command"),
     [
-        ("pyctcdecode", "pyctcdecode", "pip install .*pyctcdecode"),
         ("torchaudio", "flashlight", "pip install .*flashlight"),
         ("nltk", "nltk", "pip install .*nltk"),
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.ctc.test_decoder import LABELS, logits_of
 
@@ -15,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning"
 
 @pytest.mark.parametrize("size", [1, 7, 60])
 @pytest.mark.parametrize("options", [{}, {"unknown": None}, {"boundary": False, "beam_width": 5}], ids=str)
-def test_pieces_make_the_text_of_the_whole(made: dict[str, Model], size: int, options: dict[str, float]) -> None:
+def test_pieces_make_the_text_of_the_whole(made: dict[str, Model], size: int, options: dict[str, Any]) -> None:
     decoder = Decoder(LABELS, made["learned"], **options)
     for seed in range(3):
         logits = logits_of(len(LABELS), 100 + seed, 60)

@@ -1,96 +1,385 @@
-"""A gapgram model in pyctcdecode's beam search."""
+"""pyctcdecode's Python module: its classes, arguments, results and folders, with gapgram's decoder behind them.
+
+Neither pyctcdecode nor kenlm is needed. Where a program imports pyctcdecode itself, as transformers does, one line
+before that puts this in its place:
+
+    import gapgram.adapters.pyctcdecode; gapgram.adapters.pyctcdecode.stand_in()
+
+What differs: models of any kind; without `unigrams` the words of the model are known; pools of processes are not needed
+and not used, threads decode; labels beside `▁⁇▁` do not break the words of other beams.
+"""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Collection, Sequence
+import shutil
+import sys
+from collections.abc import Collection, Iterable, Sequence
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from gapgram.adapters import kenlm
-from gapgram.errors import to_install
-from gapgram.kernels.special_words import SPECIAL
+from gapgram.ctc.alphabet import UNKNOWN_SIGN, WORD_BEGINS
+from gapgram.ctc.alphabet import Alphabet as LabelAlphabet
+from gapgram.ctc.decoder import Decoder
+from gapgram.ctc.hypotheses import Hypothesis
+from gapgram.ctc.lexicon import hot_words_of
+from gapgram.ctc.options import DecoderOptions
+from gapgram.errors import ModelFileError, UsageError
+from gapgram.models.mixture import Mixture, write_mixture
+from gapgram.models.model import Model as GapgramModel
 from gapgram.queries.language_model import LanguageModel as AnyLanguageModel
+from gapgram.queries.states import State
+from gapgram.system.atomic_file import written_aside
 
-try:
-    from pyctcdecode import Alphabet, BeamSearchDecoderCTC, LanguageModel
-    from pyctcdecode.constants import LOG_BASE_CHANGE_FACTOR
-except ImportError as error:
-    raise ImportError(f"this adapter needs pyctcdecode: {to_install('pyctcdecode')}") from error
+__all__ = ["Alphabet", "BeamSearchDecoderCTC", "LanguageModel", "build_ctcdecoder"]
+
+_OPTIONS = DecoderOptions()
+DEFAULT_ALPHA, DEFAULT_BETA, DEFAULT_UNK_LOGP_OFFSET = _OPTIONS.alpha, _OPTIONS.beta, -10.0
+DEFAULT_BEAM_WIDTH, DEFAULT_PRUNE_LOGP = _OPTIONS.beam_width, _OPTIONS.beam_prune
+DEFAULT_MIN_TOKEN_LOGP, DEFAULT_HOTWORD_WEIGHT = _OPTIONS.token_prune, _OPTIONS.hot_weight
+DEFAULT_PRUNE_BEAMS, DEFAULT_SCORE_LM_BOUNDARY = False, True
+BPE_TOKEN, UNK_TOKEN, UNK_BPE_TOKEN = WORD_BEGINS, UNKNOWN_SIGN, f"{WORD_BEGINS}{UNKNOWN_SIGN}{WORD_BEGINS}"
+
+OutputBeam = tuple[str, Any, list[tuple[str, tuple[int, int]]], float, float]
+_ALPHABET, _FOLDER, _ATTRIBUTES, _UNIGRAMS = "alphabet.json", "language_model", "attrs.json", "unigrams.txt"
 
 
-class DecoderState(kenlm.State):
-    """A state of KenLM's that later versions of pyctcdecode may also take for one of their own."""
+class Alphabet:
+    """The labels of a recogniser as pyctcdecode writes them."""
 
-    __slots__ = ()
+    def __init__(self, labels: Sequence[str], is_bpe: bool) -> None:
+        self._labels, self._is_bpe = list(labels), is_bpe
 
     @property
-    def state(self) -> DecoderState:
-        """The state itself."""
-        return self
+    def is_bpe(self) -> bool:
+        """Whether labels are pieces of words."""
+        return self._is_bpe
 
-    def get_mp_safe_state(self) -> None:
-        """Nothing, as with KenLM: beams that come from another process carry no state."""
+    @property
+    def labels(self) -> list[str]:
+        """The labels, in the order of the logits."""
+        return self._labels[:]
+
+    @classmethod
+    def build_alphabet(cls, labels: Sequence[str]) -> Alphabet:
+        """The alphabet of labels as a recogniser has them."""
+        made = LabelAlphabet.of(list(labels))
+        return cls(made.texts, made.is_pieces)
+
+    def dumps(self) -> str:
+        """The alphabet as JSON."""
+        return json.dumps({"labels": self._labels, "is_bpe": self._is_bpe})
+
+    @classmethod
+    def loads(cls, s: str) -> Alphabet:
+        """The alphabet from JSON."""
+        try:
+            held = json.loads(s)
+            labels, is_bpe = held["labels"], held["is_bpe"]
+        except (ValueError, TypeError, KeyError):
+            raise UsageError('an alphabet: expected JSON with "labels" and "is_bpe"') from None
+        if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels) or "" not in labels:
+            raise UsageError('an alphabet: expected a list of labels, the blank "" among them')
+        return cls(labels, bool(is_bpe))
 
 
-class PyctcdecodeModel(LanguageModel):  # type: ignore[misc]
-    """pyctcdecode's `LanguageModel` with a gapgram model, a path to one, or a `gapgram.adapters.kenlm.Model`.
+class LanguageModel:
+    """A model, its known words and its weights; a model of gapgram, or a path, in the place of KenLM's."""
 
-    Takes the same parameters (kenlm_model, alpha, beta, unk_score_offset, score_boundary); `unigrams` are by default
-    the words of the model.
-    """
+    JSON_ATTRS = ("alpha", "beta", "unk_score_offset", "score_boundary")
 
     def __init__(
         self,
         kenlm_model: AnyLanguageModel | kenlm.Model | str | os.PathLike[str],
         unigrams: Collection[str] | None = None,
-        **parameters: Any,
+        alpha: float = DEFAULT_ALPHA,
+        beta: float = DEFAULT_BETA,
+        unk_score_offset: float = DEFAULT_UNK_LOGP_OFFSET,
+        score_boundary: bool = DEFAULT_SCORE_LM_BOUNDARY,
     ) -> None:
-        wrapped = kenlm_model if isinstance(kenlm_model, kenlm.Model) else kenlm.Model(kenlm_model)
-        words = list(wrapped.vocabulary)[len(SPECIAL) :] if unigrams is None else unigrams
-        super().__init__(wrapped, words, **parameters)
+        self._kenlm_model = kenlm_model if isinstance(kenlm_model, kenlm.Model) else kenlm.Model(kenlm_model)
+        self.unigrams = None if not unigrams else sorted(set(unigrams))
+        self.alpha, self.beta = alpha, beta
+        self.unk_score_offset, self.score_boundary = unk_score_offset, score_boundary
 
-    def get_start_state(self) -> DecoderState:
+    @property
+    def model(self) -> AnyLanguageModel:
+        """The model itself."""
+        return self._kenlm_model._model
+
+    @property
+    def order(self) -> int:
+        """The order of the model."""
+        return self.model.order
+
+    def reset_params(self, **params: Any) -> None:
+        """Set some of the weights."""
+        for name, value in params.items():
+            if name not in self.JSON_ATTRS:
+                raise UsageError(f"{name}: expected one of {', '.join(self.JSON_ATTRS)}")
+            wanted = bool if name == "score_boundary" else float
+            if value is not None and not isinstance(value, wanted):
+                raise UsageError(f"{name} must be a {wanted.__name__}, found {value!r}")
+            if value is not None:
+                setattr(self, name, value)
+
+    def get_start_state(self) -> kenlm.State:
         """The state before the first word."""
-        state = DecoderState()
+        state = kenlm.State()
         (self._kenlm_model.BeginSentenceWrite if self.score_boundary else self._kenlm_model.NullContextWrite)(state)
         return state
 
-    def _get_raw_end_score(self, start_state: kenlm.State) -> float:
-        if not self.score_boundary:
-            return 0.0
-        return float(self._kenlm_model.BaseScore(start_state, "</s>", DecoderState()))
-
-    def score(self, prev_state: kenlm.State, word: str, is_last_word: bool = False) -> tuple[float, DecoderState]:
-        """The weighted score of a word, in natural logarithms, and the state after it."""
-        state = DecoderState()
-        score = self._kenlm_model.BaseScore(prev_state, word, state)
-        if (self._unigram_set and word not in self._unigram_set) or word not in self._kenlm_model:
-            score += self.unk_score_offset
-        if is_last_word:
-            score += self._get_raw_end_score(state)
-        return self.alpha * score * LOG_BASE_CHANGE_FACTOR + self.beta, state
+    @property
+    def serializable_attrs(self) -> dict[str, Any]:
+        """The weights, by name."""
+        return {name: getattr(self, name) for name in self.JSON_ATTRS}
 
     def save_to_dir(self, filepath: str, unigram_encoding: str | None = None) -> None:
-        """Save as pyctcdecode does; it wants the file of the model to end in `.arpa` or `.bin`."""
-        super().save_to_dir(filepath, unigram_encoding)
-        copied = Path(filepath) / Path(os.fsdecode(self._kenlm_model.path)).name
-        if copied.suffix not in (".arpa", ".bin"):
-            copied.rename(copied.with_suffix(".bin"))
+        """Write the weights, the known words and the model into a folder, under the name that its file has."""
+        folder = Path(filepath)
+        with written_aside(folder / _ATTRIBUTES) as file:
+            file.write(json.dumps(self.serializable_attrs).encode())
+        with written_aside(folder / _UNIGRAMS) as file:
+            file.write("".join(f"{word}\n" for word in self.unigrams or ()).encode(unigram_encoding or "utf-8"))
+        model, path = self.model, self.model.path
+        if isinstance(model, Mixture):
+            write_mixture(folder / (path.name if path else "mixture.model"), model)
+        elif path is not None:
+            with path.open("rb") as source, written_aside(folder / path.name) as file:
+                shutil.copyfileobj(source, file)
+        elif isinstance(model, GapgramModel):
+            model.save(folder / "language.model")
+        else:
+            raise UsageError("a model without a file cannot be saved with a decoder: write it to a file and open that")
+
+    @staticmethod
+    def parse_directory_contents(filepath: str) -> dict[str, str]:
+        """The paths of what `save_to_dir` wrote."""
+        names = [name for name in os.listdir(filepath) if not name.startswith((".", "__"))]
+        for name in (_ATTRIBUTES, _UNIGRAMS):
+            if name not in names:
+                raise UsageError(f"{filepath}: no {name} in it, found {', '.join(sorted(names)) or 'nothing'}")
+        models = [name for name in names if name not in (_ATTRIBUTES, _UNIGRAMS)]
+        if len(models) != 1:
+            raise UsageError(f"{filepath}: expected one model in it, found {', '.join(sorted(models)) or 'none'}")
+        found = {"json_attrs": _ATTRIBUTES, "unigrams": _UNIGRAMS, "kenlm": models[0]}
+        return {name: os.path.join(filepath, file) for name, file in found.items()}
 
     @classmethod
-    def load_from_dir(cls, filepath: str, unigram_encoding: str | None = None) -> PyctcdecodeModel:
-        """Load what `save_to_dir` saved."""
-        import json
-
+    def load_from_dir(cls, filepath: str, unigram_encoding: str | None = None) -> LanguageModel:
+        """Open what `save_to_dir` wrote, ours or pyctcdecode's."""
         names = cls.parse_directory_contents(filepath)
-        attributes = json.loads(Path(names["json_attrs"]).read_text("utf-8"))
+        try:
+            attributes = json.loads(Path(names["json_attrs"]).read_text("utf-8"))
+            if not isinstance(attributes, dict) or set(attributes) != set(cls.JSON_ATTRS):
+                raise ValueError
+        except ValueError:
+            raise ModelFileError(f"{names['json_attrs']}: expected JSON with {', '.join(cls.JSON_ATTRS)}") from None
         unigrams = Path(names["unigrams"]).read_text(unigram_encoding or "utf-8").splitlines()
         return cls(names["kenlm"], unigrams, **attributes)
 
 
+class BeamSearchDecoderCTC:
+    """pyctcdecode's decoder."""
+
+    def __init__(self, alphabet: Alphabet, language_model: LanguageModel | None = None) -> None:
+        self._alphabet, self._model_key = alphabet, os.urandom(16)
+        self.model_container: dict[bytes, LanguageModel | None] = {self._model_key: language_model}
+        labels = LabelAlphabet(tuple(alphabet.labels), alphabet.is_bpe)
+        model = None if language_model is None else language_model.model
+        words = None if language_model is None else language_model.unigrams
+        self._decoder = Decoder(labels, model, words=words, unit="word")
+
+    @property
+    def _language_model(self) -> LanguageModel | None:
+        return self.model_container[self._model_key]
+
+    def reset_params(
+        self,
+        alpha: float | None = None,
+        beta: float | None = None,
+        unk_score_offset: float | None = None,
+        lm_score_boundary: bool | None = None,
+    ) -> None:
+        """Set some of the weights of the model."""
+        if self._language_model is not None:
+            self._language_model.reset_params(
+                alpha=alpha, beta=beta, unk_score_offset=unk_score_offset, score_boundary=lm_score_boundary
+            )
+
+    @classmethod
+    def clear_class_models(cls) -> None:
+        """Nothing: models belong to their decoders, and are gone with them."""
+
+    def cleanup(self) -> None:
+        """Nothing: the model is gone with the decoder."""
+
+    def _state(self, given: kenlm.State | None) -> State | None:
+        if given is None or self._language_model is None:
+            return None
+        return State(getattr(given, "key", b"") or self._language_model.model._stepper.null)
+
+    def _options(self, **given: Any) -> dict[str, Any]:
+        lm = self._language_model
+        if lm is not None:
+            given |= {"alpha": lm.alpha, "beta": lm.beta, "unknown": lm.unk_score_offset, "boundary": lm.score_boundary}
+        return given
+
+    def decode_beams(
+        self,
+        logits: Any,
+        beam_width: int = DEFAULT_BEAM_WIDTH,
+        beam_prune_logp: float = DEFAULT_PRUNE_LOGP,
+        token_min_logp: float = DEFAULT_MIN_TOKEN_LOGP,
+        prune_history: bool = DEFAULT_PRUNE_BEAMS,
+        hotwords: Iterable[str] | None = None,
+        hotword_weight: float = DEFAULT_HOTWORD_WEIGHT,
+        lm_start_state: kenlm.State | None = None,
+    ) -> list[OutputBeam]:
+        """(text, state, words with their frames, score of the logits, score) of each beam, best first."""
+        options = self._options(beam_width=beam_width, beam_prune=beam_prune_logp, token_prune=token_min_logp)
+        hot = hot_words_of(hotwords, hotword_weight, self._decoder.letters, skip=True)
+        state = self._state(lm_start_state)
+        found = self._decoder.decode_beams(logits, hot, state=state, distinct=prune_history, **options)
+        return [_beam(one) for one in found]
+
+    def decode(
+        self,
+        logits: Any,
+        beam_width: int = DEFAULT_BEAM_WIDTH,
+        beam_prune_logp: float = DEFAULT_PRUNE_LOGP,
+        token_min_logp: float = DEFAULT_MIN_TOKEN_LOGP,
+        hotwords: Iterable[str] | None = None,
+        hotword_weight: float = DEFAULT_HOTWORD_WEIGHT,
+        lm_start_state: kenlm.State | None = None,
+    ) -> str:
+        """The text of the best beam."""
+        options = self._options(beam_width=beam_width, beam_prune=beam_prune_logp, token_prune=token_min_logp)
+        hot = hot_words_of(hotwords, hotword_weight, self._decoder.letters, skip=True)
+        state = self._state(lm_start_state)
+        return self._decoder.decode(logits, hot, state=state, **options)
+
+    def decode_beams_batch(
+        self,
+        pool: Any,
+        logits_list: Any,
+        beam_width: int = DEFAULT_BEAM_WIDTH,
+        beam_prune_logp: float = DEFAULT_PRUNE_LOGP,
+        token_min_logp: float = DEFAULT_MIN_TOKEN_LOGP,
+        prune_history: bool = DEFAULT_PRUNE_BEAMS,
+        hotwords: Iterable[str] | None = None,
+        hotword_weight: float = DEFAULT_HOTWORD_WEIGHT,
+    ) -> list[list[tuple[str, list[tuple[str, tuple[int, int]]], float, float]]]:
+        """As `decode_beams` for many, without states; a pool says that all cores may be used."""
+        options = self._options(beam_width=beam_width, beam_prune=beam_prune_logp, token_prune=token_min_logp)
+        hot = hot_words_of(hotwords, hotword_weight, self._decoder.letters, skip=True)
+        lists = self._decoder.decode_beams_many(
+            list(logits_list), hot, threads=1 if pool is None else None, distinct=prune_history, **options
+        )
+        return [[(beam[0], *beam[2:]) for beam in map(_beam, found)] for found in lists]
+
+    def decode_batch(
+        self,
+        pool: Any,
+        logits_list: Any,
+        beam_width: int = DEFAULT_BEAM_WIDTH,
+        beam_prune_logp: float = DEFAULT_PRUNE_LOGP,
+        token_min_logp: float = DEFAULT_MIN_TOKEN_LOGP,
+        hotwords: Iterable[str] | None = None,
+        hotword_weight: float = DEFAULT_HOTWORD_WEIGHT,
+    ) -> list[str]:
+        """As `decode` for many; a pool says that all cores may be used."""
+        options = self._options(beam_width=beam_width, beam_prune=beam_prune_logp, token_prune=token_min_logp)
+        hot = hot_words_of(hotwords, hotword_weight, self._decoder.letters, skip=True)
+        return self._decoder.decode_many(list(logits_list), hot, threads=1 if pool is None else None, **options)
+
+    def save_to_dir(self, filepath: str) -> None:
+        """Write the alphabet, the weights, the known words and the model into a folder."""
+        with written_aside(Path(filepath) / _ALPHABET) as file:
+            file.write(self._alphabet.dumps().encode())
+        if self._language_model is not None:
+            folder = Path(filepath) / _FOLDER
+            folder.mkdir()
+            self._language_model.save_to_dir(str(folder))
+
+    @staticmethod
+    def parse_directory_contents(filepath: str) -> dict[str, str | None]:
+        """The paths of what `save_to_dir` wrote."""
+        names = [name for name in os.listdir(filepath) if not name.startswith((".", "__"))]
+        if _ALPHABET not in names:
+            raise UsageError(f"{filepath}: no {_ALPHABET} in it, found {', '.join(sorted(names)) or 'nothing'}")
+        others = sorted(set(names) - {_ALPHABET})
+        if others and _FOLDER not in others:
+            raise UsageError(f"{filepath}: no folder {_FOLDER} in it, found {', '.join(others)}")
+        folder = os.path.join(filepath, _FOLDER) if others else None
+        return {"alphabet": os.path.join(filepath, _ALPHABET), "language_model": folder}
+
+    @classmethod
+    def load_from_dir(cls, filepath: str, unigram_encoding: str | None = None) -> BeamSearchDecoderCTC:
+        """Open what `save_to_dir` wrote, ours or pyctcdecode's."""
+        names = cls.parse_directory_contents(filepath)
+        alphabet = Alphabet.loads(Path(str(names["alphabet"])).read_text("utf-8"))
+        folder = names["language_model"]
+        return cls(alphabet, None if folder is None else LanguageModel.load_from_dir(folder, unigram_encoding))
+
+    @classmethod
+    def load_from_hf_hub(cls, model_id: str, cache_dir: str | None = None, **kwargs: Any) -> BeamSearchDecoderCTC:
+        """Open a decoder that was saved at a hub; needs huggingface_hub."""
+        from huggingface_hub import snapshot_download
+
+        return cls.load_from_dir(snapshot_download(model_id, cache_dir=cache_dir, **kwargs))
+
+
+def _beam(found: Hypothesis) -> OutputBeam:
+    state = None
+    if found.state is not None:
+        state = kenlm.State()
+        state.key = found.state.key
+    words = [(one.word, (one.first, one.after)) for one in found.words]
+    return found.text, state, words, found.acoustic, found.total
+
+
 def build_ctcdecoder(
-    labels: Sequence[str], model: AnyLanguageModel | str | os.PathLike[str], **parameters: Any
+    labels: Sequence[str],
+    kenlm_model_path: AnyLanguageModel | kenlm.Model | str | os.PathLike[str] | None = None,
+    unigrams: Collection[str] | None = None,
+    alpha: float = DEFAULT_ALPHA,
+    beta: float = DEFAULT_BETA,
+    unk_score_offset: float = DEFAULT_UNK_LOGP_OFFSET,
+    lm_score_boundary: bool = DEFAULT_SCORE_LM_BOUNDARY,
 ) -> BeamSearchDecoderCTC:
-    """pyctcdecode's decoder for these labels with a gapgram model; parameters as for `PyctcdecodeModel`."""
-    return BeamSearchDecoderCTC(Alphabet.build_alphabet(list(labels)), PyctcdecodeModel(model, **parameters))
+    """A decoder for labels; kenlm_model_path: the path of a model of any kind, or a model."""
+    language_model = None
+    if kenlm_model_path is not None:
+        language_model = LanguageModel(kenlm_model_path, unigrams, alpha, beta, unk_score_offset, lm_score_boundary)
+    return BeamSearchDecoderCTC(Alphabet.build_alphabet(labels), language_model)
+
+
+def stand_in() -> None:
+    """Let `import pyctcdecode` find this module, in programs that import it later."""
+    from gapgram.ctc import alphabet as labels
+
+    own = sys.modules[__name__]
+    rooms: dict[str, dict[str, Any]] = {
+        "": {name: getattr(own, name) for name in __all__},
+        ".decoder": {name: getattr(own, name) for name in ("BeamSearchDecoderCTC", "build_ctcdecoder")},
+        ".language_model": {"LanguageModel": LanguageModel},
+        ".constants": {name: value for name, value in vars(own).items() if name.startswith("DEFAULT_")},
+        ".alphabet": {
+            "Alphabet": Alphabet, "BPE_TOKEN": BPE_TOKEN, "UNK_TOKEN": UNK_TOKEN, "UNK_BPE_TOKEN": UNK_BPE_TOKEN,
+            "BLANK_TOKEN_PTN": labels.BLANK_PATTERN, "UNK_TOKEN_PTN": labels.UNKNOWN_PATTERN,
+        },
+    }  # fmt: skip
+    for room, names in rooms.items():
+        name = f"pyctcdecode{room}"
+        module = ModuleType(name, __doc__)
+        module.__spec__ = ModuleSpec(name, None, is_package=not room)
+        vars(module).update(names)
+        sys.modules[name] = module
+        if room:
+            setattr(sys.modules["pyctcdecode"], room[1:], module)
+    vars(sys.modules["pyctcdecode"]).update(__version__="0.5.0", __path__=[])

@@ -18,8 +18,8 @@ WORD_BEGINS = "▁"  # as SentencePiece writes it
 GOES_ON = "##"  # as WordPiece writes it
 UNKNOWN_SIGN = "⁇"  # what stands for a label for whatever else there is
 _UNKNOWN_PIECE = f"{WORD_BEGINS}{UNKNOWN_SIGN}{WORD_BEGINS}"
-_BLANK = re.compile(r"[<\[](pad|blank|blk|eps|epsilon)[>\]]", re.IGNORECASE)
-_UNKNOWN = re.compile(r"[<\[]unk[>\]]", re.IGNORECASE)
+BLANK_PATTERN = re.compile(r"^[<\[](pad|blank|blk|eps|epsilon)[>\]]$", re.IGNORECASE)
+UNKNOWN_PATTERN = re.compile(r"^[<\[]unk[>\]]$", re.IGNORECASE)
 _SPECIAL = re.compile(r"[<\[].+[>\]]")
 
 
@@ -55,7 +55,7 @@ class Alphabet(NamedTuple):
         else:
             _divide(texts, delimiter)
         unknown = _UNKNOWN_PIECE if is_pieces else UNKNOWN_SIGN
-        texts = [unknown if _UNKNOWN.fullmatch(text) else text for text in texts]
+        texts = [unknown if UNKNOWN_PATTERN.fullmatch(text) else text for text in texts]
         return cls(tuple(texts) if column is not None else (*texts, ""), is_pieces)
 
     @property
@@ -120,7 +120,7 @@ def _column_of_blank(texts: list[str], blank: str | int | None, is_pieces: bool)
         if not -len(texts) <= blank < len(texts):
             raise UsageError(f"blank {blank}: expected the column of one of {len(texts)} labels")
         return blank % len(texts)
-    found = [i for i, text in enumerate(texts) if text == "" or _BLANK.fullmatch(text)]
+    found = [i for i, text in enumerate(texts) if text == "" or BLANK_PATTERN.fullmatch(text)]
     if len(found) > 1:
         said = " and ".join(f"{texts[i]!r} (column {i})" for i in found)
         raise UsageError(f"labels: {said} may each be the blank; name it with blank=")

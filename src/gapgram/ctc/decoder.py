@@ -70,7 +70,7 @@ class Decoder:
         self.options = DecoderOptions().changed(options)
         if unit not in (None, "word", "label"):
             raise UsageError(f"unit {unit!r}: expected word or label, whichever the model predicts")
-        self._words, self._letters = words, Letters(self.alphabet)
+        self._words, self.letters = words, Letters(self.alphabet)
         self.by_label = unit == "label" if unit else self._is_model_of_labels()
         if self.by_label and words is not None:
             raise UsageError("words: the model is one of labels, which needs no list of words; or give unit='word'")
@@ -83,18 +83,20 @@ class Decoder:
 
     # What it decodes.
 
-    def decode(self, logits: Any, hot_words: HotWordList = None, *, state: State | None = None, **options: Any) -> str:
+    def decode(
+        self, logits: Any, hot_words: HotWordList | HotWords = None, *, state: State | None = None, **options: Any
+    ) -> str:
         """The best text for the logits, or log probabilities, of one utterance: [frame, label].
 
         hot_words: words to listen for, or a weight for each. state: the model's, to go on from another text.
         """
-        found = self._decoded(logits, hot_words, state, options, order=True)
+        found = self._decoded(logits, hot_words, state, options, distinct=True)
         return found[0].text if found else ""
 
     def decode_beams(
         self,
         logits: Any,
-        hot_words: HotWordList = None,
+        hot_words: HotWordList | HotWords = None,
         *,
         state: State | None = None,
         distinct: bool = False,
@@ -104,12 +106,12 @@ class Decoder:
 
         distinct: of beams that differ only in words that the model no longer sees, keep the best, as `decode` does.
         """
-        return self._decoded(logits, hot_words, state, options, order=distinct, all_of_them=True)
+        return self._decoded(logits, hot_words, state, options, distinct=distinct, all_of_them=True)
 
     def decode_many(
         self,
         logits: Any,
-        hot_words: HotWordList = None,
+        hot_words: HotWordList | HotWords = None,
         *,
         lengths: Sequence[int] | None = None,
         threads: int | None = None,
@@ -121,32 +123,34 @@ class Decoder:
     def decode_beams_many(
         self,
         logits: Any,
-        hot_words: HotWordList = None,
+        hot_words: HotWordList | HotWords = None,
         *,
         lengths: Sequence[int] | None = None,
         threads: int | None = None,
+        distinct: bool = False,
         **options: Any,
     ) -> list[list[Hypothesis]]:
         """The hypotheses for many utterances, as `decode_many` takes them."""
-        return self._many(logits, hot_words, lengths, threads, options, all_of_them=True)
+        return self._many(logits, hot_words, lengths, threads, options, distinct=distinct, all_of_them=True)
 
     # How.
 
     def _many(
         self,
         logits: Any,
-        hot_words: HotWordList,
+        hot_words: HotWordList | HotWords,
         lengths: Sequence[int] | None,
         threads: int | None,
         options: dict[str, Any],
         *,
+        distinct: bool = True,
         all_of_them: bool = False,
     ) -> list[list[Hypothesis]]:
         hot = self.hot_words(hot_words, self.options.changed(options))
         utterances = _utterances(logits, lengths)
 
         def work(one: Any) -> list[Hypothesis]:
-            return self._decoded(one, hot, None, options, order=not all_of_them, all_of_them=all_of_them)
+            return self._decoded(one, hot, None, options, distinct=distinct, all_of_them=all_of_them)
 
         return list(parallel_map(work, utterances, checked_threads(threads), ahead=4))
 
@@ -157,12 +161,12 @@ class Decoder:
         state: State | None,
         options: dict[str, Any],
         *,
-        order: bool,
+        distinct: bool,
         all_of_them: bool = False,
     ) -> list[Hypothesis]:
         chosen = self.options.changed(options)
         frames = self.frames(logits, chosen)
-        with self.searching(chosen, hot_words, state, distinct=order) as search:
+        with self.searching(chosen, hot_words, state, distinct=distinct) as search:
             search.feed(frames)
             endings = search.endings()
             return hypotheses_of(search, endings if all_of_them else endings[:1], self.alphabet, by_label=self.by_label)
@@ -230,7 +234,7 @@ class Decoder:
         """Hot words in a trie."""
         if isinstance(given, HotWords):
             return given
-        return hot_words_of(given, options.hot_weight, self._letters)
+        return hot_words_of(given, options.hot_weight, self.letters)
 
     def _key(self, state: State | None, options: DecoderOptions) -> bytes:
         if self.model is None:
@@ -247,9 +251,9 @@ class Decoder:
         if self.model is not None and self.by_label:
             words = self._words_of_labels()
         elif self.model is not None:
-            lexicon = lexicon_of(self.model, self._letters, self._words, ahead=self.options.ahead)
+            lexicon = lexicon_of(self.model, self.letters, self._words, ahead=self.options.ahead)
             check_spelling(self.model, lexicon, self.alphabet.texts)
-        return Tables(self.alphabet, self._letters, labels_of(self.alphabet, self._letters, words), lexicon)
+        return Tables(self.alphabet, self.letters, labels_of(self.alphabet, self.letters, words), lexicon)
 
     def _words_of_labels(self) -> Ids:
         """The model's word for each label, -1 where it has none."""
