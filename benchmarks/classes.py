@@ -26,7 +26,7 @@ from gapgram.counting.in_memory import count
 from gapgram.errors import DiscountWarning
 from gapgram.estimation.discounts import estimate_discounts
 from gapgram.estimation.parts import ModelParts
-from gapgram.estimation.weights import uniform
+from gapgram.estimation.weights.estimators import uniform
 from gapgram.reporting.tables import table
 from gapgram.text.corpus import encode, read_corpus, sentence_begins
 from gapgram.text.files import blocks_of_files

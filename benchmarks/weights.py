@@ -23,9 +23,11 @@ from gapgram.counts.counts import Counts
 from gapgram.errors import DiscountWarning
 from gapgram.estimation.discounts import Discounts, estimate_discounts
 from gapgram.estimation.parts import ModelParts
-from gapgram.estimation.weights import Weights, by_counts, held_out, left_out, uniform
+from gapgram.estimation.weights.by_counts import by_counts
+from gapgram.estimation.weights.estimators import uniform
+from gapgram.estimation.weights.fallback_graph import Weights
 from gapgram.estimation.weights.learned import Parameters, Problem
-from gapgram.estimation.weights.sample import FittingSample
+from gapgram.estimation.weights.sample import FittingSample, held_out, left_out
 from gapgram.kernels.gate import BUCKETS
 from gapgram.reporting.tables import change, table
 from gapgram.text.corpus import Corpus, blocks_of_sentences, encode, read_corpus

@@ -91,6 +91,14 @@ def test_a_query_loads_nothing_that_makes_models(words: str, files: dict[str, Pa
     assert sorted(_run(words, files)["modules"] & set(_NOT_FOR_QUERIES)) == []
 
 
+@pytest.mark.parametrize("words", ["score MODEL TEXT", "predict MODEL w1", "perplexity MODEL TEXT"])
+def test_queries_load_nothing_of_training(words: str, files: dict[str, Path]) -> None:
+    modules = _run(words, files)["modules"]
+    of_training = ("counting", "training", "classes.exchange", "cuda", "estimation.weights.estimators",
+                   "estimation.weights.learned", "estimation.weights.sample")  # fmt: skip
+    assert [name for name in modules if name.removeprefix("gapgram.").startswith(of_training)] == []
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are counted by what Linux tells of a process")
 def test_numpy_starts_no_threads(files: dict[str, Path]) -> None:
     assert len(_run("info MODEL", files)["threads"]) == 1

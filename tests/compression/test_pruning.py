@@ -16,19 +16,22 @@ from tests.support.made_models import KINDS, trained
 
 import gapgram
 from gapgram import Lattice, Model, Pattern
+from gapgram.arrays import Mask
 from gapgram.compression.pruning.by_loss import Again, losses_of
+from gapgram.compression.pruning.prune import _rest
 from gapgram.compression.pruning.subgrams import Relations
 from gapgram.compression.pruning.tables import keep_needed, unpack, without
-from gapgram.compression.pruning.to_size import bytes_of
+from gapgram.compression.pruning.to_size import BySize, bytes_of
 from gapgram.counting.in_memory import count
 from gapgram.errors import UsageError
 from gapgram.estimation.parts import ModelParts
-from gapgram.estimation.weights import with_rows_of
+from gapgram.estimation.weights.estimators import with_rows_of
 from gapgram.estimation.weights.sample import left_out
 from gapgram.models.arpa import approximate, as_backoff
 from gapgram.queries.predict import predict_by_sorting
 from gapgram.reference.counts import ReferenceCounts
 from gapgram.reference.pruned import frequencies
+from gapgram.system.array_store import IN_MEMORY
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 
@@ -168,6 +171,21 @@ def test_sizes_are_those_asked_for(whole: dict[str, Model], name: str, keep: flo
     # Of a lattice of one's own, patterns that are only counted beside it are lost for nothing, all of them.
     assert n_bytes > 0.97 * goal or name == "custom"
     assert small.signature.pruned == f"size={goal}"
+
+
+@pytest.mark.parametrize("keep", [0.9, 0.7])
+def test_the_second_guess_of_what_fits_a_size_is_good(whole: dict[str, Model], keep: float) -> None:
+    parts, made = whole["learned"].parts, []
+    goal = BySize.of(parts, None, keep, "fast", IN_MEMORY)
+    tables = unpack(parts.counts)
+
+    def make(kept: dict[Pattern, Mask]) -> ModelParts:
+        made.append(_rest(parts, tables, kept, "here"))
+        return made[-1]
+
+    assert goal is not None
+    assert 0.99 * goal.n_bytes <= bytes_of(goal.best(parts, tables, make)) <= goal.n_bytes
+    assert len(made) <= 5
 
 
 @pytest.mark.parametrize("name", ["mkn", "learned"])

@@ -16,7 +16,10 @@ from gapgram import Corpus, Counts, Model
 from gapgram.counting.in_memory import count
 from gapgram.errors import DiscountWarning, UsageError
 from gapgram.estimation.discounts import estimate_discounts
+from gapgram.estimation.weights.estimators import ESTIMATORS
+from gapgram.estimation.weights.fallback_graph import NAMES
 from gapgram.estimation.weights.learned import Problem
+from gapgram.estimation.weights.pattern_gain import _best_weights
 from gapgram.estimation.weights.sample import FittingSample, held_out, left_out
 from gapgram.kernels import fitting
 from gapgram.kernels.descent import Adam, pieces_of_half
@@ -230,3 +233,23 @@ def test_discounts_are_fitted_within_their_limits() -> None:
     values = model.parts.discounts.values
     assert ((values > 0) & (values < [1, 2, 3])).all()
     assert not np.allclose(values, estimate_discounts(model.counts).values, atol=1e-3)
+
+
+def test_every_estimator_is_named_for_those_who_read_models() -> None:
+    assert tuple(ESTIMATORS) == NAMES
+
+
+def test_a_pattern_is_mixed_in_with_the_best_weights() -> None:
+    """They are where the sum of ln(1 + weight × gain), less half of its square, is largest, in each cell."""
+    rng = np.random.default_rng(3)
+    gain, cells = rng.normal(0.2, 0.5, 60).clip(-0.9), np.repeat([0, 5, 10], 20)
+    gain[cells == 10] -= 0.6  # of no use
+    weights = _best_weights(gain, cells)
+
+    def worth(cell: int, weight: float) -> float:
+        return float(np.log1p(weight * gain[cells == cell]).sum() - weight * weight / 2)
+
+    assert weights[10] == 0.0
+    for cell in (0, 5):
+        assert 0.1 < weights[cell] < 0.95
+        assert worth(cell, weights[cell]) > max(worth(cell, weights[cell] + step) for step in (-1e-3, 1e-3))

@@ -22,9 +22,10 @@ from gapgram.counting.band import Band
 from gapgram.counting.in_memory import count
 from gapgram.counting.memory_needs import window_bytes
 from gapgram.counting.on_disk import count as spilled
-from gapgram.counting.on_disk.count import SpilledCount, cut_words
+from gapgram.counting.on_disk.count import SpilledCount
 from gapgram.counting.on_disk.piece_files import PieceFile
 from gapgram.counting.on_disk.stored_text import StoredText, store_text
+from gapgram.counting.plan import cut_words
 from gapgram.counts.streaming import table_streams
 from gapgram.system.work_folder import WorkFolder
 from gapgram.text.corpus import Reader, blocks_of_sentences

@@ -5,5 +5,6 @@
     on_disk         through files, where memory is limited (`train --memory`)
     spark           on a cluster
     memory_needs    how much memory counting and fitting take
+    plan            what disk and cluster share: bands, and what cuts words that are too frequent
     band            the windows of a band to grams, counts and continuation counts
 """

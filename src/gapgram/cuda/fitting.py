@@ -16,7 +16,7 @@ import numpy as np
 from gapgram.counts.counts import Counts
 from gapgram.cuda.card import find_sorter, on_cpu
 from gapgram.estimation.discounts import Discounts
-from gapgram.estimation.weights import Weights
+from gapgram.estimation.weights.fallback_graph import Weights
 from gapgram.estimation.weights.learned import Parameters, Problem, batches_of
 from gapgram.estimation.weights.sample import FittingSample
 from gapgram.kernels.gate import BUCKETS, WORD_BUCKETS

@@ -20,7 +20,7 @@ from gapgram.system.array_store import IN_MEMORY, ArrayStore
 
 if TYPE_CHECKING:
     from gapgram.estimation.spelling import Spelling
-    from gapgram.estimation.weights import Weights
+    from gapgram.estimation.weights.fallback_graph import Weights
 
 
 @dataclass(frozen=True)

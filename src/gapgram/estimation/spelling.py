@@ -11,24 +11,21 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gapgram.arrays import Begins, Floats, Ids, Integers
-from gapgram.counting.in_memory import count
 from gapgram.errors import TextError
-from gapgram.estimation.discounts import estimate_discounts
 from gapgram.estimation.parts import ModelParts
-from gapgram.estimation.weights.estimators import uniform
 from gapgram.kernels.scores import sum_sequences
 from gapgram.kernels.scoring import score_last, score_sequences
 from gapgram.kernels.special_words import END_ID, SPECIAL, START_ID, UNKNOWN_ID
-from gapgram.lattice import Lattice
-from gapgram.text.corpus import blocks_of_sentences, read_corpus
 from gapgram.text.vocabulary import Vocabulary
-from gapgram.text.word_table import WordSample
+
+if TYPE_CHECKING:
+    from gapgram.text.word_table import WordSample
 
 MOST_CHARACTERS = 100
 UNICODE = 0x110000 - 0x800 - len(" \t\n\v\f\r")  # all characters that a word may hold: no surrogates, no white space
@@ -130,20 +127,24 @@ class Spelling:
         return np.insert(ids, starts, START_ID).astype(np.int32), begins
 
 
-ORDER = 6
-
 
 def learn_spelling(
     words: WordSample,
     vocabulary: Vocabulary,
     *,
-    order: int = ORDER,
+    order: int = 6,
     most_characters: int = MOST_CHARACTERS,
 ) -> Spelling:
     """What spells words, learned from these.
 
     vocabulary: the words that need no spelling.
     """
+    from gapgram.counting.in_memory import count
+    from gapgram.estimation.discounts import estimate_discounts
+    from gapgram.estimation.weights.estimators import uniform
+    from gapgram.lattice import Lattice
+    from gapgram.text.corpus import blocks_of_sentences, read_corpus
+
     if len(words) < 2:
         raise TextError("open vocabulary: the text has one word, over and over: expected others to learn spelling from")
     corpus = read_corpus(blocks_of_sentences(words.lines()))

@@ -11,7 +11,7 @@ import numpy as np
 from gapgram.arrays import Integers
 from gapgram.counts.counts import Counts
 from gapgram.estimation.parts import ModelParts, given_class, members_of
-from gapgram.estimation.weights import FallbackGraph
+from gapgram.estimation.weights.fallback_graph import FallbackGraph
 from gapgram.kernels.gate import BUCKETS, WORD_BUCKETS
 from gapgram.kernels.model_arrays import BACKOFF, BUCKET, SCALE, WEIGHT, ModelArrays
 from gapgram.kernels.tables import FIRST_ROW, N_ROWS

@@ -19,7 +19,7 @@ from gapgram.estimation.discounts import Discounts
 from gapgram.estimation.history_weights import HistoryWeights, View
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.spelling import PREFIX, Spelling
-from gapgram.estimation.weights import ESTIMATORS, FallbackGraph, Weights
+from gapgram.estimation.weights.fallback_graph import NAMES, FallbackGraph, Weights
 from gapgram.kernels.model_arrays import SECTIONS, WEIGHT, ModelArrays
 from gapgram.kernels.tables import N_GRAMS
 from gapgram.models.check_numbers import check_model
@@ -129,8 +129,8 @@ def _checked_weights(entries: Any, log_odds_shift: Floats, derived: ModelArrays,
     """The weights, and how they were found."""
     said = plain(entries, dict)
     name = plain(said["name"], str)
-    if name not in ESTIMATORS:
-        raise ValueError(f"weights {name!r}, expected one of {', '.join(ESTIMATORS)}")
+    if name not in NAMES:
+        raise ValueError(f"weights {name!r}, expected one of {', '.join(NAMES)}")
     graph = FallbackGraph(*(getattr(derived, field) for field in FallbackGraph.__dataclass_fields__))
     report = _checked_report(said["report"], counts)
     return Weights(name, graph, derived.row_values[:, WEIGHT], derived.gate_table, log_odds_shift, report)

@@ -17,7 +17,7 @@ import numpy as np
 
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.classes.classes import Classes
-from gapgram.counting.in_memory import TextInMemory, counts_in_memory
+from gapgram.counting.in_memory import TextInMemory
 from gapgram.counting.on_disk.count import TextInFiles
 from gapgram.counting.on_disk.stored_text import StoredText
 from gapgram.counts.counts import Counts
@@ -25,10 +25,10 @@ from gapgram.errors import DocumentWarning
 from gapgram.estimation.discounts import Discounts
 from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.estimation.parts import ModelParts
-from gapgram.estimation.weights import Weights, with_rows_of
+from gapgram.estimation.weights.estimators import with_rows_of
+from gapgram.estimation.weights.fallback_graph import Weights
 from gapgram.kernels.special_words import SPECIAL, START_ID
 from gapgram.models.model import Model
-from gapgram.models.streamed_file import TablesInFile
 from gapgram.queries.history import ReadSentences
 from gapgram.queries.id_runs import score_in_runs
 from gapgram.system.work_folder import WorkFolder
@@ -36,7 +36,7 @@ from gapgram.text.corpus import Corpus, TextRules, sentence_begins
 from gapgram.text.files import Block
 from gapgram.text.vocabulary import Vocabulary
 from gapgram.training.fit_history import fit_with_decays
-from gapgram.training.limits import TrainingLimits
+from gapgram.training.limits import IN_MEMORY, Workspace
 
 HELD_OUT_SHARE = 0.1  # of the text, at most
 MOST_HELD_OUT = 400_000  # positions
@@ -90,8 +90,7 @@ def fit_documents(
     *,
     seed: int,
     threads: int,
-    limits: TrainingLimits | None = None,
-    folder: WorkFolder | None = None,
+    workspace: Workspace = IN_MEMORY,
 ) -> HistoryWeights | None:
     """How far sessions may trust what they read, by documents of the text; None where it has too little of them.
 
@@ -104,15 +103,11 @@ def fit_documents(
             stacklevel=2,
         )
     name, counts, discounts, weights = parts
-    work = folder.inside("documents") if folder is not None else None
-    drawn = draw_documents(text, classes, seed=seed, threads=threads, folder=work)
+    work = workspace.inside("documents")
+    drawn = draw_documents(text, classes, seed=seed, threads=threads, folder=work.folder)
     if drawn is None:
         return None
-    if work is None or limits is None:
-        rest = counts_in_memory(drawn.rest, counts.lattice, drawn.classes, threads=threads)
-    else:
-        tables = TablesInFile(work.path / "model", work, most_resident=limits.memory.most_resident)
-        rest = tables.count(drawn.rest, counts.lattice, drawn.classes)
+    rest = work.count(drawn.rest, counts.lattice, drawn.classes, threads)
     model = Model(ModelParts.of(name, rest, discounts, with_rows_of(rest, discounts, weights)))
     class_of = drawn.classes[0].of_word if drawn.classes else np.zeros(len(model.vocabulary), np.int32)
     shipped = HistoryWeights.shipped(classes=bool(drawn.classes))

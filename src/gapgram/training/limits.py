@@ -1,13 +1,15 @@
-"""The memory and disk of a training run: what it may take, and what it will need, before it begins."""
+"""The memory and disk of a training run: what it may take, what it will need before it begins, and where it works."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gapgram.classes.classes import Classes
+from gapgram.counting.in_memory import counts_in_memory
 from gapgram.counting.memory_needs import (
     COUNTED_GRAM_BYTES,
     FILE_GRAM_BYTES,
@@ -16,10 +18,14 @@ from gapgram.counting.memory_needs import (
     sample_positions,
     threads_within,
 )
+from gapgram.counting.text_source import TextSource
+from gapgram.counts.counts import Counts
 from gapgram.errors import UsageError
 from gapgram.lattice import Lattice
+from gapgram.models.streamed_file import TablesInFile
 from gapgram.system.atomic_file import check_writable, short_name
 from gapgram.system.memory import MemoryLimit, check_disk_space
+from gapgram.system.work_folder import WorkFolder, WorkSession
 
 
 @dataclass(frozen=True)
@@ -82,3 +88,44 @@ class TrainingLimits:
         model = int(positions * FILE_GRAM_BYTES * grams)
         needed[self.output.parent] = needed.get(self.output.parent, 0) + model
         check_disk_space(needed)
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Where a run works: in memory alone, or within limits, what is too large for them in files.
+
+    session: begins and resumes the folder of such files. tables: the file in which the tables are made.
+    """
+
+    limits: TrainingLimits | None = None
+    session: WorkSession | None = None
+    folder: WorkFolder | None = None
+    tables: TablesInFile | None = None
+
+    @property
+    def memory(self) -> MemoryLimit | None:
+        """What it may take, if there is a limit."""
+        return self.limits.memory if self.limits is not None else None
+
+    def count(self, text: TextSource, lattice: Lattice, classes: Sequence[Classes], threads: int) -> Counts:
+        """The counts of a text."""
+        if self.tables is not None:
+            return self.tables.count(text, lattice, classes)
+        return counts_in_memory(text, lattice, classes, threads=threads)
+
+    def of_sample(self, lattice: Lattice, threads: int) -> tuple[int, Path | None]:
+        """How many threads may look a sample up, and where it is kept, if not in memory."""
+        if self.limits is None or self.folder is None:
+            return threads, None
+        return self.limits.sample_threads(lattice), self.limits.sample_folder(lattice, self.folder.path)
+
+    def inside(self, name: str) -> Workspace:
+        """That of a part of the run, with files and tables of its own."""
+        if self.limits is None or self.folder is None:
+            return Workspace()
+        folder = self.folder.inside(name)
+        tables = TablesInFile(folder.path / "model", folder, most_resident=self.limits.memory.most_resident)
+        return Workspace(self.limits, folder=folder, tables=tables)
+
+
+IN_MEMORY = Workspace()

@@ -24,7 +24,7 @@ from gapgram.arrays import Ids
 from gapgram.compression.pruning.by_count import Thresholds
 from gapgram.compression.pruning.prune import prune, store_for
 from gapgram.compression.pruning.to_size import check_size
-from gapgram.counting.in_memory import TextInMemory, counts_in_memory
+from gapgram.counting.in_memory import TextInMemory
 from gapgram.counting.memory_needs import max_held_positions, reading_threads, sample_positions
 from gapgram.counting.on_disk.count import TextInFiles
 from gapgram.counting.on_disk.stored_text import StoredText, store_text
@@ -32,8 +32,6 @@ from gapgram.counting.text_source import TextSource
 from gapgram.counts.about import About
 from gapgram.counts.counts import Counts
 from gapgram.counts.layouts import FAST, check_layout
-from gapgram.cuda.card import find_sorter
-from gapgram.cuda.fitting import learned_on_card
 from gapgram.errors import TextError, UsageError
 from gapgram.estimation.discounts import estimate_discounts
 from gapgram.estimation.parts import ModelParts
@@ -45,8 +43,8 @@ from gapgram.models.model import Model
 from gapgram.models.streamed_file import TablesInFile
 from gapgram.queries.language_model import Sentence
 from gapgram.signature import __version__
+from gapgram.system import array_store
 from gapgram.system.array_file import MODEL, written_ahead
-from gapgram.system.array_store import IN_MEMORY
 from gapgram.system.memory import parse_size
 from gapgram.system.work_folder import WorkFolder, WorkSession, work_session
 from gapgram.text.corpus import Reader, TextRules, blocks_of_sentences, encode
@@ -58,7 +56,7 @@ from gapgram.training.choose_classes import ChosenClasses, ClassSource, choose_c
 from gapgram.training.choose_lattice import TextToChooseOn, choose_lattice
 from gapgram.training.documents import DocumentMarks, LocalText, fit_documents
 from gapgram.training.fitting_sample import fitting_sample
-from gapgram.training.limits import TrainingLimits
+from gapgram.training.limits import IN_MEMORY, TrainingLimits, Workspace
 from gapgram.training.spark_options import SparkOptions
 
 _DOCUMENTS = "documents.npy"  # of a text in files: where they begin
@@ -93,6 +91,8 @@ class TrainingTask:
         if self.device not in ("cpu", "cuda"):
             raise UsageError(f"device {self.device!r}: expected cpu or cuda")
         if self.device == "cuda":
+            from gapgram.cuda.card import find_sorter
+
             find_sorter()  # found missing now
         if (self.texts is None) == (self.sentences is None):
             raise UsageError("train: give text files or sentences, one of the two")
@@ -205,7 +205,7 @@ def train_to_file(task: TrainingTask, limits: TrainingLimits, *, resume: bool) -
         raise UsageError("resume: sentences in memory and standard input cannot be read again; name text files")
     is_rewritten = task.is_rewritten
     with work_session(limits.work_folder, limits.output, lasting=task.can_be_repeated, resume=resume) as session:
-        text = read_text(task, limits, session, resume=resume)
+        text = read_text(task, Workspace(limits, session), resume=resume)
         if isinstance(text, TextInFiles):
             used, copies = text.folder.bytes, int(is_rewritten)
             limits.check_disk(text.positions, task.lattice, used=used, copies=copies)
@@ -231,23 +231,17 @@ def train_in_file(task: TrainingTask, text: TextSource, limits: TrainingLimits, 
     """The model of a text whose tables are made in a file: that of the model, or one aside if it is rewritten."""
     path = folder.path / "model" if task.is_rewritten else limits.output
     tables = TablesInFile(path, folder, most_resident=limits.memory.most_resident)
-    parts = tables.finished() if task.is_rewritten else None
+    parts, workspace = tables.finished() if task.is_rewritten else None, Workspace(limits, None, folder, tables)
     if parts is None:
-        parts = tables.finish(estimate(count_text(task, text, limits, folder, tables), limits, folder))
+        parts = tables.finish(estimate(count_text(task, text, workspace), workspace))
     return write_rewritten(task, parts, limits, folder) if task.is_rewritten else Model(parts, limits.output)
 
 
 def read_text(
-    task: TrainingTask,
-    limits: TrainingLimits | None = None,
-    session: WorkSession | None = None,
-    *,
-    resume: bool = False,
+    task: TrainingTask, workspace: Workspace = IN_MEMORY, *, resume: bool = False
 ) -> TextInMemory | TextInFiles:
-    """Read the text: into memory if there is enough for all that follows, else into files; not again if resumed.
-
-    limits, session: what memory there is, and where files go; without them all is held in memory.
-    """
+    """Read the text: into memory if there is enough for all that follows, else into files; not again if resumed."""
+    limits, session = workspace.limits, workspace.session
     if limits is not None and session is not None and resume:
         resumed = resumed_text(task, limits, session)
         if resumed is not None:
@@ -272,6 +266,7 @@ def read_text(
         corpus, documents = reader.corpus(held), marks.begins if marks is not None else None
         if task.device == "cpu":
             return TextInMemory(corpus, documents=documents, **options)
+        from gapgram.cuda.card import find_sorter
         from gapgram.cuda.counting import TextCountedOnCard
 
         return TextCountedOnCard(corpus, *find_sorter(), documents=documents, **options)
@@ -314,23 +309,13 @@ class CountedText:
     counts: Counts
 
 
-def count_text(
-    task: TrainingTask,
-    text: TextSource,
-    limits: TrainingLimits | None = None,
-    folder: WorkFolder | None = None,
-    tables: TablesInFile | None = None,
-) -> CountedText:
-    """Choose the classes of a text that was read, and count all patterns.
-
-    limits, folder, tables: what memory there is, where temporary files go, and where the tables are made; without them
-        all is held in memory.
-    """
+def count_text(task: TrainingTask, text: TextSource, workspace: Workspace = IN_MEMORY) -> CountedText:
+    """Choose the classes of a text that was read, and count all patterns."""
     task = task.for_text_of(text.positions)
     if task.size is not None:
         check_size(task.size, text.vocabulary)
     unseen = read_held_out(task, text.vocabulary)
-    memory = limits.memory if limits is not None else None
+    memory, folder = workspace.memory, workspace.folder
     chosen = choose_classes(
         task.classes, text, task.lattice, seed=task.seed, hold_apart=unseen is None, memory=memory, folder=folder,
         threads=task.threads, progress=task.progress, counts_ahead=task.lattice_budget is None,
@@ -339,30 +324,22 @@ def count_text(
         seen = TextToChooseOn(text, chosen, task.lattice.order, task.seed, unseen, memory, task.threads)
         lattice, chosen = choose_lattice(seen, task.lattice_budget, folder=folder, progress=task.progress)
         task = replace(task, lattice=lattice)
-    if tables is None:
-        counts = counts_in_memory(text, task.lattice, chosen.classes, threads=task.threads)
-    else:
-        counts = tables.count(text, task.lattice, chosen.classes)
+    counts = workspace.count(text, task.lattice, chosen.classes, task.threads)
     splitting = MARKS if task.split is not None else ""
     counts = replace(counts, about=task.about, tokeniser=task.tokeniser, splitting=splitting)
     return CountedText(task, text, unseen, chosen, counts)
 
 
-def estimate(
-    counted: CountedText, limits: TrainingLimits | None = None, folder: WorkFolder | None = None
-) -> ModelParts:
-    """Discounts, weights and, if that is asked for, how far sessions trust what they read: all but counts.
-
-    limits, folder: as above.
-    """
+def estimate(counted: CountedText, workspace: Workspace = IN_MEMORY) -> ModelParts:
+    """Discounts, weights and, if that is asked for, how far sessions trust what they read: all but counts."""
     task, text, chosen, counts = counted.task, counted.text, counted.chosen, counted.counts
     discounts, estimator = estimate_discounts(counts, threads=task.threads), ESTIMATORS[task.weights]
     if isinstance(estimator, Fitted):
-        threads, path = task.threads, None
-        if limits is not None and folder is not None:
-            threads, path = limits.sample_threads(counts.lattice), limits.sample_folder(counts.lattice, folder.path)
+        threads, path = workspace.of_sample(counts.lattice, task.threads)
         sample = fitting_sample(text, counts, chosen, counted.unseen, seed=task.seed, folder=path, threads=threads)
-        fit = learned_on_card if task.device == "cuda" else estimator.fit
+        fit = estimator.fit
+        if task.device == "cuda":
+            from gapgram.cuda.fitting import learned_on_card as fit
         weights, discounts = fit(counts, discounts, sample, threads=task.threads, progress=task.progress)
     else:
         weights = estimator.weigh(counts, discounts)
@@ -370,7 +347,7 @@ def estimate(
     if task.documents and isinstance(text, LocalText):
         history = fit_documents(
             text, (task.model, counts, discounts, weights), chosen.classes, seed=task.seed, threads=task.threads,
-            limits=limits, folder=folder,
+            workspace=workspace,
         )  # fmt: skip
     spelling = learn_spelling(text.word_sample, text.vocabulary) if text.word_sample is not None else None
     return ModelParts.of(task.model, counts, discounts, weights, history, spelling)
@@ -394,7 +371,7 @@ def write_rewritten(
 ) -> Model:
     """Prune a model and lay it out as asked for, under the name of the output, which it takes when it is whole."""
     if task.is_pruned:
-        store = store_for(parts.counts, folder.inside("pruned").path) if folder is not None else IN_MEMORY
+        store = store_for(parts.counts, folder.inside("pruned").path) if folder is not None else array_store.IN_MEMORY
         parts = prune(parts, counts=task.prune, size=task.size, layout=task.layout, store=store)
     model_file.write(limits.output, parts, task.layout)
     return Model.load(limits.output, most_resident=limits.memory.most_resident)

@@ -19,7 +19,7 @@ from gapgram.counts.counts import Counts
 from gapgram.counts.layouts import check_layout, layout_of
 from gapgram.errors import UsageError
 from gapgram.estimation.parts import ModelParts
-from gapgram.estimation.weights import with_rows_of
+from gapgram.estimation.weights.estimators import with_rows_of
 from gapgram.kernels.tables import N_GRAMS
 from gapgram.pattern import Pattern
 from gapgram.system.array_store import IN_MEMORY, ArrayStore, InFolder

@@ -22,14 +22,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from gapgram.arrays import Begins, Ids, Integers
+from gapgram.arrays import Begins, Ids
 from gapgram.classes.classes import Classes
 from gapgram.counting.band import Band
 from gapgram.counting.in_memory import BAND_POSITIONS
 from gapgram.counting.memory_needs import window_bytes
-from gapgram.counting.on_disk.piece_files import Job, PieceFile, SpilledPieces, Split, jobs_of, word_steps
+from gapgram.counting.on_disk.piece_files import Job, PieceFile, SpilledPieces, Split, jobs_of
 from gapgram.counting.on_disk.scatter import Scattered, checksum_of
 from gapgram.counting.on_disk.stored_text import StoredClasses, StoredText
+from gapgram.counting.plan import cut_words, word_steps
 from gapgram.counts.counts import Piece
 from gapgram.counts.streaming import Pieces, words_and_classes
 from gapgram.kernels import sorting
@@ -47,16 +48,6 @@ from gapgram.text.sentences import sample_sentences
 _COUNTED = "counted"  # the stage after which windows are needed no longer
 SAMPLED_POSITIONS = 1 << 20  # read at a time to take a sample of a text
 _MIX = np.array([0x9E3779B97F4A7C1 | 1, 0xBF58476D1CE4E5B, 0x94D049BB133111E | 1, 0xD1B54A32D192ED0 | 1] * 4)
-
-
-def cut_words(counts: Integers, most: int) -> list[int]:
-    """Cut words into runs that occur at most so often together; a word more frequent than that is alone."""
-    ends = np.cumsum(counts)
-    cuts = [0]
-    while cuts[-1] < counts.size:
-        before = int(ends[cuts[-1] - 1]) if cuts[-1] else 0
-        cuts.append(max(int(np.searchsorted(ends, before + most, side="right")), cuts[-1] + 1))
-    return cuts
 
 
 class _MemoryBudget:

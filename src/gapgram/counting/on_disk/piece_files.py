@@ -16,9 +16,10 @@ import numpy as np
 import xxhash
 
 from gapgram.arrays import Integers
+from gapgram.counting.plan import merged, word_steps
 from gapgram.counts.counts import Piece
 from gapgram.counts.streaming import StoredPiece
-from gapgram.kernels.tables import COUNT_MASK, ROW_MASK, STATISTICS
+from gapgram.kernels.tables import COUNT_MASK, STATISTICS
 from gapgram.pattern import Pattern
 from gapgram.system.work_folder import WorkFolder
 
@@ -89,30 +90,11 @@ class SpilledPieces:
                 yield from pieces
 
 
-def word_steps(pattern: Pattern) -> tuple[int, ...]:
-    """How far behind the oldest the other words of a pattern's grams stand.
-
-    >>> word_steps(Pattern.parse("11011"))
-    (1, 3, 4)
-    """
-    return tuple(pattern.reach - offset for offset in (*reversed(pattern.offsets), 0))[1:] if pattern.mask else ()
-
-
 def _piece_of(gram: int) -> Piece:
     """The piece of one gram."""
     count = gram & COUNT_MASK
     row = [count, int(count == 1), int(count == 2), int(count > 2), 0]
     return Piece(np.array([gram]), np.array([int(count > 0)]), np.array([[0] * STATISTICS, row][: 2 if count else 1]))
-
-
-def merged(pieces: Sequence[StoredPiece]) -> Piece:
-    """One piece of several whose one context is the same."""
-    row = np.zeros(STATISTICS, np.int64)
-    for piece in pieces:
-        row += piece.rows[piece.contexts[0] & ROW_MASK]
-    grams = np.concatenate([np.empty(0, np.int64), *(piece.grams for piece in pieces)])
-    rows = np.array([np.zeros(STATISTICS, np.int64), row])
-    return Piece(grams, np.array([int(row.any())]), rows if row.any() else rows[:1])
 
 
 class PieceFile:

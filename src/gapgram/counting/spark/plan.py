@@ -15,22 +15,12 @@ import numpy as np
 
 from gapgram.arrays import Integers
 from gapgram.counting.in_memory import BAND_POSITIONS
+from gapgram.counting.plan import cut_words, word_steps
 from gapgram.kernels.keys import words_by_key
 from gapgram.lattice import Lattice
-from gapgram.pattern import Pattern
 
 MAX_WINDOWS = 4 * BAND_POSITIONS  # of one word, before it is cut
 LEFT = -1  # the family that counts the words to the left
-
-
-def second_of(pattern: Pattern) -> int:
-    """How far the second word of a pattern's grams stands from the oldest.
-
-    >>> second_of(Pattern.parse("10111"))
-    2
-    """
-    offsets = (0, *pattern.offsets)
-    return offsets[-1] - offsets[-2]
 
 
 @dataclass(frozen=True)
@@ -63,14 +53,9 @@ class CountingPlan:
     @classmethod
     def of(cls, counts: Integers, lattice: Lattice, n_bands: int, max_windows: int = MAX_WINDOWS) -> CountingPlan:
         """Cut ids that occur so often into about n bands; those that occur more often than `max_windows` further."""
-        ends = np.cumsum(counts)
-        goals = ends[-1] * np.arange(1, n_bands) // n_bands
-        alone = np.flatnonzero(counts > max_windows)
-        words = np.unique(
-            np.concatenate([[0, counts.size], np.searchsorted(ends[:-1], goals) + 1, alone, alone + 1])
-        ).tolist()
-        families = [LEFT, *sorted({second_of(p) for p in lattice.stored if p.mask})]
-        by_key = np.cumsum(counts[words_by_key(counts.size)]) if alone.size else ends
+        words = cut_words(counts, min(max_windows, -(-int(counts.sum()) // n_bands)))
+        families = [LEFT, *sorted({word_steps(p)[0] for p in lattice.stored if p.mask})]
+        by_key = np.cumsum(counts[words_by_key(counts.size)])
         jobs: list[SparkJob] = []
         frequent = {}
         for band, (first, last) in enumerate(pairwise(words)):

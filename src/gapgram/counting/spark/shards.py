@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from gapgram.arrays import Integers
 from gapgram.counting.band import Band
-from gapgram.counting.on_disk.piece_files import merged
+from gapgram.counting.plan import merged
 from gapgram.counting.spark.batches import batch_of, bytes_of
 from gapgram.counting.spark.plan import CountingPlan, SparkJob
 from gapgram.counts.counts import Piece

@@ -9,13 +9,3 @@
     pattern_gain      what more patterns would bring to a mixture
     pattern_choice    which patterns pay in a text
 """
-
-from gapgram.estimation.weights.by_counts import by_counts
-from gapgram.estimation.weights.estimators import ESTIMATORS, uniform, with_rows_of
-from gapgram.estimation.weights.fallback_graph import FallbackGraph, Weights
-from gapgram.estimation.weights.learned import learned
-from gapgram.estimation.weights.sample import held_out, left_out
-
-__all__ = [
-    "ESTIMATORS", "FallbackGraph", "Weights", "by_counts", "held_out", "learned", "left_out", "uniform", "with_rows_of",
-]  # fmt: skip

@@ -16,6 +16,8 @@ from gapgram.kernels.tables import N_ROWS
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 
+NAMES = ("none", "uniform", "counts", "learned")  # of the weights that a model may have: keys of `ESTIMATORS`
+
 
 @dataclass(frozen=True)
 class FallbackGraph:
