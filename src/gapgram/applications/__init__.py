@@ -5,4 +5,5 @@
     classification  texts told apart by one model a class
     correction      spelling corrected in context
     rescoring       n-best lists of recognisers and translators ranked anew
+    decoding        the decoder for CTC fitted to a recogniser
 """

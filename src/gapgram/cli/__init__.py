@@ -18,5 +18,5 @@
     surprisal   what each word costs a reader           fetch       public corpora by name
     filter      records kept by their perplexity        classify    texts told apart by models
     correct     spelling corrected in context           rescore     n-best lists ranked anew
-    push        a model and its card to a hub
+    push        a model and its card to a hub           decode      logits of a recogniser to text
 """

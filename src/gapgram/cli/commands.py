@@ -25,6 +25,7 @@ GROUPS = {
         "classify": "Tell languages, authors or topics apart",
         "correct": "Correct spelling in context",
         "rescore": "Rank n-best lists of a recogniser anew",
+        "decode": "Turn the logits of a recogniser into text",
     },
     "Look at and change models": {
         "info": "Show what is in a model file",

@@ -7,6 +7,7 @@
     alphabet    the labels of a recogniser
     lexicon     tries of the words that labels can spell, and of hot words
     logits      what a recogniser gives, frame by frame
+    files       logits, labels and hot words, read from files
     search      one beam search, and the rounds of searching and of asking the model
 
 >>> from gapgram.ctc import Decoder
