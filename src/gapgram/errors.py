@@ -72,6 +72,10 @@ class KernelWarning(UserWarning):
     """There are no compiled kernels for this machine: they run as plain Python."""
 
 
+class SumWarning(UserWarning):
+    """The probabilities of a backoff file do not sum to one."""
+
+
 class DeviceError(GapgramError, RuntimeError):
     """A card that was asked for is missing, or cannot do the work."""
 

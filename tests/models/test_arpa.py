@@ -48,57 +48,10 @@ ngram 2=2
 """
 
 
-# A backoff above 0: P(bar|bar) is no probability, but 10^(3.0 - 2.7), as KenLM has it. `foo bar bar` lacks its end.
-ABOVE_ZERO = """\\data\\
-ngram 1=5
-ngram 2=1
-
-\\1-grams:
--99 <s> -0.4
--2.7 bar 3.0
--3.1 foo
--0.7 </s>
--2 <unk>
-
-\\2-grams:
--6 foo bar
-
-\\end\\
-"""
-_LONGER = "-6 foo bar 1\n\n\\3-grams:\n-1 foo bar bar\n"
-LACKS_ITS_END = ABOVE_ZERO.replace("2=1", "2=1\nngram 3=1").replace("-6 foo bar\n", _LONGER)
-
-
 def written(folder: Path, text: str) -> Path:
     path = folder / "model.arpa"
     path.write_text(text)
     return path
-
-
-@pytest.mark.parametrize("text", [ABOVE_ZERO, LACKS_ITS_END])
-def test_scores_above_zero_are_kept_whatever_they_are_converted_to(tmp_path: Path, text: str) -> None:
-    model = read_arpa(written(tmp_path, text))
-    assert model.log10_prob("bar", "bar") == pytest.approx(0.3)
-    assert model.scores("foo bar bar bar") == pytest.approx(
-        [-3.5, -6.0, 0.3, 0.3, 2.3] if text is ABOVE_ZERO else [-3.5, -6.0, -1.0, 0.3, 2.3]
-    )
-    state, total = model.begin_sentence(), 0.0
-    for word in ["foo", "bar", "bar", "bar"]:
-        score, state = model.extend(state, word)
-        total += score
-    assert total == pytest.approx(model.score("foo bar bar bar", eos=False))
-    write_backoff(model, tmp_path / "converted.model")
-    again = gapgram.load(tmp_path / "converted.model")
-    assert again.scores("foo bar bar bar").tolist() == model.scores("foo bar bar bar").tolist()
-    assert again.distribution("bar").max() == 1.0  # a probability is one at most
-    assert [p.probability for p in model.predict("bar", 1)] == [1.0]
-
-
-def test_a_gram_above_zero_cannot_be_written_as_arpa(tmp_path: Path) -> None:
-    model = read_arpa(written(tmp_path, LACKS_ITS_END))
-    with pytest.raises(UsageError, match="log10 of a probability above 0, which no ARPA file can say"):
-        write_arpa(model, tmp_path / "again.arpa")
-    assert not (tmp_path / "again.arpa").exists()
 
 
 def test_a_file_by_hand(tmp_path: Path) -> None:

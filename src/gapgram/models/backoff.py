@@ -25,7 +25,7 @@ from gapgram.kernels.backoff import distribution
 from gapgram.kernels.backoff_text import score_line, score_positions
 from gapgram.kernels.compiled import bind
 from gapgram.kernels.special_words import START_ID
-from gapgram.models.grams import Grams
+from gapgram.models.grams import Grams, warn_of_sums
 from gapgram.queries.language_model import LanguageModel, Sentence
 from gapgram.queries.line_scores import LineKernel
 from gapgram.queries.state_rows import ArrayRows, StateRows
@@ -178,6 +178,7 @@ def read_backoff(path: str | Path | FilePart, *, verify: bool | None = None) -> 
         _check(grams, len(vocabulary))
         if verify or (verify is None and grams.words.size <= SMALL_GRAMS):
             _check_tree(grams)
+            warn_of_sums(grams, vocabulary, str(path))
         own = None if isinstance(path, FilePart) else Path(path).absolute()
         return BackoffModel(vocabulary, grams, plain(file.metadata["signature"], str), own)
 

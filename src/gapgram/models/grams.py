@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from gapgram.arrays import Floats, Ids, Integers, Singles
+from gapgram.errors import SumWarning
 from gapgram.kernels import backoff as kernels
+from gapgram.kernels.special_words import START_ID
+from gapgram.text.vocabulary import Vocabulary
 
+CLOSE_BY_FIGURES = 1e-2  # of one, where figures of a file, rounded by whoever wrote it, are what there is
+_LARGE = 300.0  # beyond which no power of ten is finite
 NEVER = -99.0  # log10 of the probability of <s>, as SRILM writes it
 
 
@@ -130,6 +137,54 @@ def fallen(grams: Grams, ids: Integers) -> Floats:
             here = open_ones & (context >= 0)
             total[here] += grams.log10_backoffs[context[here]]
     return total
+
+
+def sums_of_contexts(grams: Grams) -> Floats:
+    """What probabilities sum to where nothing is known, and after each gram that may be a context; all grams closed.
+
+    After a context these are the probabilities of its grams, and its backoff times what the shorter context gives
+    to other words.
+    """
+    n, children = int(grams.base[grams.order - 1]), grams.children.astype(np.int64)
+    suffixes = kernels.suffixes_of(grams.base, grams.order, grams.words.astype(np.int64), children)
+    known = 10.0 ** np.minimum(grams.log10_probs.astype(np.float64), _LARGE)
+    known[grams.words == START_ID] = 0.0  # which is never predicted
+    backoffs = 10.0 ** np.minimum(grams.log10_backoffs[:n].astype(np.float64), _LARGE)
+    # Grams of two words and more, each for its context
+    longer = slice(int(grams.base[1]), None)
+    contexts = np.repeat(np.arange(n), np.diff(children[: n + 1]))
+    own = np.bincount(contexts, known[longer], n)
+    below = np.bincount(contexts, known[suffixes[longer]], n)
+    sums = np.empty(1 + n)
+    sums[0] = known[: grams.base[1]].sum()
+    for first, last in pairwise(grams.base[: grams.order]):
+        shorter = sums[1 + suffixes[first:last]]  # the number of none is -1
+        sums[1 + first : 1 + last] = own[first:last] + backoffs[first:last] * (shorter - below[first:last])
+    return sums
+
+
+def warn_of_sums(grams: Grams, words: Vocabulary, source: str) -> None:
+    """A warning where probabilities do not sum to one."""
+    sums = sums_of_contexts(grams)
+    worst = int(np.abs(sums - 1).argmax())
+    if not abs(sums[worst] - 1) <= CLOSE_BY_FIGURES:
+        after = f"after {_shown(grams, worst - 1, words)!r}" if worst else "where nothing is known"
+        warnings.warn(
+            f"{source}: {after} probabilities sum to {sums[worst]:.4g}, not to 1, as after "
+            f"{int((np.abs(sums - 1) > CLOSE_BY_FIGURES).sum()):,} of {sums.size:,} contexts: scores are as the file "
+            "has them, perplexities cannot be compared",
+            SumWarning,
+            stacklevel=3,
+        )
+
+
+def _shown(grams: Grams, gram: int, words: Vocabulary) -> str:
+    """The words of a gram."""
+    shown: list[str] = []
+    while gram >= grams.base[1]:
+        shown.append(words[int(grams.words[gram])])
+        gram = int(np.searchsorted(grams.children, gram, side="right")) - 1
+    return " ".join([words[gram], *reversed(shown)])
 
 
 def numbers_of(grams: Grams, ids: Integers) -> Integers:

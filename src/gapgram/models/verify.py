@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gapgram.counts.check_meaning import check_parts
-from gapgram.errors import ModelFileError, TokeniserError, UsageError
+from gapgram.errors import ModelFileError, SumWarning, TokeniserError, UsageError
+from gapgram.models.backoff import BackoffModel
+from gapgram.models.grams import CLOSE_BY_FIGURES, sums_of_contexts
 from gapgram.models.model import Model
 from gapgram.models.open import load
 from gapgram.system.array_file import SESSION, first_bytes
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
     from gapgram.models.open import AnyModel
 
 CLOSE = 1e-9  # of one, for a distribution of a model of gapgram's own
-CLOSE_BY_FIGURES = 1e-2  # where figures of a file, rounded by whoever wrote it, are what there is
 _WORDS = 8  # after each of which a distribution is looked at
 
 
@@ -54,7 +56,9 @@ def verify(path: str | PathLike[str], *, complete: bool = False) -> Verified:
         from gapgram.queries.session_file import verify_session
 
         return Verified(str(path), 0, 0.0, verify_session(Path(path)))
-    opened = load(path, verify=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SumWarning)  # which is an error below
+        opened = load(path, verify=True)
     _check_slots(path, opened)
     _check_tokeniser(path, opened)
     _check_spelling(path, opened)
@@ -62,10 +66,13 @@ def verify(path: str | PathLike[str], *, complete: bool = False) -> Verified:
         _check_parts(path, opened)
     contexts: list[list[str]] = [[], ["<s>"]]
     contexts += [[opened.vocabulary[i]] for i in range(3, min(3 + _WORDS, len(opened.vocabulary)))]
-    worst = max(abs(float(opened.distribution(context).sum()) - 1) for context in contexts)
-    if worst > (CLOSE if isinstance(opened, Model) else CLOSE_BY_FIGURES):
+    sums = np.array([float(opened.distribution(context).sum()) for context in contexts])
+    if isinstance(opened, BackoffModel):
+        sums = sums_of_contexts(opened.grams)
+    worst = float(np.abs(sums - 1).max())
+    if not worst <= (CLOSE if isinstance(opened, Model) else CLOSE_BY_FIGURES):
         raise ModelFileError(f"{path}: whole, but a distribution misses 1 by {worst:.2g}: train the model again")
-    return Verified(str(path), len(contexts), worst, str(opened.signature))
+    return Verified(str(path), sums.size, worst, str(opened.signature))
 
 
 def _is_session(path: Path) -> bool:

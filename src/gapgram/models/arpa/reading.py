@@ -18,7 +18,7 @@ from gapgram.arrays import Floats, Integers
 from gapgram.errors import ModelFileError, ModelNotFoundError, TextError
 from gapgram.kernels.special_words import SPECIAL, START
 from gapgram.models.backoff import BackoffModel
-from gapgram.models.grams import NEVER, closed, single_words, with_ends, with_longer
+from gapgram.models.grams import NEVER, closed, single_words, warn_of_sums, with_ends, with_longer
 from gapgram.sections import MOST_LOG10
 from gapgram.system.progress import progress_bar
 from gapgram.text.files import display_name, read_blocks
@@ -57,7 +57,9 @@ def read_arpa(path: str | Path, *, progress: bool = False) -> BackoffModel:
     reader.end()
     grams = closed(with_ends(grams))
     source = f"order:{grams.order}|model:arpa|grams:{','.join(map(str, grams.sizes()))}|log:10|file:{Path(path).name}"
-    return BackoffModel(Vocabulary.of(words[len(SPECIAL) :]), grams, source, Path(path).resolve())
+    vocabulary = Vocabulary.of(words[len(SPECIAL) :])
+    warn_of_sums(grams, vocabulary, reader.name)
+    return BackoffModel(vocabulary, grams, source, Path(path).resolve())
 
 
 class _ArpaReader:
