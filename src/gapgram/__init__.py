@@ -29,6 +29,7 @@ Asking them
     Perplexity      what model.perplexity gives
     Prediction      a word and its probability, as model.predict gives them
     WholeWords      whole words predicted by a model of tokens
+    TypedWords      words for who types: no marks, found from small letters, with one letter wrong
     Explanation     what each pattern contributes, as model.explain gives it
     Session         a reader that learns what it reads, as model.session gives it
     State           what is known before the next word, for model.extend
@@ -124,6 +125,7 @@ if TYPE_CHECKING:
     from gapgram.queries.predict import Prediction
     from gapgram.queries.session import Session
     from gapgram.queries.states import State
+    from gapgram.queries.typing_words import TypedWords
     from gapgram.queries.whole_words import WholeWords
     from gapgram.reporting.sharing import push
     from gapgram.signature import __version__
@@ -168,6 +170,7 @@ _HOMES = {
     "queries.predict": ("Prediction",),
     "queries.session": ("Session",),
     "queries.states": ("State",),
+    "queries.typing_words": ("TypedWords",),
     "queries.whole_words": ("WholeWords",),
     "reporting.sharing": ("push",),
     "signature": ("__version__",),
@@ -219,6 +222,7 @@ __all__ = [
     "SurprisalTable",
     "TextError",
     "TextRules",
+    "TypedWords",
     "UsageError",
     "Vocabulary",
     "WholeWords",

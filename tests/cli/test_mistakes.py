@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.running import Cli, assert_refused
 
-from gapgram import Model
+from gapgram import DocumentScorer, Model
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 
@@ -35,6 +35,23 @@ def test_texts_that_cannot_be_trained_on(cli: Cli, folder: Path, data: bytes, ex
     (folder / "text").write_bytes(data)
     assert_refused(cli("train", folder / "text", "-o", folder / "m"), expected)
     assert [p.name for p in folder.iterdir()] == ["text"]
+
+
+def test_what_a_newcomer_does(cli: Cli, folder: Path) -> None:
+    assert cli("train", folder / "text", "-o", folder / "m", "-n", "2", "--model", "mkn", "-q").code == 0
+    (folder / "rec.jsonl").write_text('{"text": "the cat"}\n{"text": "a dog"}\n')
+    assert_refused(cli("score", folder / "rec.jsonl", folder / "m"), "if it is the text, MODEL comes before it")
+    assert_refused(cli("score", folder / "text", folder / "m"), "if it is the text, MODEL comes before it")
+    assert_refused(cli("predict", folder / "m", "--prefix"), "try: gapgram predict --help")
+    assert_refused(cli("perplexity", "--nonsense"), "try: gapgram perplexity --help")
+    (folder / "long").write_text("the cat sat " * 700)
+    ran = cli("train", folder / "long", "-o", folder / "n", "-n", "2", "--model", "mkn")
+    assert "2,100 words a line: is there one sentence a line? gapgram prepare makes it so" in ran.err
+    assert "2,100 words in 1 sentence, " in ran.err
+    with pytest.raises(TypeError, match=r"gapgram\.load opens a model's file, found the string"):
+        Model(str(folder / "m"))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"expected a model, as gapgram\.train and gapgram\.load\(path\) give"):
+        DocumentScorer(str(folder / "m"))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("arguments", "expected"), [

@@ -263,7 +263,7 @@ def test_the_loss_of_a_gram_is_that_of_the_text_it_is_expected_in(whole: dict[st
 
 
 @pytest.mark.parametrize(("options", "expected"), [
-    ({}, "prune: say how: by counts, to a size, or the part to keep"),
+    ({}, "prune: say how: by counts (--counts 0,0,1), to a size (--size 10MB), or the part to keep (--keep"),
     ({"size": "1M", "keep": 0.5}, "prune: give a size or the part to keep, one of the two"),
     ({"counts": "0,0,x"}, "prune '0,0,x': 'x' is neither a number of occurrences nor PATTERN=NUMBER"),
     ({"counts": "0,-1"}, "'-1' is neither a number of occurrences nor PATTERN=NUMBER"),

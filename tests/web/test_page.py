@@ -181,7 +181,7 @@ def test_the_active_guess_is_told_to_screen_readers(page: Page) -> None:
 def test_a_model_writes_on(page: Page) -> None:
     write(page, "w1 w2 ")
     with page.expect_response("**/api/generate") as caught:
-        page.locator("text=Let it write on").last.click()
+        page.locator("text=Continue").last.click()
     written = caught.value.json()["sentences"][0]
     page.wait_for_function("text => document.querySelector('#type-text').value.trim() === text", arg=written)
 

@@ -20,11 +20,11 @@ GROUPS = {
         "serve": "Open a page and a JSON API on this machine",
     },
     "Use models": {
-        "surprisal": "Print what each word costs a reader, in bits",
+        "surprisal": "Print the surprisal of each word, in bits",
         "filter": "Keep, split or mark records by their perplexity",
         "classify": "Tell languages, authors or topics apart",
         "correct": "Correct spelling in context",
-        "rescore": "Rank n-best lists of a recogniser anew",
+        "rescore": "Rescore n-best lists of a recogniser",
         "decode": "Turn the logits of a recogniser into text",
     },
     "Look at and change models": {

@@ -41,7 +41,7 @@ def command(
     result = opened.explain(word, words)
     unknown = [w for w in [*words[max(0, len(words) - opened.order + 1) :], word] if w not in opened.vocabulary]
     if unknown:
-        talk(f"not in the model's vocabulary, taken as <unk>: {' '.join(unknown)}", quiet)
+        talk(f"not in the model's vocabulary, mapped to <unk>: {' '.join(unknown)}", quiet)
     if as_json:
         print_json(result.as_dict())
     elif form is not None:

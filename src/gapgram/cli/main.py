@@ -173,7 +173,9 @@ def _mistake(error: BaseException) -> str | None:
 
 def _usage(error: click.ClickException) -> str:
     message, ctx = error.format_message(), getattr(error, "ctx", None)
-    return f"{message[:1].lower()}{message[1:]}\ntry: {ctx.command_path if ctx else 'gapgram'} --help"
+    asked = sys.argv[1] if len(sys.argv) > 1 and sys.argv[1] in COMMANDS else ""
+    path = f"gapgram {asked}".strip() if ctx is None or ctx.parent is None else ctx.command_path
+    return f"{message[:1].lower()}{message[1:]}\ntry: {path} --help"
 
 
 def _say(message: str) -> None:

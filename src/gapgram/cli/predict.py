@@ -25,21 +25,27 @@ if TYPE_CHECKING:
 @option("--prefix", default="", metavar="LETTERS", help="Print only words that start with these letters.")
 @option("--start", is_flag=True, help="Put the beginning of a sentence before the context.")
 @option("--words", is_flag=True, help="Predict whole words, of a model that holds a tokeniser, not tokens.")
+@option(
+    "--words-only", is_flag=True,
+    help="Predict words alone, no marks or numbers; LETTERS then find words in any case, with any accents, and with "
+    "one letter wrong.",
+)
 @option("--with-special", is_flag=True, help="Predict <unk> and </s> too.")
 @option("-i", "--interactive", is_flag=True, help="Type and see what is predicted.")
 @option("--evaluate", metavar="TEXT", help="Predict the words of TEXT; further arguments are models.")
 @option("--limit", type=click.IntRange(min=1), metavar="N", help="Evaluate the first N sentences only.")
 @shared("learn", "history", "special", "invalid", "tokens", "threads", "json", "quiet")
 def command(
-    model: str, context: tuple[str, ...], k: int, prefix: str, start: bool, words: bool, with_special: bool,
-    interactive: bool, evaluate: str | None, limit: int | None, learn: bool, history: tuple[str, ...], special: str,
-    invalid: str, tokens: bool, threads: int | None, as_json: bool, quiet: bool,
+    model: str, context: tuple[str, ...], k: int, prefix: str, start: bool, words: bool, words_only: bool,
+    with_special: bool, interactive: bool, evaluate: str | None, limit: int | None, learn: bool,
+    history: tuple[str, ...], special: str, invalid: str, tokens: bool, threads: int | None, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Predict the next word after CONTEXT, exactly: the K most probable words.
 
     \b
         gapgram predict MODEL "once upon a" -k 3
         gapgram predict MODEL "once upon a" --prefix ti
+        gapgram predict en "he went to" --prefix lodn --words-only
         gapgram predict MODEL_OF_TOKENS "once upon a" --words
         gapgram predict MODEL --interactive --learn --history MY_TEXT
         gapgram predict MKN_MODEL GLM_MODEL --evaluate TEXT
@@ -70,6 +76,10 @@ def command(
         from gapgram.queries.whole_words import WholeWords
 
         predictions = WholeWords(asked).predict(before, k, prefix=prefix)
+    elif words_only:
+        from gapgram.queries.typing_words import TypedWords
+
+        predictions = TypedWords(asked).predict(before, k, prefix=prefix)
     else:
         predictions = asked.predict(before, k, prefix=prefix, special=with_special)
     _tell_unknown(asked, before, prefix, predictions, quiet)
@@ -100,7 +110,8 @@ def _tell_unknown(
     if unknown:
         talk(f"not in the model's vocabulary: {' '.join(unknown)}", quiet)
     if prefix and not predictions:
-        talk(f"no word of the model starts with {prefix!r}", quiet)
+        forgiving = "--words-only forgives case, accents and a wrong letter"
+        talk(f"no word of the model starts with {prefix!r}; {forgiving}", quiet)
 
 
 def _interact(model: Asked, k: int, *, learn: bool) -> None:

@@ -1,4 +1,4 @@
-"""gapgram rescore: n-best lists ranked anew."""
+"""gapgram rescore: n-best lists rescored."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def command(
     model: str, nbest: str, output: str | None, all_hypotheses: bool, threads: int | None, as_json: bool, quiet: bool,
     **options: Any,
 ) -> None:  # fmt: skip
-    """Rank the hypotheses of a recogniser or translator anew, with a model.
+    """Rescore the hypotheses of a recogniser or translator with a model.
 
     NBEST has a hypothesis a line: id, scores and text, separated by tabs, or as Moses writes them. References have id,
     tab and text a line, or a text a line in the order of the lists.

@@ -1,4 +1,4 @@
-"""gapgram surprisal: what each word costs a reader."""
+"""gapgram surprisal: the surprisal of each word."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def command(
     model: str, text: str, output: str | None, kind: str | None, punctuation: str | None, unknown: str, no_about: bool,
     learn: bool, history: tuple[str, ...], documents: bool, threads: int | None, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
-    """Print what each word of TEXT costs a reader who predicts as the model does, in bits.
+    """Print the surprisal of each word of TEXT, in bits.
 
     TEXT has one sentence a line, an empty line between items (standard input by default); or it is a table of stimuli
     with named columns, separated by commas, semicolons or tabs. A row of the result has item, sentence, position, word,

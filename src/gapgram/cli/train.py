@@ -10,6 +10,8 @@ from gapgram.cli.options import Described, option, print_json, shared, talk
 
 _of_train = Described("gapgram.training.train:train")
 
+_LONG_SENTENCES = 1_000  # words, on average, that hardly a sentence has
+
 
 @click.command()
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT…")
@@ -101,9 +103,12 @@ def command(
     if as_json:
         print_json({**summary, "signature": str(model.signature)})
         return
-    unit = "words" if model.tokeniser is None else "tokens"
+    unit, n = "words" if model.tokeniser is None else "tokens", summary["sentences"]
+    if summary["words"] > _LONG_SENTENCES * n:
+        said = f"{summary['words'] / n:,.0f} {unit} a line: is there one sentence a line? gapgram prepare makes it so"
+        talk(said, quiet)
     talk(
-        f"{summary['words']:,} {unit} in {summary['sentences']:,} sentences, {summary['vocabulary']:,} in the "
+        f"{summary['words']:,} {unit} in {n:,} sentence{'s' * (n != 1)}, {summary['vocabulary']:,} in the "
         f"vocabulary; {summary['grams']:,} grams of {summary['patterns']} patterns; {summary['bytes']:,} bytes "
         f"in {summary['seconds']:.1f} s"
     )

@@ -233,7 +233,10 @@ def read_entries(path: Path) -> list[MixtureEntry]:
     except (ValueError, KeyError, TypeError, RecursionError):
         is_mixture = False
     if not is_mixture:
-        raise ModelFileError(f"{path}: not a mixture as gapgram writes it; make it again with gapgram mix")
+        raise ModelFileError(
+            f"{path}: not a mixture as gapgram writes it; make it again with gapgram mix; "
+            "if it is the text, MODEL comes before it"
+        )
     return entries
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gapgram.arguments import checked_path, checked_whole
+from gapgram.arguments import checked_path, checked_whole, wrong_type
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.counts.about import checked_about
 from gapgram.counts.layouts import COMPACT, FAST, layout_of
@@ -60,6 +60,8 @@ class Model(LanguageModel):
     """
 
     def __init__(self, parts: ModelParts, path: Path | None = None) -> None:
+        if not isinstance(parts, ModelParts):
+            raise wrong_type("Model", parts, "what a model is made of; gapgram.load opens a model's file")
         self.parts: Final = parts
         self.counts: Final = parts.counts
         self._path, self._vocabulary = path, parts.counts.vocabulary

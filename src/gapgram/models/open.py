@@ -212,5 +212,5 @@ def _kind_of(path: Path) -> _Kind:
         return _ARPA
     raise ModelFileError(
         f"{path}: not a model: expected a file that gapgram train, mix or convert has written, an ARPA file, "
-        "or a binary file of KenLM"
+        "or a binary file of KenLM; if it is the text, MODEL comes before it"
     )

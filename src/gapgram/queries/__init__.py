@@ -9,6 +9,7 @@
     open_vocabulary probabilities of their own for words that a model does not know
     predict         the most probable next words
     whole_words     whole words predicted by a model of tokens
+    typing_words    words for people who type: words alone, found from small letters, with one letter wrong
     explain         where a probability comes from
     lattice_picture the lattice of a probability drawn
     shown           results as notebooks show them

@@ -487,7 +487,7 @@ def _no_state(given: object) -> UsageError:
 def checked_model(name: str, given: LanguageModel) -> LanguageModel:
     """A model; its path, or an argument that belongs elsewhere, is refused."""
     if not isinstance(given, LanguageModel):
-        raise wrong_type(name, given, "a model, as gapgram.train and gapgram.load give")
+        raise wrong_type(name, given, "a model, as gapgram.train and gapgram.load(path) give")
     return given
 
 

@@ -27,6 +27,7 @@ from gapgram.system.section_rules import Arrays, Rules, Section, checked_arrays
 
 # Bytes of files, and of sections of larger files, whose checksums are compared whenever a file is opened; those of the
 # rest, the large tables, are compared by `verify`.
+_OLD = "such files are older than the first release: train the model again, or ask its maker for a new one"
 SMALL_FILE_BYTES = 64 << 20
 SMALL_SECTION_BYTES = 16 << 20
 
@@ -216,7 +217,7 @@ def _read_header(path: Path | FilePart, kind: int) -> tuple[int, int, int, int]:
         age = "a newer" if version > VERSION else "an older"
         raise ModelFileError(
             f"{path}: written in format {version} by {age} gapgram, this one reads format {VERSION}: "
-            f"{'update gapgram' if version > VERSION else 'train the model again'}"
+            f"{'update gapgram' if version > VERSION else _OLD}"
         )
     fields = magic, version, written_kind, at, length, checksum, expected_size
     if xxhash.xxh3_64_intdigest(HEADER.pack(*fields, 0)) != own or head[-8:] != bytes(8):

@@ -44,7 +44,8 @@ def prune(
     if size is not None and keep is not None:
         raise UsageError("prune: give a size or the part to keep, one of the two")
     if counts is None and size is None and keep is None:
-        raise UsageError("prune: say how: by counts, to a size, or the part to keep")
+        ways = "by counts (--counts 0,0,1), to a size (--size 10MB), or the part to keep (--keep 0.3)"
+        raise UsageError(f"prune: say how: {ways}")
     layout = layout or layout_of(parts.counts.tables)
     check_layout(layout)
     goal = BySize.of(parts, size, keep, layout, store)

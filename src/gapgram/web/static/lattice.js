@@ -26,7 +26,7 @@ function counted(p, word, order) {
 function figures(p, explanation) {
   if (p.id === UNIFORM) {
     return [["weight received", percent(explanation.uniform_share)], ["adds to the probability", probability(explanation.uniform_contribution)],
-      ["that is of it", percent(p.part)]];
+      ["share of the total", percent(p.part)]];
   }
   return [
     ["count of the word", whole(p.count)],
@@ -38,7 +38,7 @@ function figures(p, explanation) {
     ["weight received", percent(p.share)],
     ...(p.classes ? [["the word in its class", percent(p.given_class)]] : []),
     ["adds to the probability", probability(p.contribution)],
-    ["that is of it", percent(p.part)],
+    ["share of the total", percent(p.part)],
   ];
 }
 

@@ -103,7 +103,7 @@ export function startType(shared) {
     const none = make("p", { class: "none" }, prefix ? `no word begins with “${prefix.slice(0, 40)}”` : "no guess");
     const why = make("button", { class: "link", type: "button", onclick: () => explain(model, options[0]) },
       `Why “${(options[0]?.dataset.word ?? "").slice(0, 30)}”?`);
-    const on = make("button", { class: "link", type: "button", onclick: () => writeOn(model) }, "Let it write on");
+    const on = make("button", { class: "link", type: "button", onclick: () => writeOn(model) }, "Continue");
     return make("div", { class: "guesses" },
       make("h2", {}, model.name), make("p", { class: "about" }, model.about),
       options.length ? make("div", { role: "listbox", "aria-label": `Guesses of ${model.name}` }, ...options) : none,
