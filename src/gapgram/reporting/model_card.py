@@ -19,7 +19,7 @@ _USE = """```python
 import gapgram
 
 model = gapgram.load("{file}")
-model.score("one sentence , its words separated by spaces")
+model.score("{sentence}")
 model.predict("the words before", k=5)
 ```
 
@@ -27,6 +27,8 @@ model.predict("the words before", k=5)
 $ gapgram perplexity {file} TEXT
 ```
 """
+
+_SENTENCES = {True: "One sentence, as it is written.", False: "one sentence , its words separated by spaces"}
 
 
 def sha256_of(path: Path) -> str:
@@ -54,7 +56,7 @@ def model_card(model: Model | Mixture) -> str:
         "## What it is\n",
         _table({name: f"{value:,}" if isinstance(value, int) else str(value) for name, value in figures.items()}),
         "## How to use it\n",
-        _USE.format(file=path.name),
+        _USE.format(file=path.name, sentence=_SENTENCES[model.cuts_text]),
         _tokenisation(model, about),
         f"Signature, on which every figure depends: `{model.signature}`\n",
     ])  # fmt: skip
@@ -94,6 +96,8 @@ def _tokenisation(model: LanguageModel, about: dict[str, str]) -> str:
     """How text must be cut for this model."""
     if model.tokeniser is not None:
         return f"It takes raw text: the model holds its tokeniser, {_cell(str(model.tokeniser))}.\n"
+    if model.splitting:
+        return "It takes raw text: it cuts punctuation marks off words itself.\n"
     said = f": {_cell(about['tokenisation'])}" if "tokenisation" in about else ""
     return f"Text must be tokenised as the training text was{said}.\n"
 

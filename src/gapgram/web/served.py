@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Iterable
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -186,12 +186,14 @@ class ServedModel:
 
     def score(self, question: requests.ScoreQuestion, deadline: Deadline) -> responses.Scores:
         """A text word by word; lines without words are left out."""
-        lines = [words for words in map(self._words, question.text.split("\n")) if words]
+        read = self._words if self._tokeniser is not None else words_of  # a word is shown as it is written
+        lines = [words for words in map(read, question.text.split("\n")) if words]
         sentences: list[responses.ScoredSentence] = []
+        tally = _Tally()
         for begin in range(0, len(lines), _BLOCK_LINES):
             deadline.check()
-            sentences += self._score(lines[begin : begin + _BLOCK_LINES])
-        return self._totals(sentences)
+            sentences += self._score(lines[begin : begin + _BLOCK_LINES], tally)
+        return self._totals(sentences, tally)
 
     def generate(self, question: requests.GenerateQuestion, deadline: Deadline) -> responses.Generated:
         """Sentences drawn from the model."""
@@ -211,7 +213,7 @@ class ServedModel:
         """The words of a text, or its tokens."""
         if self._tokeniser is not None:
             return self.model.tokens(text)
-        return words_of(" ".join(self.model.tokens(text)))
+        return words_of(self.model.splitter.line(text) if self.model.splitting else text)
 
     def _context(self, question: requests.InContext, word: str = "") -> list[str]:
         """The words that a prediction can see, `<s>` among them where it is near enough; of a text that ends in `word`
@@ -247,22 +249,26 @@ class ServedModel:
     def _discounts(self) -> dict[str, list[float]]:
         return {figures.pattern: figures.discounts for figures in self.description.patterns}
 
-    def _score(self, lines: list[list[str]]) -> list[responses.ScoredSentence]:
-        data = "".join(f"{' '.join(words)}\n" for words in lines).encode()
+    def _score(self, lines: list[list[str]], tally: _Tally) -> list[responses.ScoredSentence]:
+        """Lines of words; where the model cuts a word further, it has the sum of its parts."""
+        cut = self.model.splitter.cut if self.model.splitting else None
+        parts = [[cut(word) if cut else [word] for word in words] for words in lines]
+        data = "".join(f"{' '.join(chain.from_iterable(words))}\n" for words in parts).encode()
         scored = self.model.score_block(Block("the text", 1, data, is_tokenised=True))
         scores, known = scored.scores.tolist(), (scored.ids != UNKNOWN_ID).tolist()
-        return [
-            responses.ScoredSentence.model_construct(
-                words=[*words, END], log10_probs=scores[a + 1 : b], known=known[a + 1 : b]
-            )
-            for words, (a, b) in zip(lines, pairwise(scored.begins.tolist()), strict=True)
-        ]
+        out = []
+        for words, cuts, (a, b) in zip(lines, parts, pairwise(scored.begins.tolist()), strict=True):
+            tally.add(scores[a + 1 : b], known[a + 1 : b])
+            spans = list(pairwise(accumulate([*map(len, cuts), 1], initial=a + 1)))
+            out.append(responses.ScoredSentence.model_construct(
+                words=[*words, END], log10_probs=[sum(scores[i:j]) if j - i > 1 else scores[i] for i, j in spans],
+                known=[all(known[i:j]) for i, j in spans],
+            ))  # fmt: skip
+        return out
 
-    def _totals(self, sentences: list[responses.ScoredSentence]) -> responses.Scores:
-        pairs = [pair for s in sentences for pair in zip(s.log10_probs, s.known, strict=True)]
-        words, unknown = len(pairs) - len(sentences), sum(not known for _, known in pairs)
-        total = math.fsum(score for score, _ in pairs)
-        of_known = math.fsum(score for score, known in pairs if known)
+    def _totals(self, sentences: list[responses.ScoredSentence], tally: _Tally) -> responses.Scores:
+        words, unknown = len(tally.scores) - len(sentences), len(tally.scores) - len(tally.of_known)
+        total, of_known = math.fsum(tally.scores), math.fsum(tally.of_known)
         result = Perplexity(words, unknown, len(sentences), total, of_known, self._signature)
         return responses.Scores.model_construct(
             model=self.name,
@@ -274,6 +280,19 @@ class ServedModel:
             perplexity_known=_finite(result.perplexity_known),
             signature=self._signature,
         )
+
+
+class _Tally:
+    """The scores of the words that a model reads, and of those that it knows."""
+
+    def __init__(self) -> None:
+        self.scores: list[float] = []
+        self.of_known: list[float] = []
+
+    def add(self, scores: list[float], known: list[bool]) -> None:
+        """Those of a sentence."""
+        self.scores += scores
+        self.of_known += [score for score, is_known in zip(scores, known, strict=True) if is_known]
 
 
 def _with_learned(session: Session, context: list[str], found: Prediction) -> responses.Predicted:

@@ -60,12 +60,14 @@ async function start() {
   startSurprise(shared);
   startCorrect(shared);
   byId("models-line").textContent = shared.models
-    .map((m) => `${m.name}: ${m.estimator}, order ${m.order}, ${whole(m.trained_words)} words of text, ${whole(m.vocabulary)} known`)
+    .map((m) => `${m.name}: ${m.estimator}, order ${m.order}, ${whole(m.trained_words)} words of text, ${whole(m.vocabulary)} in the vocabulary`)
     .join(" · ");
   show(VIEWS.includes(view) ? view : "type");
   if (!byId("view-type").hidden) byId("type-text").focus();
 }
 
+// A link that is pasted into an open page is a new question; what the page writes itself is no such event.
+window.addEventListener("hashchange", () => location.reload());
 listenToTabs();
 onReturn(start);
 start();

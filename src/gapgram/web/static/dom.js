@@ -39,6 +39,7 @@ export class Busy {
   }
 
   asked() {
+    this.element.setAttribute("aria-busy", true);
     return this.changes;
   }
 

@@ -69,9 +69,8 @@ export function startType(shared) {
   function showGuesses(found, prefix) {
     active = null;
     let number = 0;
-    const largest = Math.max(...found.flatMap((answer) => answer.predictions.map((p) => p.probability)));
     lists = found.map((answer, list) =>
-      answer.predictions.map((p, place) => option(p, list, place, DIGITS[number++] ?? "", p.probability / largest)));
+      answer.predictions.map((p, place) => option(p, list, place, DIGITS[number++] ?? "", p.probability)));
     byId("type-lists").replaceChildren(...shared.models.map((model, i) => column(model, lists[i], prefix)));
     field.removeAttribute("aria-activedescendant");
     byId("type-count").textContent = lists

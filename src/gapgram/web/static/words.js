@@ -1,6 +1,6 @@
 // Text to the words a model sees. White space is what the service splits at, and nothing else.
 
-const ASIDE = /[\p{L}\p{M}\p{N}_]+(?:['’.\-][\p{L}\p{M}\p{N}_]+)*|[^\s\p{L}\p{M}\p{N}_]/gu;
+const ASIDE = /(?:\p{L}\.){2,}|[\p{L}\p{M}\p{N}_]+(?:['’.\-][\p{L}\p{M}\p{N}_]+)*|[^\s\p{L}\p{M}\p{N}_]/gu;
 const WORD = /[^ \t\n\v\f\r]+/g;
 
 // The words of a text with their places. Where the models were trained on text with punctuation marks as words of
