@@ -27,7 +27,7 @@ from gapgram.ctc import Decoder
 from gapgram.reporting.tables import table
 
 LABELS = [*LETTERS, ""]
-GRID = list(itertools.product((0.3, 0.6, 0.9), (0.0, 1.5)))  # alpha, beta
+GRID = list(itertools.product((0.6, 0.9, 1.3), (0.0, 1.5)))  # alpha, beta
 PEER = "pyctcdecode, KenLM"
 N_HOT, CHUNK = 200, 20
 LN10 = float(np.log(10))

@@ -50,6 +50,9 @@ def test_nothing_is_pushed_after_the_end(made: dict[str, Model]) -> None:
     assert first.text == ""
     with pytest.raises(UsageError, match="the stream is finished: begin another one, with state="):
         stream.push(logits_of(len(LABELS), 1))
+    with pytest.raises(UsageError, match="the stream is finished"):
+        stream.finish()
+    assert str(stream.text) == ""
     following = decoder.stream(state=first.state)
     following.push(logits_of(len(LABELS), 1))
     assert following.finish().text

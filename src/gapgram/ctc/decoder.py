@@ -185,16 +185,12 @@ class Decoder:
         self, options: DecoderOptions, hot_words: HotWordList | HotWords, state: State | None, *, distinct: bool
     ) -> Iterator[Search]:
         """A search that has begun a text."""
-        with self._lock:
-            search = self._searches.pop() if self._searches else None
-        if search is None:
-            search = self.new_search()
+        search = self.taken()
         try:
             self.begin(search, options, hot_words, state, distinct=distinct)
             yield search
         finally:
-            with self._lock:
-                self._searches.append(search)
+            self.give_back(search)
 
     def begin(
         self,
@@ -209,8 +205,16 @@ class Decoder:
         key = self._key(state, options)
         search.begin(self.rules(options, distinct=distinct), self.hot_words(hot_words, options), key)
 
-    def new_search(self) -> Search:
-        """A search with arrays of its own."""
+    def give_back(self, search: Search) -> None:
+        """Let a search be used again."""
+        with self._lock:
+            self._searches.append(search)
+
+    def taken(self) -> Search:
+        """A search that nobody else uses."""
+        with self._lock:
+            if self._searches:
+                return self._searches.pop()
         return Search(self._tables, None if self.model is None else self.model._stepper.rows())
 
     def rules(self, options: DecoderOptions, *, distinct: bool) -> Rules:

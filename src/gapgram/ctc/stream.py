@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gapgram.ctc.hypotheses import Hypothesis, hypotheses_of
 from gapgram.ctc.options import DecoderOptions
+from gapgram.ctc.search import Search
 from gapgram.errors import UsageError
 from gapgram.queries.states import State
 
@@ -30,20 +31,24 @@ class DecoderStream:
     """
 
     def __init__(self, decoder: Decoder, hot_words: Any, state: State | None, options: DecoderOptions) -> None:
-        self._decoder, self._options, self._search = decoder, options, decoder.new_search()
-        decoder.begin(self._search, options, hot_words, state, distinct=True)
-        self._is_finished = False
+        self._decoder, self._options = decoder, options
+        search = decoder.taken()
+        decoder.begin(search, options, hot_words, state, distinct=True)
+        self._search: Search | None = search
+        self._final = StreamedText("", "")
 
     def push(self, logits: Any) -> StreamedText:
         """Decode some more frames."""
-        if self._is_finished:
-            raise UsageError("the stream is finished: begin another one, with state= to go on after it")
+        if self._search is None:
+            raise _is_finished()
         self._search.feed(self._decoder.frames(logits, self._options))
         return self.text
 
     @property
     def text(self) -> StreamedText:
         """The text so far."""
+        if self._search is None:
+            return self._final
         settled, best = self._search.spelled(self._search.settled()), self._search.best()
         return StreamedText(settled, best[len(settled) :].strip())
 
@@ -53,6 +58,14 @@ class DecoderStream:
 
     def finish_beams(self) -> list[Hypothesis]:
         """The hypotheses for the whole utterance, best first."""
-        self._is_finished = True
-        endings = self._search.endings()
-        return hypotheses_of(self._search, endings, self._decoder.alphabet, by_label=self._decoder.by_label)
+        search = self._search
+        if search is None:
+            raise _is_finished()
+        found = hypotheses_of(search, search.endings(), self._decoder.alphabet, by_label=self._decoder.by_label)
+        self._search, self._final = None, StreamedText(found[0].text, "")
+        self._decoder.give_back(search)
+        return found
+
+
+def _is_finished() -> UsageError:
+    return UsageError("the stream is finished: begin another one, with state= to go on after it")
