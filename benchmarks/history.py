@@ -26,8 +26,8 @@ import gapgram
 from gapgram.arrays import Floats, Ids, Integers, Mask
 from gapgram.estimation import history_weights
 from gapgram.estimation.history_weights import VIEWS, VIEWS_OF_WORDS, HistoryWeights, View
-from gapgram.kernels.history_gate import SUMS
-from gapgram.kernels.special_words import START_ID
+from gapgram.kernels.sessions.history_gate import SUMS
+from gapgram.kernels.text.special_words import START_ID
 from gapgram.queries.history import History, ReadSentences
 from gapgram.text.files import Block
 from gapgram.training.fit_history import fit, read_documents

@@ -28,7 +28,7 @@ from gapgram.estimation.weights.estimators import uniform
 from gapgram.estimation.weights.fallback_graph import Weights
 from gapgram.estimation.weights.learned import Parameters, Problem
 from gapgram.estimation.weights.sample import FittingSample, held_out, left_out
-from gapgram.kernels.gate import BUCKETS
+from gapgram.kernels.probability.gate import BUCKETS
 from gapgram.reporting.tables import change, table
 from gapgram.text.corpus import Corpus, blocks_of_sentences, encode, read_corpus
 from gapgram.text.files import blocks_of_files

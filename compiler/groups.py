@@ -28,23 +28,9 @@ class Form(NamedTuple):
     symbol: str
 
 
-# What is optimised together shares what it calls: the modules of `gapgram.kernels` that make one object file. A module
+# What is optimised together shares what it calls: the folders of `gapgram.kernels` that make one object file. A folder
 # that is not named is one by itself.
-TOGETHER = {
-    "queries": (
-        "chains", "check_tables", "completions", "drawing", "gate", "growing", "heaps", "lookup", "mixing", "one_step",
-        "probabilities", "rank", "read_tables", "score_line", "score_text", "scores", "scoring", "stepping",
-        "successors", "topk",
-    ),
-    "text": ("bits", "cut_words", "figures", "keys", "lines", "utf8", "word_order", "words"),
-    "counting": ("build_tables", "compact_write", "distinct_rows", "pairs", "sorting", "window_codec"),
-    "classes": ("exchange", "judging", "moving"),
-    "fitting": ("descent", "fitting", "gradient"),
-    "backoff": ("backoff", "backoff_text"),
-    "ctc": ("beam_search", "prefixes", "tries"),
-    "kenlm": ("kenlm_arrays", "kenlm_grams", "kenlm_scoring", "kenlm_text", "kenlm_words"),
-    "sessions": ("count_table", "history", "history_gate"),
-}  # fmt: skip
+TOGETHER = {"queries": ("tables", "lookup", "probability", "topk", "sampling", "backoff")}
 _TOOLS = "kinds", "target", "entries", "memory", "optimise"  # that object files depend on
 HOT = "queries", "queries_compact"  # worth another build for newer processors
 
@@ -77,10 +63,10 @@ class Group(NamedTuple):
 def groups(package: str = "gapgram.kernels", table: Mapping[str, str] | None = None) -> list[Group]:
     """All of them; or those of another package with a table of its own, as tests have."""
     found: dict[str, list[Signature]] = {}
-    of_module = {module: name for name, modules in TOGETHER.items() for module in modules}
+    of_folder = {folder: name for name, folders in TOGETHER.items() for folder in folders}
     for each in signatures(table):
-        module = each.kernel.rpartition(".")[0]
-        name = of_module.get(module, module) + ("_compact" if any(map(_is_compact, each.kinds)) else "")
+        folder = each.kernel.partition(".")[0]
+        name = of_folder.get(folder, folder) + ("_compact" if any(map(_is_compact, each.kinds)) else "")
         found.setdefault(name, []).append(each)
     return [Group(package, name, tuple(found[name])) for name in sorted(found)]
 

@@ -20,7 +20,7 @@ import numpy as np
 
 import gapgram
 from gapgram.errors import GapgramError
-from gapgram.kernels.special_words import START_ID
+from gapgram.kernels.text.special_words import START_ID
 from gapgram.models.arpa import as_backoff, write_arpa
 from gapgram.models.mixture import Mixture
 

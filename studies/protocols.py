@@ -22,7 +22,7 @@ import xxhash
 
 from gapgram.arrays import Floats, Ids, Integers, Mask
 from gapgram.errors import TextError
-from gapgram.kernels.special_words import START_ID, UNKNOWN_ID
+from gapgram.kernels.text.special_words import START_ID, UNKNOWN_ID
 from gapgram.models.model import Model
 from gapgram.text.vocabulary import Vocabulary
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gapgram.arrays import Ids, Integers, Mask
-from gapgram.kernels.special_words import SPECIAL, START_ID
+from gapgram.kernels.text.special_words import SPECIAL, START_ID
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 from studies.texts import TestText, TrainingText

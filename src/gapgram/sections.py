@@ -16,8 +16,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from gapgram.kernels.gate import BUCKETS
-from gapgram.kernels.tables import N_COLUMNS, N_PACKED_COLUMNS, STATISTICS
+from gapgram.kernels.probability.gate import BUCKETS
+from gapgram.kernels.tables.arrays import N_COLUMNS, N_PACKED_COLUMNS, STATISTICS
 from gapgram.system.section_rules import Rule, Rules
 
 MOST_COUNT = 1 << 53  # beyond which a float does not hold every count

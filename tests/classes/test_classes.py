@@ -24,10 +24,10 @@ from gapgram.classes.exchange import (
     count_pairs,
     find_classes,
 )
-from gapgram.kernels import judging, moving
-from gapgram.kernels.judging import JudgedWords
-from gapgram.kernels.moving import Moves
-from gapgram.kernels.pairs import pairs_at, positions_of_pairs, turned
+from gapgram.kernels.classes import judging, moving
+from gapgram.kernels.classes.judging import JudgedWords
+from gapgram.kernels.classes.moving import Moves
+from gapgram.kernels.classes.pairs import pairs_at, positions_of_pairs, turned
 
 
 def pairs_of(ids: list[int], distance: int) -> list[tuple[int, int]]:

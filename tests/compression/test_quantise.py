@@ -13,7 +13,7 @@ from gapgram import Model
 from gapgram.arrays import Floats, Integers
 from gapgram.compression.quantise import means_of_runs
 from gapgram.errors import UsageError
-from gapgram.kernels.tables import COUNT_BITS
+from gapgram.kernels.tables.arrays import COUNT_BITS
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 

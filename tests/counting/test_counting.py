@@ -14,9 +14,9 @@ from tests.support.corpora import corpus_of, longest, sentences, texts_and_latti
 from gapgram import Counts, GapgramError, Lattice, Pattern
 from gapgram.counting.in_memory import TextInMemory, count, sorted_by_word
 from gapgram.counts.assemble import assemble
-from gapgram.kernels import fitting
-from gapgram.kernels.lookup import availability
-from gapgram.kernels.tables import ROW_BITS, ROW_MASK
+from gapgram.kernels.fitting import sample as fitting
+from gapgram.kernels.lookup.lookup import availability
+from gapgram.kernels.tables.arrays import ROW_BITS, ROW_MASK
 from gapgram.reference.counts import ReferenceCounts
 
 Text = list[list[str]]

@@ -15,7 +15,7 @@ from tests.support.made_tables import DRAWS, LENGTHS, counts_of
 
 import gapgram
 from gapgram.counts.layouts import in_layout
-from gapgram.kernels import compact_read
+from gapgram.kernels.tables import compact_read
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 
@@ -24,7 +24,8 @@ import sys
 import numpy as np
 import gapgram
 from gapgram import Counts, Model
-from gapgram.kernels import read_tables, tables as kernels
+from gapgram.kernels.tables import read as read_tables
+from gapgram.kernels.tables import arrays as kernels
 
 class Guarded(np.ndarray):
     def __getitem__(self, at):

@@ -12,7 +12,7 @@ import pytest
 import gapgram
 from gapgram import Mixture, Model
 from gapgram.ctc import Alphabet, Decoder
-from gapgram.kernels.special_words import SPECIAL
+from gapgram.kernels.text.special_words import SPECIAL
 from gapgram.models.arpa import read_arpa, write_arpa
 from gapgram.queries.language_model import LanguageModel
 from gapgram.reference.beam_search import SearchRules, search

@@ -21,9 +21,9 @@ from gapgram.estimation.weights.fallback_graph import NAMES
 from gapgram.estimation.weights.learned import Problem
 from gapgram.estimation.weights.pattern_gain import _best_weights
 from gapgram.estimation.weights.sample import FittingSample, held_out, left_out
-from gapgram.kernels import fitting
-from gapgram.kernels.descent import Adam, pieces_of_half
-from gapgram.kernels.model_arrays import BUCKET
+from gapgram.kernels.fitting import sample as fitting
+from gapgram.kernels.fitting.descent import Adam, pieces_of_half
+from gapgram.kernels.tables.model_arrays import BUCKET
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 from gapgram.reference.counts import ReferenceCounts

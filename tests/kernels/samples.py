@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gapgram.kernels.barrier import next_piece, restart_sharing, wait
 from gapgram.kernels.compiled import brief, kernel
-from gapgram.kernels.cut_words import next_word
+from gapgram.kernels.intrinsics import part_of, part_of_row, prefetch
 from gapgram.kernels.lanes import in_lanes
-from gapgram.kernels.meeting import meet, next_piece, share_out_again
-from gapgram.kernels.prefetch import prefetch
-from gapgram.kernels.search import begin_searches, find_keys, new_searches
+from gapgram.kernels.lookup.search import begin_searches, find_keys, new_searches
 from gapgram.kernels.signatures import DTYPES
-from gapgram.kernels.views import part_of, part_of_row
+from gapgram.kernels.text.cut_words import next_word
 
 BUNDLES = {
     "Inner": "numbers:int64[] factor:float",
@@ -247,28 +246,28 @@ def summed(step: Any, n: Any) -> Any:
 
 
 @kernel
-def handed_round(me: Any, threads: Any, meeting: Any, rounds: Any, numbers: Any, sums: Any) -> None:
+def handed_round(me: Any, threads: Any, barrier: Any, rounds: Any, numbers: Any, sums: Any) -> None:
     """In every round each thread writes its number, and adds up what all wrote once all have."""
     for i in range(rounds):
         numbers[me] = i + me
-        meet(meeting, threads)
+        wait(barrier, threads)
         for j in range(threads):
             sums[me] += numbers[j]
-        meet(meeting, threads)
+        wait(barrier, threads)
 
 
 @kernel
-def shared_out(me: Any, threads: Any, meeting: Any, taken: Any) -> None:
+def shared_out(me: Any, threads: Any, barrier: Any, taken: Any) -> None:
     """Threads take pieces until there are none; twice."""
     for _ in range(2):
-        at = next_piece(meeting, 3)
+        at = next_piece(barrier, 3)
         while at < taken.size:
             taken[at : at + 3] += 1
-            at = next_piece(meeting, 3)
-        meet(meeting, threads)
+            at = next_piece(barrier, 3)
+        wait(barrier, threads)
         if me == 0:
-            share_out_again(meeting)
-        meet(meeting, threads)
+            restart_sharing(barrier)
+        wait(barrier, threads)
 
 
 # Loops in lanes.
@@ -279,10 +278,10 @@ def every_operation(
     lanes: Any, chosen: Any, table: Any, rows: Any, limit: Any, factor: Any, whole: Any, real: Any
 ) -> None:
     index = lanes.read(chosen)
-    number = lanes.gather(table, lanes.most(index, 0))
-    first, second, third, fourth = lanes.rows_of_four(rows, lanes.least(lanes.most(index, 0), 49))
-    clipped = lanes.most(lanes.least(number, limit), 0)
-    lanes.write(whole, lanes.where(index >= 0, lanes.shifted(clipped, 3) - lanes.numbers * 2 + (number & 255), -1))
+    number = lanes.gather(table, lanes.maximum(index, 0))
+    first, second, third, fourth = lanes.gather_rows4(rows, lanes.minimum(lanes.maximum(index, 0), 49))
+    clipped = lanes.maximum(lanes.minimum(number, limit), 0)
+    lanes.write(whole, lanes.where(index >= 0, lanes.shift_right(clipped, 3) - lanes.numbers * 2 + (number & 255), -1))
     some = (first > 0.0) & (second < 0.5)
     mixed = lanes.where(some, first * second + third, fourth - 1.0) * factor + lanes.as_float(index)
     lanes.write(real, mixed + lanes.as_float(lanes.as_int(third * 100.0)))
@@ -299,16 +298,16 @@ def look_into_lines(
 ) -> None:
     index = lanes.read(chosen)
     lanes.write(found, lanes.compare_lines(short, index, n_bits, lanes.read(numbers)))
-    lanes.write(own, lanes.gather_short(short, index))
+    lanes.write(own, lanes.gather_u32(short, index))
     lanes.append(listed, index > 30)
 
 
 @in_lanes
 def bits_of_bytes(lanes: Any, chosen: Any, eights: Any, bits: Any) -> None:
     index = lanes.read(chosen)
-    eight = lanes.gather_eight_bytes(eights, index)
-    lowest = lanes.lowest_one((eight | 1 << 20) ^ lanes.everywhere(3)) + lanes.power_of_two(index & 7)
-    lanes.write(bits, lanes.where(lanes.equal(index & 1, 0), lanes.shifted(eight, (index & 15) + 1), lowest))
+    eight = lanes.gather_u64_at_bytes(eights, index)
+    lowest = lanes.count_trailing_zeros((eight | 1 << 20) ^ lanes.splat(3)) + lanes.power_of_two(index & 7)
+    lanes.write(bits, lanes.where(lanes.equal(index & 1, 0), lanes.shift_right(eight, (index & 15) + 1), lowest))
 
 
 N_BITS = 15  # of a number, below its key

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gapgram.kernels import bits
+from gapgram.kernels.tables import bits
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=4), st.integers(0, 63))

@@ -75,9 +75,9 @@ def test_all_is_one_group_or_another(tree: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "changed", "unchanged"),
     [
-        ("src/gapgram/kernels/moving.py", {"classes"}, {"queries", "fitting", "sessions", "counting"}),
-        ("src/gapgram/kernels/kenlm_lookup.py", {"kenlm"}, {"queries", "backoff", "counting"}),
-        ("src/gapgram/kernels/tables.py", {"queries", "queries_compact", "counting", "fitting"}, {"kenlm", "classes"}),
+        ("src/gapgram/kernels/classes/moving.py", {"classes"}, {"queries", "fitting", "sessions", "counting"}),
+        ("src/gapgram/kernels/kenlm/lookup.py", {"kenlm"}, {"queries", "text", "counting"}),
+        ("src/gapgram/kernels/tables/arrays.py", {"queries", "queries_compact", "fitting"}, {"kenlm", "classes"}),
         ("src/gapgram/queries/session.py", set(), {"sessions", "queries"}),
     ],
 )
@@ -94,8 +94,8 @@ def test_a_change_of_the_compiler_makes_all_out_of_date(tree: Path) -> None:
 
 
 def test_a_change_of_a_signature_makes_its_own_group_out_of_date(tree: Path) -> None:
-    path, row = "src/gapgram/kernels/signatures.py", '"exchange.objective": "ClassCounts"'
-    assert changed_by(tree, path, old=row, new='"exchange.objective": "int"') == {"classes"}
+    path, row = "src/gapgram/kernels/signatures.py", '"classes.exchange.objective": "ClassCounts"'
+    assert changed_by(tree, path, old=row, new='"classes.exchange.objective": "int"') == {"classes"}
 
 
 # What cannot be built

@@ -10,7 +10,7 @@ import pytest
 import gapgram
 from gapgram.counts import check_meaning as meaning
 from gapgram.counts.counts import Counts
-from gapgram.kernels.tables import Tables
+from gapgram.kernels.tables.arrays import Tables
 
 
 def _is_refused(counts: Counts, p: int) -> bool:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gapgram.kernels.figures import add_exactly, figures_of_lines, size_of_lines
+from gapgram.kernels.text.figures import add_exactly, figures_of_lines, size_of_lines
 
 ANY_SIZE = st.floats(-1e300, 1e300) | st.floats(-1e-300, 1e-300) | st.floats(-1e3, 0.0)
 

@@ -32,7 +32,8 @@ def test_kernels_give_the_same_as_plain_python_and_by_numba(mode: str, tmp_path:
 
 def imported(**environment: str) -> subprocess.CompletedProcess[str]:
     """A program that says which code runs."""
-    program = "from gapgram.kernels import compiled, keys; print(compiled.MODE, keys.key_of(3, 9))"
+    imports = "from gapgram.kernels import compiled; from gapgram.kernels.tables import keys; "
+    program = imports + "print(compiled.MODE, keys.key_of(3, 9))"
     return subprocess.run(
         [sys.executable, "-c", program], env={**os.environ, **environment}, capture_output=True, text=True, check=False
     )
@@ -85,7 +86,7 @@ def test_without_the_library_kernels_run_as_plain_python_and_one_warning_says_so
     program = "import gapgram; print(gapgram.train(sentences=['a b', 'b a', 'a'], order=2, threads=1).score('a b') < 0)"
     done = without_library(program, GAPGRAM_KERNELS="", PYTHONWARNINGS="ignore,default::gapgram.errors.KernelWarning")
     assert done.stdout == "True\n", done.stderr
-    program = "from gapgram.kernels import compiled, keys; print(compiled.MODE)"
+    program = "from gapgram.kernels import compiled; from gapgram.kernels.tables import keys; print(compiled.MODE)"
     done = without_library(program, GAPGRAM_KERNELS="", PYTHONWARNINGS="")
     assert done.stdout == "python\n", done.stderr
     assert done.stderr.count("KernelWarning: ") == 1

@@ -10,10 +10,11 @@ import pytest
 from tests.support.sample_kernels import Samples
 
 import gapgram
-from gapgram.kernels import keys, lookup
-from gapgram.kernels.gate import LIMIT, add_logits, add_to_row, exponentials, sum_logits
-from gapgram.kernels.tables import REACH, TAIL, GramFormat
-from gapgram.kernels.words import DONE, encode_lines
+from gapgram.kernels.lookup import lookup
+from gapgram.kernels.probability.gate import LIMIT, add_logits, add_to_row, exponentials, sum_logits
+from gapgram.kernels.tables import keys
+from gapgram.kernels.tables.arrays import REACH, TAIL, GramFormat
+from gapgram.kernels.text.words import DONE, encode_lines
 from gapgram.models.model import Model
 from gapgram.text.vocabulary import Vocabulary
 

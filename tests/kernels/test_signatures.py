@@ -14,7 +14,11 @@ from gapgram.kernels import compiled
 from gapgram.kernels.signatures import BUNDLES, SIGNATURES, Array, Bundle, Kind, kinds_named, signatures, text_of
 
 SOURCES = Path(gapgram.__file__).parent
-KERNELS = {path.stem: ast.parse(path.read_text("utf-8")) for path in (SOURCES / "kernels").glob("*.py")}
+FOLDER = SOURCES / "kernels"
+KERNELS = {
+    ".".join(path.relative_to(FOLDER).with_suffix("").parts): ast.parse(path.read_text("utf-8"))
+    for path in FOLDER.rglob("*.py")
+}
 DECORATORS = {"kernel", "inlined", "noinline", "brief"}
 NAMED = {name.removeprefix("!") for name in SIGNATURES}
 
@@ -30,17 +34,15 @@ ALL_KERNELS = {f"{module}.{name}": how for module, tree in KERNELS.items() for n
 
 
 def named_in(path: Path) -> set[str]:
-    """All that a source names of modules of kernels, as module.name."""
+    """All that a source names of modules of kernels, as folder.module.name."""
     nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
     modules, found = {}, set()
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("gapgram.kernels"):
             within = (node.module or "").split(".")[2:]
             for each in node.names:
-                if within:
-                    found.add(f"{within[0]}.{each.name}")
-                else:
-                    modules[each.asname or each.name] = each.name
+                modules[each.asname or each.name] = ".".join((*within, each.name))
+                found.add(".".join((*within, each.name)))
     for node in nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
             found.add(f"{modules[node.value.id]}.{node.attr}")
@@ -66,7 +68,7 @@ def test_each_kernel_that_other_modules_name_is_in_the_table() -> None:
 
 def test_each_kernel_of_the_table_is_called_by_other_modules_or_tests() -> None:
     folders = SOURCES, ROOT / "tests", ROOT / "benchmarks", ROOT / "fuzz", ROOT / "studies"
-    paths = [path for folder in folders for path in folder.rglob("*.py") if path.parent != SOURCES / "kernels"]
+    paths = [path for folder in folders for path in folder.rglob("*.py") if FOLDER not in path.parents]
     assert NAMED - set().union(*map(named_in, paths)) == set()
 
 

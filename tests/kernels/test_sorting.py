@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapgram.kernels import distinct_rows, sorting, word_order
+from gapgram.kernels.counting import distinct_rows, sorting
+from gapgram.kernels.text import word_order
 
 
 def test_words_are_in_order_of_falling_count_then_of_their_numbers_then_as_they_come() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gapgram.kernels.utf8 import is_utf8
+from gapgram.kernels.text.utf8 import is_utf8
 
 
 def decodes(data: bytes) -> bool:

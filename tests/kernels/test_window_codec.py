@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gapgram.kernels import sorting, window_codec
-from gapgram.kernels.special_words import END_ID, START_ID
+from gapgram.kernels.counting import sorting, window_codec
+from gapgram.kernels.text.special_words import END_ID, START_ID
 
 WORD = st.one_of(st.just(0), st.integers(3, 9), st.sampled_from([127, 128, 16_383, 16_384, 2_097_152, 2**31 - 1]))
 

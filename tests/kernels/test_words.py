@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.sample_kernels import Samples
 
-from gapgram.kernels.cut_words import hash_word
-from gapgram.kernels.words import ALLOW_UNKNOWN, DONE, encode_lines, find_word
+from gapgram.kernels.text.cut_words import hash_word
+from gapgram.kernels.text.words import ALLOW_UNKNOWN, DONE, encode_lines, find_word
 from gapgram.text.vocabulary import Vocabulary
 
 SIZES = [1, 2, 7, 8, 9, 15, 16, 17, 40, 63, 64, 65, 127, 128, 129, 300]

@@ -19,8 +19,8 @@ import gapgram
 from gapgram import BackoffModel, Model, TextRules
 from gapgram.arrays import Ids
 from gapgram.errors import UsageError
-from gapgram.kernels.choosing import Chosen, choose
-from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
+from gapgram.kernels.backoff.choose import Chosen, choose
+from gapgram.kernels.text.special_words import END_ID, START_ID, UNKNOWN_ID
 from gapgram.models.arpa import approximate, as_backoff, grow, read_arpa
 from gapgram.models.arpa.growing.drawn_text import contexts_of, draw_text, hidden_words, predicted, seen
 from gapgram.models.arpa.growing.fitting import GrownGrams

@@ -18,7 +18,7 @@ from gapgram import Lattice, Model, Pattern
 from gapgram.errors import UsageError
 from gapgram.estimation.weights.learned import Problem
 from gapgram.estimation.weights.sample import left_out
-from gapgram.kernels import fitting
+from gapgram.kernels.fitting import sample as fitting
 from gapgram.queries.predict import predict_by_sorting
 
 TEXT = toy_text(400)

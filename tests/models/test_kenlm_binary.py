@@ -17,7 +17,7 @@ from tests.support.kenlm_files import FOLDER, HAVE_WORDS, NAMES, expected, opene
 
 from gapgram import kenlm
 from gapgram.errors import ModelFileError, TextError, UsageError
-from gapgram.kernels.kenlm_words import hash_word
+from gapgram.kernels.kenlm.words import hash_word
 from gapgram.models.arpa.writing import arpa_text, write_arpa
 from gapgram.models.kenlm_binary import read_kenlm_binary
 from gapgram.models.kenlm_binary.conversion import as_backoff

@@ -15,7 +15,7 @@ from tests.support.references import as_known, reference_of, shaken
 
 import gapgram
 from gapgram import Lattice, Model, TextRules
-from gapgram.kernels import gate as kernels
+from gapgram.kernels.probability import gate as kernels
 from gapgram.reference import gate as reference
 from gapgram.reference.model import ReferenceModel
 

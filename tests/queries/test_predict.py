@@ -18,7 +18,7 @@ from tests.support.made_models import KINDS, sorted_words, trained
 from gapgram import Model
 from gapgram.cli.predict import command
 from gapgram.errors import UsageError
-from gapgram.kernels import topk
+from gapgram.kernels.topk import exact as topk
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 

@@ -20,7 +20,7 @@ from tests.support.running import HANGING_SECONDS
 import gapgram
 from gapgram import GapgramError, Model
 from gapgram.estimation.history_weights import VIEWS_OF_WORDS, HistoryWeights, View
-from gapgram.kernels.special_words import START_ID
+from gapgram.kernels.text.special_words import START_ID
 from gapgram.queries.history import History, ReadSentences
 from gapgram.queries.session import Session
 

@@ -14,10 +14,10 @@ from tests.support.made_models import KINDS, trained
 
 from gapgram import Model
 from gapgram.errors import TextError, UsageError
-from gapgram.kernels.chains import only_chains
-from gapgram.kernels.gate import word_bucket
-from gapgram.kernels.lookup import BLOCK
-from gapgram.kernels.stepping import gate_word
+from gapgram.kernels.lookup.lookup import BLOCK
+from gapgram.kernels.probability.chains import only_chains
+from gapgram.kernels.probability.gate import word_bucket
+from gapgram.kernels.probability.stepping import gate_word
 from gapgram.models.arpa import read_arpa, write_arpa
 from gapgram.models.mixture import Mixture
 from gapgram.queries.language_model import LanguageModel

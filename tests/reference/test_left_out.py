@@ -14,8 +14,8 @@ from gapgram import Lattice
 from gapgram.arrays import Ids
 from gapgram.estimation.weights.learned import Problem
 from gapgram.estimation.weights.sample import FittingSample, held_out, left_out
-from gapgram.kernels import fitting
-from gapgram.kernels.special_words import START_ID
+from gapgram.kernels.fitting import sample as fitting
+from gapgram.kernels.text.special_words import START_ID
 from gapgram.reference.gate import Fitted
 from gapgram.reference.learned import LearnedModel
 from gapgram.reference.left_out import held_out_losses, left_out_losses

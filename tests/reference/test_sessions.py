@@ -8,8 +8,8 @@ import pytest
 
 from gapgram import Model
 from gapgram.estimation.history_weights import HistoryWeights
-from gapgram.kernels.gate import WORD_BUCKETS
-from gapgram.kernels.history_gate import AGES, FOLLOWERS, SUMS
+from gapgram.kernels.probability.gate import WORD_BUCKETS
+from gapgram.kernels.sessions.history_gate import AGES, FOLLOWERS, SUMS
 from gapgram.reference.sessions import Feature, ReadingView, ReferenceReader, Table
 
 SENTENCES, LENGTH = 14, 7

@@ -10,7 +10,7 @@ import numpy as np
 from gapgram import Counts, Lattice, Vocabulary
 from gapgram.counts.assemble import assemble
 from gapgram.counts.counts import Piece
-from gapgram.kernels.build_tables import build_tables
+from gapgram.kernels.tables.build import build_tables
 from gapgram.text.corpus import TextFacts
 
 LENGTHS = {

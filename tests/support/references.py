@@ -10,7 +10,7 @@ import numpy as np
 from gapgram import Model, Pattern
 from gapgram.arrays import Floats
 from gapgram.estimation.parts import ModelParts
-from gapgram.kernels.gate import BUCKETS, WORD_BUCKETS, word_row
+from gapgram.kernels.probability.gate import BUCKETS, WORD_BUCKETS, word_row
 from gapgram.reference.by_counts import CountsModel
 from gapgram.reference.counts import ReferenceCounts
 from gapgram.reference.gate import ContextKnown, Feature, Fitted, WordAt, WordsAvailable

@@ -27,11 +27,11 @@ def test_each_piece_is_taken_once(samples: Samples, threads: int) -> None:
 
 @pytest.mark.skipif(compiled.AS_PYTHON, reason="one thread alone where kernels run as plain Python")
 def test_who_waits_goes_on_where_another_fails(samples: Samples) -> None:
-    def work(me: int, threads: int, meeting: Integers) -> None:
+    def work(me: int, threads: int, barrier: Integers) -> None:
         if me == 1:
             raise ValueError("thread 1 failed")
         numbers = np.zeros(threads, np.int64)
-        samples.handed_round(me, threads, meeting, 3, numbers, numbers)
+        samples.handed_round(me, threads, barrier, 3, numbers, numbers)
 
     with pytest.raises(ValueError, match="thread 1 failed"):
         run_together(work, 3)

@@ -12,7 +12,7 @@ from tests.support.made_tokenisers import OTHER, RAW, sentencepiece_file, tokeni
 
 from gapgram import TextRules
 from gapgram.errors import TextError, TokeniserError, UsageError
-from gapgram.kernels.special_words import SPECIAL
+from gapgram.kernels.text.special_words import SPECIAL
 from gapgram.text.files import Block
 from gapgram.text.tokenisers.escaping import as_token, as_word
 from gapgram.text.tokenisers.tokeniser import Tokeniser, check_same

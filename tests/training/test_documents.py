@@ -15,7 +15,7 @@ from tests.support.running import Ran
 import gapgram
 from gapgram import GapgramError, Model, TextRules
 from gapgram.counting.in_memory import TextInMemory
-from gapgram.kernels.special_words import SPECIAL
+from gapgram.kernels.text.special_words import SPECIAL
 from gapgram.text.corpus import blocks_of_sentences, read_corpus
 from gapgram.text.files import Block
 from gapgram.training.documents import DocumentMarks, draw_documents, drawn_ranges

@@ -7,8 +7,8 @@ import pytest
 
 from gapgram.arrays import Floats
 from gapgram.estimation.history_weights import VIEWS_OF_WORDS, HistoryWeights
-from gapgram.kernels.gate import WORD_BUCKETS
-from gapgram.kernels.special_words import START_ID
+from gapgram.kernels.probability.gate import WORD_BUCKETS
+from gapgram.kernels.text.special_words import START_ID
 from gapgram.queries.history import History, ReadSentences
 from gapgram.training.fit_history import ReadPositions, fit, read_documents
 

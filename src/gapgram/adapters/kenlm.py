@@ -12,7 +12,7 @@ from functools import cached_property, total_ordering
 from os import PathLike
 from typing import Any, NamedTuple
 
-from gapgram.kernels.special_words import END, START, UNKNOWN_ID
+from gapgram.kernels.text.special_words import END, START, UNKNOWN_ID
 from gapgram.models.open import load
 from gapgram.queries.language_model import LanguageModel as AnyLanguageModel
 from gapgram.queries.line_scores import LineKernel, score_of_text

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, NoReturn
 
 from gapgram.errors import UsageError, to_install
-from gapgram.kernels.special_words import END, START, UNKNOWN
+from gapgram.kernels.text.special_words import END, START, UNKNOWN
 from gapgram.models.open import load
 from gapgram.queries.generate import pick
 from gapgram.queries.language_model import LanguageModel as AnyLanguageModel

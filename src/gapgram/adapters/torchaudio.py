@@ -13,7 +13,7 @@ from itertools import islice
 from sys import getrefcount
 
 from gapgram.errors import UsageError, to_install
-from gapgram.kernels.special_words import END_ID, UNKNOWN_ID
+from gapgram.kernels.text.special_words import END_ID, UNKNOWN_ID
 from gapgram.models.open import load
 from gapgram.queries.language_model import LanguageModel
 

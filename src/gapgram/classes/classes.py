@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from gapgram.arrays import Ids, Integers
 from gapgram.errors import TextError
-from gapgram.kernels.special_words import SPECIAL
+from gapgram.kernels.text.special_words import SPECIAL
 from gapgram.system.atomic_file import written_aside
 from gapgram.text.files import Block, display_name, read_blocks
 from gapgram.text.vocabulary import Vocabulary

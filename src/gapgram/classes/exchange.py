@@ -1,12 +1,12 @@
 """Word classes found in text: words with the same neighbours share a class.
 
-Exchange (`kernels.exchange`): at first the k most frequent words have a class each and all others are with the last
-of them; then every word, the most frequent first, moves to the class that it fits best, several times over. The first k
-words stay where they are the first time, when too little is known of their neighbours. What a word fits is judged by
-the classes of its neighbours one and two words away, on both sides. Batches of words are judged against the same
-counts, side by side on all cores; then all that raise the objective, equation (26) of docs/ideas/mathematics.md, where
-the others stay, move at once; of those that are a large part of the same class, only one (`kernels.moving`). So nothing
-depends on the number of threads or the order of lines, and nothing is random.
+Exchange (`kernels.classes.exchange`): at first the k most frequent words have a class each and all others are with the
+last of them; then every word, the most frequent first, moves to the class that it fits best, several times over. The
+first k words stay where they are the first time, when too little is known of their neighbours. What a word fits is
+judged by the classes of its neighbours one and two words away, on both sides. Batches of words are judged against the
+same counts, side by side on all cores; then all that raise the objective, equation (26) of docs/ideas/mathematics.md,
+where the others stay, move at once; of those that are a large part of the same class, only one
+(`kernels.classes.moving`). So nothing depends on the number of threads or the order of lines, and nothing is random.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from gapgram.arguments import wrong_type
 from gapgram.arrays import Floats, Ids, Integers
 from gapgram.classes.classes import Classes
 from gapgram.errors import UsageError
-from gapgram.kernels import exchange as kernels
-from gapgram.kernels import moving
-from gapgram.kernels.exchange import ClassCounts, Pairs
-from gapgram.kernels.judging import JudgedWords, costs_and_offsets
-from gapgram.kernels.meeting import APART
-from gapgram.kernels.moving import Moves
-from gapgram.kernels.pairs import pairs_at, positions_of_pairs, turned
-from gapgram.kernels.sorting import count_words
-from gapgram.kernels.special_words import SPECIAL
+from gapgram.kernels.barrier import APART
+from gapgram.kernels.classes import exchange as kernels
+from gapgram.kernels.classes import moving
+from gapgram.kernels.classes.exchange import ClassCounts, Pairs
+from gapgram.kernels.classes.judging import JudgedWords, costs_and_offsets
+from gapgram.kernels.classes.moving import Moves
+from gapgram.kernels.classes.pairs import pairs_at, positions_of_pairs, turned
+from gapgram.kernels.counting.sorting import count_words
+from gapgram.kernels.text.special_words import SPECIAL
 from gapgram.system.parallel import SharedCores, checked_threads, parallel_map, run_together
 from gapgram.system.progress import NO_BAR, progress_bar
 
@@ -162,7 +162,7 @@ def side_by_side(counted: list[tuple[Side, Side, Ids]], *, threads: int = 1) -> 
 class Exchange:
     """Classes on their way: `class_of` and the counts that belong to it.
 
-    threads: that will move words; for several of them classes are cut into blocks (`kernels.exchange`).
+    threads: that will move words; for several of them classes are cut into blocks (`kernels.classes.exchange`).
     """
 
     def __init__(

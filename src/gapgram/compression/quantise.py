@@ -21,8 +21,8 @@ from gapgram.counts.layouts import COMPACT
 from gapgram.errors import UsageError
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.weights.estimators import with_rows_of
-from gapgram.kernels.read_tables import unpack_grams
-from gapgram.kernels.tables import COUNT_MASK, N_GRAMS
+from gapgram.kernels.tables.arrays import COUNT_MASK, N_GRAMS
+from gapgram.kernels.tables.read import unpack_grams
 from gapgram.system.array_store import IN_MEMORY, ArrayStore
 
 MOST_BITS = 8

@@ -2,7 +2,7 @@
 
 The grams of a pattern are those of its tail with one more word, so the patterns form a tree: its root is
 the empty pattern, and appending a word at distance d to pattern S gives (S shifted by d) with offset d.
-Each node sorts the windows inside the groups of the node above (`kernels.sorting`).
+Each node sorts the windows inside the groups of the node above (`kernels.counting.sorting`).
 
 Continuation counts need no sets. The first window of every contiguous gram {1 … m} is marked; the
 fillings of a gram's gaps are then the marked windows among its occurrences, m being its reach. The
@@ -25,11 +25,11 @@ import numpy as np
 
 from gapgram.arrays import Bytes, Ids, Integers
 from gapgram.counts.counts import Piece
-from gapgram.kernels import sorting
-from gapgram.kernels.build_tables import build_tables, count_marked
-from gapgram.kernels.keys import key_bits_of
-from gapgram.kernels.special_words import START_ID
-from gapgram.kernels.tables import COUNT_BITS, STATISTICS
+from gapgram.kernels.counting import sorting
+from gapgram.kernels.tables.arrays import COUNT_BITS, STATISTICS
+from gapgram.kernels.tables.build import build_tables, count_marked
+from gapgram.kernels.tables.keys import key_bits_of
+from gapgram.kernels.text.special_words import START_ID
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 
@@ -38,7 +38,7 @@ NO_MARKS = np.empty(0, np.uint8)
 
 @dataclass(frozen=True)
 class _Node:
-    """The sorted places of one pattern's grams; see `kernels.sorting`."""
+    """The sorted places of one pattern's grams; see `kernels.counting.sorting`."""
 
     pattern: Pattern
     positions: Ids

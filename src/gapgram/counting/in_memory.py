@@ -18,8 +18,8 @@ from gapgram.counts.assemble import NO_COUNTS, assemble, flat_classes
 from gapgram.counts.counts import Counts, Piece
 from gapgram.counts.streaming import Pieces
 from gapgram.errors import TextError
-from gapgram.kernels import sorting
-from gapgram.kernels.word_order import renumber
+from gapgram.kernels.counting import sorting
+from gapgram.kernels.text.word_order import renumber
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 from gapgram.system.parallel import SharedCores, all_in_threads, checked_threads, parallel_map

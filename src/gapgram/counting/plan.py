@@ -14,7 +14,7 @@ import numpy as np
 from gapgram.arrays import Integers
 from gapgram.counts.counts import Piece
 from gapgram.counts.streaming import StoredPiece
-from gapgram.kernels.tables import ROW_MASK, STATISTICS
+from gapgram.kernels.tables.arrays import ROW_MASK, STATISTICS
 from gapgram.pattern import Pattern
 
 

@@ -13,9 +13,10 @@ from gapgram.arrays import Ids, Integers
 from gapgram.classes.classes import Classes
 from gapgram.counts.counts import Piece
 from gapgram.errors import TextError
-from gapgram.kernels import build_tables, distinct_rows
-from gapgram.kernels import tables as kernels
-from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, FAST_WIDTH, ROW_BITS, ROW_MASK, Tables
+from gapgram.kernels.counting import distinct_rows
+from gapgram.kernels.tables import arrays as kernels
+from gapgram.kernels.tables import build as build_tables
+from gapgram.kernels.tables.arrays import COUNT_BITS, COUNT_MASK, FAST_WIDTH, ROW_BITS, ROW_MASK, Tables
 from gapgram.pattern import Pattern
 from gapgram.system.memory import trim
 from gapgram.system.parallel import parallel_map
@@ -111,7 +112,7 @@ def frozen(tables: Tables) -> Tables:
 
 
 def places_of(patterns: tuple[Pattern, ...], sizes: list[int], n_rows: list[int]) -> Integers:
-    """Where the tables of patterns of these sizes lie (`kernels.tables`), the contexts of one tail side by side."""
+    """Where tables of these sizes lie (`kernels.tables.arrays`), the contexts of one tail side by side."""
     number = {pattern: p for p, pattern in enumerate(patterns)}
     places = np.zeros((len(patterns), kernels.N_COLUMNS), np.int64)
     places[:, kernels.N_GRAMS] = sizes

@@ -17,12 +17,12 @@ import numpy as np
 
 from gapgram.arrays import Integers
 from gapgram.counts.counts import Counts
-from gapgram.kernels import tables as columns
-from gapgram.kernels.check_tables import are_sound
-from gapgram.kernels.compact_read import BLOCK
-from gapgram.kernels.read_tables import context_at, unpack_contexts, unpack_grams
-from gapgram.kernels.special_words import SPECIAL, START_ID
-from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS, ROW_MASK, Tables
+from gapgram.kernels.tables import arrays as columns
+from gapgram.kernels.tables.arrays import COUNT_BITS, COUNT_MASK, ROW_BITS, ROW_MASK, Tables
+from gapgram.kernels.tables.check import are_sound
+from gapgram.kernels.tables.compact_read import BLOCK
+from gapgram.kernels.tables.read import context_at, unpack_contexts, unpack_grams
+from gapgram.kernels.text.special_words import SPECIAL, START_ID
 from gapgram.pattern import Pattern
 
 SMALL_GRAMS = 1 << 16  # of a model whose tables are checked whenever it is opened
@@ -174,7 +174,7 @@ def _grams(tables: Tables, p: int, begin: int, end: int) -> tuple[Integers, Inte
 
 
 def _odd(key_bits: int) -> int:
-    """What words are multiplied with to give keys (`kernels.keys.key_of`)."""
+    """What words are multiplied with to give keys (`kernels.tables.keys.key_of`)."""
     return int((1 << key_bits) * 0.6180339887498949) | 1
 
 

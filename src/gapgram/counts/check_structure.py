@@ -10,10 +10,10 @@ import numpy as np
 from gapgram.arrays import BitWords, Integers
 from gapgram.counts.assemble import n_contexts, parts_of, places_of
 from gapgram.counts.compact import packed_columns
-from gapgram.kernels import compact_read as packed
-from gapgram.kernels import tables as columns
-from gapgram.kernels.special_words import SPECIAL
-from gapgram.kernels.tables import COUNT_MASK, FAST_WIDTH, ROW_MASK, Tables
+from gapgram.kernels.tables import arrays as columns
+from gapgram.kernels.tables import compact_read as packed
+from gapgram.kernels.tables.arrays import COUNT_MASK, FAST_WIDTH, ROW_MASK, Tables
+from gapgram.kernels.text.special_words import SPECIAL
 from gapgram.pattern import Pattern
 
 MOST_GRAMS = 1 << 40

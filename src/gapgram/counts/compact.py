@@ -1,4 +1,4 @@
-"""Tables on their way into the compact layout (`kernels.compact_read`).
+"""Tables on their way into the compact layout (`kernels.tables.compact_read`).
 
 One pattern is read at a time, some of its grams or contexts at a time, and what is made of them is written straight to
 where it stays, in memory or in a file (`system.array_store`). Next to nothing is held beside the two layouts.
@@ -16,11 +16,12 @@ from gapgram.arrays import BitWords, Integers
 from gapgram.counts.assemble import frozen
 from gapgram.counts.counts import Counts
 from gapgram.errors import UsageError
-from gapgram.kernels import bits, compact_write, distinct_rows
-from gapgram.kernels import compact_read as columns
-from gapgram.kernels import tables as kernels
-from gapgram.kernels.read_tables import unpack_contexts, unpack_grams
-from gapgram.kernels.tables import COUNT_MASK, NO_CONTEXTS, ROW_BITS, ROW_MASK, GramFormat, Tables
+from gapgram.kernels.counting import distinct_rows
+from gapgram.kernels.tables import arrays as kernels
+from gapgram.kernels.tables import bits, compact_write
+from gapgram.kernels.tables import compact_read as columns
+from gapgram.kernels.tables.arrays import COUNT_MASK, NO_CONTEXTS, ROW_BITS, ROW_MASK, GramFormat, Tables
+from gapgram.kernels.tables.read import unpack_contexts, unpack_grams
 from gapgram.system.array_store import IN_MEMORY, ArrayStore
 
 LARGE_BITS = 128  # of a count among the large ones
@@ -41,8 +42,8 @@ class Codes(NamedTuple):
     """How a pattern's counts are written.
 
     bits: of a code; book: the count of each code, the last -1 where some are listed; value_width and bucket_bits: of
-    listed counts (`kernels.compact_read`); of: the code of each count below _COUNTED, and of all others, -1 where
-    listed.
+    listed counts (`kernels.tables.compact_read`); of: the code of each count below _COUNTED, and of all others, -1
+    where listed.
     """
 
     bits: int

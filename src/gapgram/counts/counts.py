@@ -1,6 +1,6 @@
 """Counts of every pattern of a lattice, frozen: what discounts, weights and models are made from.
 
-The tables of all patterns lie in a handful of flat arrays, whatever the order: see `kernels.tables`.
+The tables of all patterns lie in a handful of flat arrays, whatever the order: see `kernels.tables.arrays`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,7 @@ import xxhash
 from gapgram.arrays import Integers
 from gapgram.counts.about import About
 from gapgram.errors import UsageError
-from gapgram.kernels.read_tables import counts_of_counts, unpack_contexts, unpack_grams
-from gapgram.kernels.special_words import SPECIAL
-from gapgram.kernels.tables import (
+from gapgram.kernels.tables.arrays import (
     COUNT_BITS,
     COUNT_MASK,
     FIRST_CONTEXT,
@@ -35,6 +33,8 @@ from gapgram.kernels.tables import (
     Tables,
     is_compact,
 )
+from gapgram.kernels.tables.read import counts_of_counts, unpack_contexts, unpack_grams
+from gapgram.kernels.text.special_words import SPECIAL
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 from gapgram.system import array_file as container
@@ -48,7 +48,7 @@ _CHUNK = 1 << 22  # grams read at a time
 
 @dataclass(frozen=True)
 class Piece:
-    """The tables of one pattern, of a whole text or of a band of it, as `kernels.build_tables` makes them.
+    """The tables of one pattern, of a whole text or of a band of it, as `kernels.tables.build` makes them.
 
     grams: `word << COUNT_BITS | count`; contexts: `begin << ROW_BITS | row`; rows: their distinct statistics.
     """

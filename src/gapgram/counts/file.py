@@ -10,7 +10,7 @@ from gapgram.counts.about import MOST_CHARACTERS, MOST_ENTRIES, About
 from gapgram.counts.check_meaning import check_meaning, is_checked_whole
 from gapgram.counts.check_structure import check_structure
 from gapgram.counts.counts import Counts
-from gapgram.kernels.tables import Tables
+from gapgram.kernels.tables.arrays import Tables
 from gapgram.lattice import Lattice
 from gapgram.system import array_file
 from gapgram.system.array_reading import plain, reading

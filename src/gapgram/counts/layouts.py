@@ -1,4 +1,4 @@
-"""The two layouts of the same tables: `fast` (`kernels.tables`) and `compact` (`kernels.compact_read`).
+"""The two layouts of the same tables: `fast` (`kernels.tables.arrays`) and `compact` (`kernels.tables.compact_read`).
 
 Both hold the same grams, counts and statistics in the same order, so that every query gives the same bits, and
 either can be made from the other. One pattern is read at a time, its grams some at a time.
@@ -14,11 +14,11 @@ from gapgram.counts.assemble import frozen
 from gapgram.counts.compact import LARGE_BITS, compacted, put_rest
 from gapgram.counts.counts import Counts
 from gapgram.errors import UsageError
-from gapgram.kernels import compact_read
-from gapgram.kernels import tables as kernels
-from gapgram.kernels.build_tables import pack_grams
-from gapgram.kernels.read_tables import unpack_contexts, unpack_grams
-from gapgram.kernels.tables import FAST_WIDTH, NO_PLACES, ROW_BITS, Tables, is_compact
+from gapgram.kernels.tables import arrays as kernels
+from gapgram.kernels.tables import compact_read
+from gapgram.kernels.tables.arrays import FAST_WIDTH, NO_PLACES, ROW_BITS, Tables, is_compact
+from gapgram.kernels.tables.build import pack_grams
+from gapgram.kernels.tables.read import unpack_contexts, unpack_grams
 from gapgram.system.array_store import IN_MEMORY, ArrayStore
 
 FAST, COMPACT = "fast", "compact"

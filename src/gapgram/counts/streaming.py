@@ -22,10 +22,10 @@ from gapgram.counts.assemble import (
     places_of,
     side_by_side,
 )
-from gapgram.kernels import build_tables
-from gapgram.kernels import tables as kernels
-from gapgram.kernels.distinct_rows import row_numbers
-from gapgram.kernels.tables import FAST_WIDTH, ROW_BITS
+from gapgram.kernels.counting.distinct_rows import row_numbers
+from gapgram.kernels.tables import arrays as kernels
+from gapgram.kernels.tables import build as build_tables
+from gapgram.kernels.tables.arrays import FAST_WIDTH, ROW_BITS
 from gapgram.pattern import Pattern
 from gapgram.system.array_file import Stream
 from gapgram.system.parallel import read_ahead

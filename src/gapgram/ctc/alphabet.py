@@ -12,7 +12,7 @@ import numpy as np
 from gapgram.arguments import wrong_type
 from gapgram.arrays import Ids
 from gapgram.errors import UsageError
-from gapgram.kernels.prefixes import BLANK, BREAKS, CONTINUES
+from gapgram.kernels.ctc.prefixes import BLANK, BREAKS, CONTINUES
 
 WORD_BEGINS = "▁"  # as SentencePiece writes it
 GOES_ON = "##"  # as WordPiece writes it

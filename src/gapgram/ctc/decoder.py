@@ -20,8 +20,8 @@ from gapgram.ctc.options import DecoderOptions
 from gapgram.ctc.search import Search, Tables, labels_of
 from gapgram.ctc.stream import DecoderStream
 from gapgram.errors import UsageError
-from gapgram.kernels.beams import Frames
-from gapgram.kernels.prefixes import HotWords, Rules
+from gapgram.kernels.ctc.beams import Frames
+from gapgram.kernels.ctc.prefixes import HotWords, Rules
 from gapgram.models.open import load
 from gapgram.queries.language_model import LanguageModel, checked_model
 from gapgram.queries.states import State

@@ -10,9 +10,9 @@ from gapgram.arguments import checked_number, wrong_type
 from gapgram.arrays import Ids, Integers
 from gapgram.ctc.alphabet import Letters
 from gapgram.errors import UsageError
-from gapgram.kernels.prefixes import KNOWN_PREFIX, KNOWN_WORD, HotWords, Lexicon
-from gapgram.kernels.special_words import SPECIAL, UNKNOWN_ID
-from gapgram.kernels.tries import EMPTY, NONE, add_words, copy_pairs, raise_to_parents
+from gapgram.kernels.ctc.prefixes import KNOWN_PREFIX, KNOWN_WORD, HotWords, Lexicon
+from gapgram.kernels.ctc.tries import EMPTY, NONE, add_words, copy_pairs, raise_to_parents
+from gapgram.kernels.text.special_words import SPECIAL, UNKNOWN_ID
 from gapgram.queries.language_model import LanguageModel
 from gapgram.text.vocabulary import Vocabulary
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gapgram.arguments import wrong_type
 from gapgram.errors import UsageError
-from gapgram.kernels.beams import Frames
+from gapgram.kernels.ctc.beams import Frames
 
 _LEAST = 1e-15  # a probability is at least this
 

@@ -9,12 +9,12 @@ import numpy.typing as npt
 
 from gapgram.arrays import Floats, Ids, Integers
 from gapgram.ctc.alphabet import Alphabet, Letters
-from gapgram.kernels import beam_search as kernels
-from gapgram.kernels import beams as columns
-from gapgram.kernels import prefixes as trees
-from gapgram.kernels.beams import Beams, Frames
-from gapgram.kernels.prefixes import HotWords, Labels, Lexicon, Prefixes, Rules
-from gapgram.kernels.tries import EMPTY, copy_pairs
+from gapgram.kernels.ctc import beam_search as kernels
+from gapgram.kernels.ctc import beams as columns
+from gapgram.kernels.ctc import prefixes as trees
+from gapgram.kernels.ctc.beams import Beams, Frames
+from gapgram.kernels.ctc.prefixes import HotWords, Labels, Lexicon, Prefixes, Rules
+from gapgram.kernels.ctc.tries import EMPTY, copy_pairs
 from gapgram.queries.state_rows import StateRows
 
 _ROOM = 1 << 12  # parts and texts to begin with

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import cuda
 
-from gapgram.kernels.model_arrays import ModelArrays
+from gapgram.kernels.tables.model_arrays import ModelArrays
 
 
 class CardArrays(NamedTuple):

@@ -20,8 +20,8 @@ import numpy as np
 from gapgram.arrays import Ids
 from gapgram.classes.exchange import DISTANCES, Exchange, cut_by_size, priors_of
 from gapgram.cuda.card import on_cpu
-from gapgram.kernels.exchange import TABLE, Pairs, f_tables
-from gapgram.kernels.special_words import END_ID, SPECIAL
+from gapgram.kernels.classes.exchange import TABLE, Pairs, f_tables
+from gapgram.kernels.text.special_words import END_ID, SPECIAL
 
 Array = Any  # of NumPy, or of CuPy on the card
 

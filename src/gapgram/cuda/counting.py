@@ -23,9 +23,9 @@ from gapgram.counting.in_memory import TextInMemory
 from gapgram.counts.counts import Piece
 from gapgram.cuda.card import on_cpu
 from gapgram.cuda.classes import CardClasses
-from gapgram.kernels.keys import key_bits_of, keys_of_all
-from gapgram.kernels.special_words import END_ID, START_ID
-from gapgram.kernels.tables import COUNT_BITS, ROW_BITS, STATISTICS
+from gapgram.kernels.tables.arrays import COUNT_BITS, ROW_BITS, STATISTICS
+from gapgram.kernels.tables.keys import key_bits_of, keys_of_all
+from gapgram.kernels.text.special_words import END_ID, START_ID
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 from gapgram.system.parallel import SharedCores

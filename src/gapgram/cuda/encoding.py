@@ -13,9 +13,9 @@ import numpy as np
 from numba import cuda
 
 from gapgram.cuda.card import THREADS, for_card
-from gapgram.kernels.cut_words import hash_word
-from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
-from gapgram.kernels.words import find_slot, refused
+from gapgram.kernels.text.cut_words import hash_word
+from gapgram.kernels.text.special_words import END_ID, START_ID, UNKNOWN_ID
+from gapgram.kernels.text.words import find_slot, refused
 
 _PIECE = 64  # bytes that one thread takes
 _LINE_SHIFT = np.int64(32)  # a sum holds the number of lines above the number of words
@@ -24,7 +24,7 @@ _NEWLINE = 10
 
 
 class WordsOnCard(NamedTuple):
-    """The table of words of a model (`kernels.words`) on the card."""
+    """The table of words of a model (`kernels.text.words`) on the card."""
 
     slots: Any
     pool: Any

@@ -19,7 +19,7 @@ from gapgram.estimation.discounts import Discounts
 from gapgram.estimation.weights.fallback_graph import Weights
 from gapgram.estimation.weights.learned import Parameters, Problem, batches_of
 from gapgram.estimation.weights.sample import FittingSample
-from gapgram.kernels.gate import BUCKETS, WORD_BUCKETS
+from gapgram.kernels.probability.gate import BUCKETS, WORD_BUCKETS
 from gapgram.system.progress import progress_bar
 
 MOST_PATTERNS = 32  # a warp has a thread for each

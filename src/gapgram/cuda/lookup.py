@@ -15,11 +15,9 @@ from numba import cuda
 
 from gapgram.cuda.card import THREADS, for_card
 from gapgram.errors import DeviceError
-from gapgram.kernels.chains import fallback_of
-from gapgram.kernels.keys import key_of
-from gapgram.kernels.model_arrays import BACKOFF, SCALE
-from gapgram.kernels.search import find_key, first_at_least, first_guess
-from gapgram.kernels.tables import (
+from gapgram.kernels.lookup.search import find_key, first_at_least, first_guess
+from gapgram.kernels.probability.chains import fallback_of
+from gapgram.kernels.tables.arrays import (
     CLUSTERING_BITS,
     CODE_BITS,
     FIRST_CONTEXT,
@@ -41,6 +39,8 @@ from gapgram.kernels.tables import (
     WIDTH,
     GramFormat,
 )
+from gapgram.kernels.tables.keys import key_of
+from gapgram.kernels.tables.model_arrays import BACKOFF, SCALE
 
 SHARED_BYTES = 48 << 10  # that a block may use without asking for more
 _ROW_COLUMNS = 4
@@ -72,19 +72,19 @@ class Shape(NamedTuple):
 
 @cuda.jit(device=True)
 def place_of(model, p, column):
-    """A column of `kernels.tables` places for pattern p."""
+    """A column of `kernels.tables.arrays` places for pattern p."""
     return model.places[p * N_COLUMNS + column]
 
 
 @cuda.jit(device=True)
 def clustering_on_card(model, p):
-    """`kernels.tables.clustering_of` of flat places."""
+    """`kernels.tables.arrays.clustering_of` of flat places."""
     return place_of(model, p, OF_CLASSES) & ((1 << CLUSTERING_BITS) - 1)
 
 
 @cuda.jit(device=True)
 def first_class_on_card(model, p):
-    """`kernels.tables.first_class` of flat places."""
+    """`kernels.tables.arrays.first_class` of flat places."""
     return place_of(model, p, OF_CLASSES) >> CLUSTERING_BITS
 
 
@@ -107,7 +107,7 @@ def giving(shape: Shape) -> Any:
 
 @cuda.jit(device=True)
 def format_on_card(model, p):
-    """`kernels.tables.format_of` of flat places."""
+    """`kernels.tables.arrays.format_of` of flat places."""
     return GramFormat(
         place_of(model, p, GRAM_BIT), place_of(model, p, WIDTH), place_of(model, p, CODE_BITS),
         place_of(model, p, KEY_BITS), place_of(model, p, N_GRAMS), place_of(model, p, N_CONTEXTS),
@@ -133,7 +133,7 @@ def span_of(model, p, context):
 
 @cuda.jit(device=True)
 def row_value(model, row, column):
-    """A column of `kernels.model_arrays` row values."""
+    """A column of `kernels.tables.model_arrays` row values."""
     return model.row_values[row * _ROW_COLUMNS + column]
 
 

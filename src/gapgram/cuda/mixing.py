@@ -11,10 +11,10 @@ from numba import cuda
 
 from gapgram.cuda.card import for_card
 from gapgram.cuda.lookup import Shape, discount_of, giving, place_of, row_value
-from gapgram.kernels.gate import BUCKETS, LIMIT, add_logits, word_bucket, word_row
-from gapgram.kernels.model_arrays import BUCKET, SCALE, WEIGHT, ModelArrays, Positions
-from gapgram.kernels.probabilities import share
-from gapgram.kernels.tables import N_GRAMS
+from gapgram.kernels.probability.gate import BUCKETS, LIMIT, add_logits, word_bucket, word_row
+from gapgram.kernels.probability.probabilities import share
+from gapgram.kernels.tables.arrays import N_GRAMS
+from gapgram.kernels.tables.model_arrays import BUCKET, SCALE, WEIGHT, ModelArrays, Positions
 
 
 @cuda.jit(device=True)
@@ -25,7 +25,8 @@ def bounded_exp(logit):
 
 @cache
 def listing_features(shape: Shape) -> Any:
-    """A function for kernels: list the rows of the gate table that add up for one position (`kernels.gate`).
+    """A function for kernels: list the rows of the gate table that add up for one position
+    (`kernels.probability.gate`).
 
     list_features(model, ids, t, known, rows, stride, at, features, first) returns how many it wrote, from
     features[first] on. The word k before is ids[t - k].

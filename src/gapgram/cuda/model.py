@@ -11,10 +11,10 @@ import numpy as np
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.cuda.card import THREADS, find_card, held_on_card
 from gapgram.errors import UsageError
-from gapgram.kernels.chains import only_chains
-from gapgram.kernels.model_arrays import ModelArrays
-from gapgram.kernels.special_words import START_ID
-from gapgram.kernels.words import SKIP_SPECIAL
+from gapgram.kernels.probability.chains import only_chains
+from gapgram.kernels.tables.model_arrays import ModelArrays
+from gapgram.kernels.text.special_words import START_ID
+from gapgram.kernels.text.words import SKIP_SPECIAL
 from gapgram.queries.language_model import LanguageModel, Sentence
 from gapgram.queries.line_scores import ScoredLines
 from gapgram.queries.predict import Prediction

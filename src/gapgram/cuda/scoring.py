@@ -19,8 +19,8 @@ from gapgram.cuda.buffer import arrays_of
 from gapgram.cuda.card import THREADS
 from gapgram.cuda.lookup import SHARED_BYTES, Shape, locating, row_value
 from gapgram.cuda.mixing import bounded_exp, listing_features, mixing_by_thread
-from gapgram.kernels.model_arrays import WEIGHT
-from gapgram.kernels.special_words import START_ID
+from gapgram.kernels.tables.model_arrays import WEIGHT
+from gapgram.kernels.text.special_words import START_ID
 
 CHUNK = 1 << 20  # positions of which rows and values are kept between the two kernels
 _WARP = min(32, THREADS)

@@ -30,10 +30,10 @@ from gapgram.cuda.lookup import (
     span_of,
 )
 from gapgram.cuda.mixing import gating, mixing_by_thread, sharing
-from gapgram.kernels.keys import inverse_of, word_of
-from gapgram.kernels.model_arrays import SCALE
-from gapgram.kernels.special_words import START_ID
-from gapgram.kernels.tables import FIRST_ROW, N_GRAMS, NEAREST, REACH, TAIL
+from gapgram.kernels.tables.arrays import FIRST_ROW, N_GRAMS, NEAREST, REACH, TAIL
+from gapgram.kernels.tables.keys import inverse_of, word_of
+from gapgram.kernels.tables.model_arrays import SCALE
+from gapgram.kernels.text.special_words import START_ID
 
 
 def states_a_block(shape: Shape) -> int:
@@ -84,7 +84,7 @@ def step_kernel(shape: Shape) -> Any:
 
 @cache
 def lists_kernel(shape: Shape) -> Any:
-    """What follows states[s] under each pattern: `kernels.successors.Successors`, [state, pattern] and [state]."""
+    """What follows states[s]: `kernels.probability.successors.Successors`, [state, pattern] and [state]."""
     n_patterns, order, threads, each = shape.n_patterns, shape.order, shape.threads, states_a_block(shape)
     n_entries, locate, gate, shares_of = n_patterns * threads, locating(shape), gating(shape), sharing(shape)
 

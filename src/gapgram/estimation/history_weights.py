@@ -9,9 +9,9 @@ from functools import cache
 import numpy as np
 
 from gapgram.arrays import Floats, Ids
-from gapgram.kernels.count_table import AGO
-from gapgram.kernels.history import MOST_OFFSETS, Views
-from gapgram.kernels.history_gate import HistoryGate, n_history_rows
+from gapgram.kernels.sessions.count_table import AGO
+from gapgram.kernels.sessions.history import MOST_OFFSETS, Views
+from gapgram.kernels.sessions.history_gate import HistoryGate, n_history_rows
 
 MOST_DISTANCE = 64  # of a word that a view looks at
 LEAST_SQUARE = 0.05  # of a logit that no text has moved, so that its first step is no leap
@@ -67,7 +67,8 @@ VIEWS_OF_WORDS = tuple(view for view in VIEWS if not view.of_classes)
 
 @dataclass(frozen=True)
 class HistoryWeights:
-    """How far views are trusted beside a model: logits and squares [row, source] of a gate (`kernels.history_gate`).
+    """How far views are trusted beside a model: logits and squares [row, source] of a gate
+    (`kernels.sessions.history_gate`).
 
     squares: the larger, the less a step of the gate moves a logit while a session reads.
     fitted_on: where they come from.

@@ -13,9 +13,9 @@ from gapgram.counts.counts import Counts
 from gapgram.counts.layouts import in_layout
 from gapgram.estimation.discounts import Discounts
 from gapgram.estimation.history_weights import HistoryWeights
-from gapgram.kernels.gate import context_buckets
-from gapgram.kernels.model_arrays import BACKOFF, BUCKET, SCALE, SECTIONS, WEIGHT, ModelArrays
-from gapgram.kernels.tables import FIRST_ROW, N_GRAMS, N_ROWS, Tables
+from gapgram.kernels.probability.gate import context_buckets
+from gapgram.kernels.tables.arrays import FIRST_ROW, N_GRAMS, N_ROWS, Tables
+from gapgram.kernels.tables.model_arrays import BACKOFF, BUCKET, SCALE, SECTIONS, WEIGHT, ModelArrays
 from gapgram.system.array_store import IN_MEMORY, ArrayStore
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ import numpy.typing as npt
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.errors import TextError
 from gapgram.estimation.parts import ModelParts
-from gapgram.kernels.scores import sum_sequences
-from gapgram.kernels.scoring import score_last, score_sequences
-from gapgram.kernels.special_words import END_ID, SPECIAL, START_ID, UNKNOWN_ID
+from gapgram.kernels.probability.scores import sum_sequences
+from gapgram.kernels.probability.scoring import score_last, score_sequences
+from gapgram.kernels.text.special_words import END_ID, SPECIAL, START_ID, UNKNOWN_ID
 from gapgram.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from functools import partial, wraps
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def _mode() -> str:
     if wanted in ("python", "numba"):
         return wanted
     try:
-        import gapgram._kernels  # noqa: F401
+        import_module("gapgram._kernels")
     except ImportError as error:
         if wanted:
             raise UsageError(f"GAPGRAM_KERNELS=built: {error}") from None
@@ -53,9 +54,8 @@ AS_PYTHON = MODE == "python"
 _written: dict[int, tuple[Any, Callable[..., Any]]] = {}  # of each kernel the function, by the id of what is called
 
 if MODE == "built":
-    from gapgram._kernels import KindError as KindError
-    from gapgram._kernels import bind as _bind
-    from gapgram._kernels import kernels as _built
+    _library: Any = import_module("gapgram._kernels")
+    KindError: type[TypeError] = _library.KindError
 else:
 
     class KindError(TypeError):  # type: ignore[no-redef]
@@ -98,7 +98,7 @@ def _made(function: Callable[..., Any], inlining: str) -> Callable[..., Any]:
     if MODE == "numba":
         return _remembered(dispatcher_of(function, inlining), function)
     name = name_of(function)
-    return _remembered(_built.get(name) or _not_in_the_table(name), function)
+    return _remembered(_library.kernels.get(name) or _not_in_the_table(name), function)
 
 
 def _remembered(made: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
@@ -141,7 +141,8 @@ def explain(name: str, signatures: list[str], arguments: tuple[Any, ...]) -> str
 def bind(wanted: Callable[..., Any], constants: tuple[Any, ...]) -> Callable[..., Any]:
     """A kernel whose first arguments are given once."""
     if MODE == "built":
-        return _bind(wanted, constants)
+        bound: Callable[..., Any] = _library.bind(wanted, constants)
+        return bound
     return partial(wanted, *constants)
 
 

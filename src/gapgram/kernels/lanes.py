@@ -71,11 +71,11 @@ class PythonLanes:
         """Numbers from all over an array."""
         return array.reshape(-1)[indices]
 
-    def gather_short(self, array: Any, indices: Any) -> Any:
+    def gather_u32(self, array: Any, indices: Any) -> Any:
         """The same for an array of uint32."""
         return array[indices].astype(np.int64)
 
-    def gather_eight_bytes(self, array: Any, indices: Any) -> Any:
+    def gather_u64_at_bytes(self, array: Any, indices: Any) -> Any:
         """Eight bytes from all over an array of uint8, each time as one number, the first byte lowest."""
         return np.array([int.from_bytes(array[i : i + 8].tobytes(), "little", signed=True) for i in indices], np.int64)
 
@@ -90,7 +90,7 @@ class PythonLanes:
         numbers[1 + length : 1 + length + chosen.size] = chosen
         numbers[0] = length + chosen.size
 
-    def rows_of_four(self, array: Any, rows: Any) -> Any:
+    def gather_rows4(self, array: Any, rows: Any) -> Any:
         """The four columns of rows from all over an array."""
         return tuple(array[rows].T)
 
@@ -98,15 +98,15 @@ class PythonLanes:
         """One where a condition holds, else the other."""
         return np.where(condition, one, other)
 
-    def least(self, one: Any, other: Any) -> Any:
+    def minimum(self, one: Any, other: Any) -> Any:
         """The smaller of two."""
         return np.minimum(one, other)
 
-    def most(self, one: Any, other: Any) -> Any:
+    def maximum(self, one: Any, other: Any) -> Any:
         """The larger of two."""
         return np.maximum(one, other)
 
-    def everywhere(self, number: int) -> Any:
+    def splat(self, number: int) -> Any:
         """A whole number in all lanes."""
         return np.full(self.numbers.size, number)
 
@@ -122,11 +122,11 @@ class PythonLanes:
         """Two to the power of whole numbers."""
         return np.int64(1) << exponents
 
-    def lowest_one(self, values: Any) -> Any:
+    def count_trailing_zeros(self, values: Any) -> Any:
         """The lowest bit that is one, of whole numbers that have one."""
         return np.array([(value & -value).bit_length() - 1 for value in values.tolist()], np.int64)
 
-    def shifted(self, values: Any, n_bits: Any) -> Any:
+    def shift_right(self, values: Any, n_bits: Any) -> Any:
         """The bits of whole numbers above some of them, as many for each or its own number; never negative."""
         return (values.view(np.uint64) >> np.asarray(n_bits, np.uint64)).view(np.int64)
 

@@ -162,13 +162,13 @@ class Lanes:
         name, nothing = f"llvm.masked.gather.{array.name}.v{LANES}p0", array.kind(None)
         return Value(self, self._call(name, array.kind, places, _NUMBER(_ALIGN), self.mask, nothing))
 
-    def gather_short(self, array: Numbers, indices: Value) -> Value:
+    def gather_u32(self, array: Numbers, indices: Value) -> Value:
         """The same for an array of uint32."""
         name, places = f"llvm.masked.gather.v{LANES}i32.v{LANES}p0", self._places(array, indices, 2)
         numbers = self._call(name, _NUMBERS, places, _NUMBER(4), self.mask, _NUMBERS(None))
         return Value(self, self.builder.zext(numbers, _WORDS))
 
-    def gather_eight_bytes(self, array: Numbers, indices: Value) -> Value:
+    def gather_u64_at_bytes(self, array: Numbers, indices: Value) -> Value:
         """Eight bytes from all over an array of uint8, each time as one number, the first byte lowest."""
         name, places = f"llvm.masked.gather.v{LANES}i64.v{LANES}p0", self._places(array, indices, 0)
         numbers = self._call(name, _WORDS, places, _NUMBER(1), self.mask, _WORDS(None))
@@ -197,7 +197,7 @@ class Lanes:
         bits = builder.zext(builder.bitcast(chosen, ir.IntType(LANES)), _WORD)
         builder.store(builder.add(length, self._call("llvm.ctpop.i64", _WORD, bits)), numbers.data)
 
-    def rows_of_four(self, array: Numbers, rows: Value) -> list[Value]:
+    def gather_rows4(self, array: Numbers, rows: Value) -> list[Value]:
         """The four columns of rows from all over an array; a row is read at once, which is faster than to gather."""
         builder, four = self.builder, ir.VectorType(_DOUBLE, 4)
 
@@ -220,15 +220,15 @@ class Lanes:
         chosen = self.builder.select(condition.value, self.of(one, is_float).value, self.of(other, is_float).value)
         return Value(self, chosen)
 
-    def least(self, one: Value, other: Any) -> Value:
+    def minimum(self, one: Value, other: Any) -> Value:
         """The smaller of two."""
         return self.where(one < other, one, other)
 
-    def most(self, one: Value, other: Any) -> Value:
+    def maximum(self, one: Value, other: Any) -> Value:
         """The larger of two."""
         return self.where(one > other, one, other)
 
-    def everywhere(self, number: int) -> Value:
+    def splat(self, number: int) -> Value:
         """A whole number in all lanes."""
         return self.of(number, False)
 
@@ -244,11 +244,11 @@ class Lanes:
         """Two to the power of whole numbers."""
         return Value(self, self.builder.shl(self.of(1, False).value, exponents.value))
 
-    def lowest_one(self, values: Value) -> Value:
+    def count_trailing_zeros(self, values: Value) -> Value:
         """The lowest bit that is one, of whole numbers that have one."""
         return Value(self, self._call(f"llvm.cttz.v{LANES}i64", _WORDS, values.value, _BIT(1)))
 
-    def shifted(self, values: Value, n_bits: Any) -> Value:
+    def shift_right(self, values: Value, n_bits: Any) -> Value:
         """The bits of whole numbers above some of them, as many for each or its own number; never negative."""
         return Value(self, self.builder.lshr(values.value, self.of(n_bits, False).value))
 
@@ -265,12 +265,12 @@ def _compared_line(builder: Any, data: Any, begin: Any, n_bits: Any, number: Any
     """Whether each number of the line that `kernels.lanes.compare_line` reads is that one, and whether it is less."""
     nothing = _LINE(ir.Undefined)
 
-    def everywhere(value: Any) -> Any:
+    def splat(value: Any) -> Any:
         return builder.shuffle_vector(builder.insert_element(nothing, value, _NUMBER(0)), nothing, _LINE(None))
 
     place = builder.bitcast(builder.gep(data, [begin]), _LINE.as_pointer())
-    line = builder.lshr(builder.load(place, align=4), everywhere(n_bits))
-    return [builder.icmp_unsigned(how, line, everywhere(number)) for how in ("==", "<")]
+    line = builder.lshr(builder.load(place, align=4), splat(n_bits))
+    return [builder.icmp_unsigned(how, line, splat(number)) for how in ("==", "<")]
 
 
 def teach_line(function: Callable[..., int]) -> None:

@@ -20,11 +20,11 @@ import numpy.typing as npt
 from gapgram import sections
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.counts.check_meaning import SMALL_GRAMS
-from gapgram.kernels import backoff as kernels
-from gapgram.kernels.backoff import distribution
-from gapgram.kernels.backoff_text import score_line, score_positions
+from gapgram.kernels.backoff import grams as kernels
+from gapgram.kernels.backoff.grams import distribution
+from gapgram.kernels.backoff.score import score_line, score_positions
 from gapgram.kernels.compiled import bind
-from gapgram.kernels.special_words import START_ID
+from gapgram.kernels.text.special_words import START_ID
 from gapgram.models.grams import Grams, warn_of_sums
 from gapgram.queries.language_model import LanguageModel, Sentence
 from gapgram.queries.line_scores import LineKernel
@@ -143,7 +143,7 @@ def write_backoff(model: BackoffModel, path: str | Path) -> None:
     """Write a backoff model to one file, aside and renamed; so no ARPA file is parsed again.
 
     words, word_offsets, word_slots    the vocabulary
-    base, grams, children              the tree (`kernels.backoff`), of children those of contexts
+    base, grams, children              the tree (`kernels.backoff.grams`), of children those of contexts
     log10_probs, log10_backoffs        the figures, as the model has them; backoffs are those of contexts
     """
     arrays, metadata = backoff_contents(model)

@@ -12,9 +12,9 @@ from gapgram.arrays import Integers
 from gapgram.counts.counts import Counts
 from gapgram.estimation.parts import ModelParts, given_class, members_of
 from gapgram.estimation.weights.fallback_graph import FallbackGraph
-from gapgram.kernels.gate import BUCKETS, WORD_BUCKETS
-from gapgram.kernels.model_arrays import BACKOFF, BUCKET, SCALE, WEIGHT, ModelArrays
-from gapgram.kernels.tables import FIRST_ROW, N_ROWS
+from gapgram.kernels.probability.gate import BUCKETS, WORD_BUCKETS
+from gapgram.kernels.tables.arrays import FIRST_ROW, N_ROWS
+from gapgram.kernels.tables.model_arrays import BACKOFF, BUCKET, SCALE, WEIGHT, ModelArrays
 
 LEAST_WEIGHT = 1e-100
 CLOSE = 1e-9  # to one, of what a context gives and passes on

@@ -20,8 +20,8 @@ from gapgram.estimation.history_weights import HistoryWeights, View
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.spelling import PREFIX, Spelling
 from gapgram.estimation.weights.fallback_graph import NAMES, FallbackGraph, Weights
-from gapgram.kernels.model_arrays import SECTIONS, WEIGHT, ModelArrays
-from gapgram.kernels.tables import N_GRAMS
+from gapgram.kernels.tables.arrays import N_GRAMS
+from gapgram.kernels.tables.model_arrays import SECTIONS, WEIGHT, ModelArrays
 from gapgram.models.check_numbers import check_model
 from gapgram.pattern import Pattern
 from gapgram.system import array_file as container

@@ -10,8 +10,8 @@ import numpy as np
 
 from gapgram.arrays import Floats, Ids, Integers, Singles
 from gapgram.errors import SumWarning
-from gapgram.kernels import backoff as kernels
-from gapgram.kernels.special_words import START_ID
+from gapgram.kernels.backoff import grams as kernels
+from gapgram.kernels.text.special_words import START_ID
 from gapgram.text.vocabulary import Vocabulary
 
 CLOSE_BY_FIGURES = 1e-2  # of one, where figures of a file, rounded by whoever wrote it, are what there is
@@ -21,7 +21,7 @@ NEVER = -99.0  # log10 of the probability of <s>, as SRILM writes it
 
 @dataclass(frozen=True)
 class Grams:
-    """The arrays of `kernels.backoff`: a tree of grams with their probabilities and backoffs."""
+    """The arrays of `kernels.backoff.grams`: a tree of grams with their probabilities and backoffs."""
 
     base: Integers
     words: Integers | Ids

@@ -18,15 +18,15 @@ from gapgram.errors import ModelFileError, UsageError
 from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.estimation.parts import ModelParts
 from gapgram.kernels.compiled import bind
-from gapgram.kernels.lookup import locate_all
-from gapgram.kernels.model_arrays import ModelArrays
-from gapgram.kernels.score_line import score_line
-from gapgram.kernels.score_text import score_lines
-from gapgram.kernels.scoring import score_last, score_sequences
-from gapgram.kernels.special_words import END, END_ID, SPECIAL, START, START_ID, UNKNOWN, UNKNOWN_ID
-from gapgram.kernels.successors import distribution
-from gapgram.kernels.tables import N_GRAMS
-from gapgram.kernels.words import NOT_UTF8, SPECIAL_FOUND
+from gapgram.kernels.lookup.lookup import locate_all
+from gapgram.kernels.probability.score_line import score_line
+from gapgram.kernels.probability.score_text import score_lines
+from gapgram.kernels.probability.scoring import score_last, score_sequences
+from gapgram.kernels.probability.successors import distribution
+from gapgram.kernels.tables.arrays import N_GRAMS
+from gapgram.kernels.tables.model_arrays import ModelArrays
+from gapgram.kernels.text.special_words import END, END_ID, SPECIAL, START, START_ID, UNKNOWN, UNKNOWN_ID
+from gapgram.kernels.text.words import NOT_UTF8, SPECIAL_FOUND
 from gapgram.models import file as model_file
 from gapgram.queries.language_model import LanguageModel, Sentence
 from gapgram.queries.line_scores import LineKernel, ScoredLines

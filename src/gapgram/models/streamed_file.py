@@ -12,7 +12,7 @@ from gapgram.counts.assemble import NO_COUNTS, flat_classes
 from gapgram.counts.counts import Counts
 from gapgram.counts.streaming import table_streams
 from gapgram.estimation.parts import ModelParts
-from gapgram.kernels.tables import Tables
+from gapgram.kernels.tables.arrays import Tables
 from gapgram.lattice import Lattice
 from gapgram.models import file as model_file
 from gapgram.system import array_file as container

@@ -1,4 +1,4 @@
-"""Sentences drawn from the arrays of a model, many side by side (`kernels.drawing`)."""
+"""Sentences drawn from the arrays of a model, many side by side (`kernels.sampling.draw`)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from functools import lru_cache
 import numpy as np
 
 from gapgram.arrays import Floats, Ids
-from gapgram.kernels.drawing import STEP, RunningSums, draw_sentences, sum_grams
-from gapgram.kernels.model_arrays import ModelArrays
-from gapgram.kernels.tables import N_GRAMS, NEAREST
+from gapgram.kernels.sampling.draw import STEP, RunningSums, draw_sentences, sum_grams
+from gapgram.kernels.tables.arrays import N_GRAMS, NEAREST
+from gapgram.kernels.tables.model_arrays import ModelArrays
 from gapgram.system.parallel import checked_threads, parallel_map
 
 NOTHING_HIDDEN: Floats = np.empty(0)

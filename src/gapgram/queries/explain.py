@@ -13,9 +13,9 @@ from typing import Any
 from gapgram.arrays import Ids
 from gapgram.counts.counts import Counts, class_text
 from gapgram.errors import ModelFileError
-from gapgram.kernels.model_arrays import BACKOFF, SCALE, ModelArrays
-from gapgram.kernels.probabilities import discounted, given_class, shares_of_last
-from gapgram.kernels.scores import LEAST
+from gapgram.kernels.probability.probabilities import discounted, given_class, shares_of_last
+from gapgram.kernels.probability.scores import LEAST
+from gapgram.kernels.tables.model_arrays import BACKOFF, SCALE, ModelArrays
 from gapgram.pattern import Pattern
 from gapgram.queries.lattice_picture import as_svg
 from gapgram.queries.shown import html_table

@@ -19,7 +19,7 @@ import numpy as np
 from gapgram.arguments import checked_number, checked_whole, wrong_type
 from gapgram.arrays import Floats, Ids
 from gapgram.errors import UsageError
-from gapgram.kernels.special_words import END_ID, START, UNKNOWN_ID
+from gapgram.kernels.text.special_words import END_ID, START, UNKNOWN_ID
 from gapgram.queries.predict import NamesWords, indices_of_top_k
 
 

@@ -1,4 +1,4 @@
-"""What a session has read: the words, and the decayed counts that each view makes of them (`kernels.history`)."""
+"""What a session has read: the words, and the decayed counts of each view (`kernels.sessions.history`)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from gapgram.arguments import checked_whole
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.errors import UsageError
 from gapgram.estimation.history_weights import HistoryWeights
-from gapgram.kernels import history as kernels
-from gapgram.kernels.count_table import COUNT, CountTable, merge_table, move_table
-from gapgram.kernels.history_gate import HistoryGate
-from gapgram.kernels.special_words import SPECIAL, START_ID, UNKNOWN_ID
+from gapgram.kernels.sessions import history as kernels
+from gapgram.kernels.sessions.count_table import COUNT, CountTable, merge_table, move_table
+from gapgram.kernels.sessions.history_gate import HistoryGate
+from gapgram.kernels.text.special_words import SPECIAL, START_ID, UNKNOWN_ID
 from gapgram.text.vocabulary import Vocabulary
 
 SENTENCES_PER_CALL = 64  # between two looks at whether the table is large enough

@@ -22,8 +22,8 @@ from gapgram.arrays import Begins, Bytes, Floats, Ids, Integers
 from gapgram.errors import GapgramError, UsageError
 from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.estimation.spelling import Spelling
-from gapgram.kernels.scores import sum_sequences
-from gapgram.kernels.special_words import END, END_ID, SPECIAL, START, START_ID, UNKNOWN_ID
+from gapgram.kernels.probability.scores import sum_sequences
+from gapgram.kernels.text.special_words import END, END_ID, SPECIAL, START, START_ID, UNKNOWN_ID
 from gapgram.queries.history import MAX_WORDS
 from gapgram.queries.id_runs import RUN_WORDS, check_bounds, check_ids, score_in_runs
 from gapgram.queries.line_scores import PIECE_BYTES, LineKernel, ScoredLines, is_unknown, map_pieces, score_of_text

@@ -12,8 +12,8 @@ import numpy as np
 from gapgram.arguments import wrong_type
 from gapgram.arrays import Begins, Floats, Ids, Mask
 from gapgram.kernels.compiled import KindError
-from gapgram.kernels.scores import sum_sequences
-from gapgram.kernels.special_words import UNKNOWN_ID
+from gapgram.kernels.probability.scores import sum_sequences
+from gapgram.kernels.text.special_words import UNKNOWN_ID
 from gapgram.queries.attached_marks import warn_of_attached_marks
 from gapgram.queries.perplexity import perplexity_of
 from gapgram.queries.predict import NamesWords

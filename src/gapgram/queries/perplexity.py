@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapgram.arrays import Begins, Bytes, Floats, Mask
-from gapgram.kernels.figures import figures_of_lines, size_of_lines
+from gapgram.kernels.text.figures import figures_of_lines, size_of_lines
 from gapgram.queries.shown import html_facts
 
 
@@ -139,7 +139,7 @@ class ScoredText(NamedTuple):
 class PieceFigures(NamedTuple):
     """What lines that were scored add to the perplexity of a text: those with words, and their sums.
 
-    A sum is a few numbers that have it exactly (`kernels.figures`); none where no line has words.
+    A sum is a few numbers that have it exactly (`kernels.text.figures`); none where no line has words.
     """
 
     n_words: int

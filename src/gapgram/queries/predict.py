@@ -18,10 +18,11 @@ import numpy as np
 from gapgram.arguments import checked_whole, wrong_type
 from gapgram.arrays import Floats, Ids, Integers
 from gapgram.errors import UsageError
-from gapgram.kernels import completions, topk
-from gapgram.kernels.model_arrays import ModelArrays
-from gapgram.kernels.special_words import SPECIAL, START_ID
-from gapgram.kernels.successors import distribution
+from gapgram.kernels.probability.successors import distribution
+from gapgram.kernels.tables.model_arrays import ModelArrays
+from gapgram.kernels.text.special_words import SPECIAL, START_ID
+from gapgram.kernels.topk import completions
+from gapgram.kernels.topk import exact as topk
 from gapgram.text.vocabulary import Vocabulary
 
 

@@ -18,8 +18,8 @@ import numpy as np
 from gapgram.arrays import Begins, Floats, Ids, Integers, Mask
 from gapgram.errors import UsageError
 from gapgram.estimation.history_weights import HistoryWeights
-from gapgram.kernels.scores import sum_sequences
-from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
+from gapgram.kernels.probability.scores import sum_sequences
+from gapgram.kernels.text.special_words import END_ID, START_ID, UNKNOWN_ID
 from gapgram.queries.attached_marks import warn_of_attached_marks
 from gapgram.queries.generate import generate
 from gapgram.queries.history import (

@@ -10,8 +10,8 @@ import numpy as np
 from gapgram import sections
 from gapgram.arrays import Ids
 from gapgram.errors import ModelFileError
-from gapgram.kernels.history_gate import HistoryGate
-from gapgram.kernels.special_words import SPECIAL
+from gapgram.kernels.sessions.history_gate import HistoryGate
+from gapgram.kernels.text.special_words import SPECIAL
 from gapgram.queries.history import History, ReadSentences, SessionVocabulary
 from gapgram.signature import is_same_model
 from gapgram.system import array_file

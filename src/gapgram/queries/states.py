@@ -15,13 +15,13 @@ import numpy as np
 
 from gapgram.arrays import Floats, Ids, Integers
 from gapgram.errors import UsageError
-from gapgram.kernels import stepping as kernels
-from gapgram.kernels.chains import only_chains
 from gapgram.kernels.compiled import bind
-from gapgram.kernels.model_arrays import BACKOFF, ModelArrays
-from gapgram.kernels.one_step import extend_chain, extend_rows
-from gapgram.kernels.special_words import START_ID
-from gapgram.kernels.tables import FIRST_ROW, N_GRAMS, NEAREST, OF_CLASSES, REACH, TAIL
+from gapgram.kernels.probability import stepping as kernels
+from gapgram.kernels.probability.chains import only_chains
+from gapgram.kernels.probability.one_step import extend_chain, extend_rows
+from gapgram.kernels.tables.arrays import FIRST_ROW, N_GRAMS, NEAREST, OF_CLASSES, REACH, TAIL
+from gapgram.kernels.tables.model_arrays import BACKOFF, ModelArrays
+from gapgram.kernels.text.special_words import START_ID
 from gapgram.queries.state_rows import ArrayRows, KeyRows, StateRows
 from gapgram.system.parallel import parallel_map
 
@@ -98,7 +98,7 @@ class TableStepper(Stepper):
         return bind(kernels.extend_one, (self.plan, *rest))
 
     def _is_quick(self) -> bool:
-        """Whether `kernels.one_step` can do it."""
+        """Whether `kernels.probability.one_step` can do it."""
         return bool(only_chains(self.arrays.edge_base)) and _starts_rise(self.arrays)
 
     def rows(self) -> StateRows:

@@ -16,7 +16,7 @@ import numpy as np
 
 from gapgram.arrays import Floats, Mask
 from gapgram.errors import UsageError
-from gapgram.kernels.special_words import END_ID, SPECIAL, START
+from gapgram.kernels.text.special_words import END_ID, SPECIAL, START
 from gapgram.queries.language_model import LanguageModel
 from gapgram.queries.predict import Prediction
 from gapgram.queries.session import Session

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gapgram.counts.layouts import Parts, bits_of
 from gapgram.estimation.parts import ModelParts
-from gapgram.kernels.special_words import SPECIAL
+from gapgram.kernels.text.special_words import SPECIAL
 from gapgram.models.model import Model
 from gapgram.queries.language_model import LanguageModel
 

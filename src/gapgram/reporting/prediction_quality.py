@@ -20,9 +20,9 @@ import numpy as np
 
 from gapgram.arrays import Ids, Integers
 from gapgram.errors import TextError
-from gapgram.kernels import topk
-from gapgram.kernels.rank import outranking
-from gapgram.kernels.special_words import SPECIAL
+from gapgram.kernels.text.special_words import SPECIAL
+from gapgram.kernels.topk import exact as topk
+from gapgram.kernels.topk.rank import outranking
 from gapgram.models.model import Model
 from gapgram.queries.language_model import check_counts_words
 from gapgram.system.parallel import checked_threads

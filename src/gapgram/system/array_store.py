@@ -35,7 +35,7 @@ class ArrayStore:
 
     pages: of what is read and written, given back where the process holds too many; None without a limit of memory.
     most_entries: that are worked on at a time. unpacked_entries: that are laid out anew at a time, a multiple of a
-        block of contexts (`kernels.compact_read`).
+        block of contexts (`kernels.tables.compact_read`).
     """
 
     def __init__(

@@ -15,8 +15,8 @@ import numpy as np
 
 from gapgram.arguments import checked_whole
 from gapgram.errors import UsageError
+from gapgram.kernels.barrier import BARRIER_NUMBERS, STOPPED
 from gapgram.kernels.compiled import AS_PYTHON
-from gapgram.kernels.meeting import MEETING_NUMBERS, STOPPED
 from gapgram.system.progress import NO_BAR, progress_bar
 
 Item = TypeVar("Item")
@@ -124,22 +124,22 @@ def all_in_threads(
 
 
 def run_together(kernel: Callable[..., Result], threads: int, *arguments: Any) -> list[Result]:
-    """What a kernel gives in threads that run at the same time, and wait for each other inside it (`kernels.meeting`).
+    """What a kernel gives in threads that run at the same time, and wait for each other inside it (`kernels.barrier`).
 
     It is called with the number of the thread, how many there are, where they meet, and the arguments.
 
-    >>> run_together(lambda me, threads, meeting, word: (me, threads, word), 1, "here")
+    >>> run_together(lambda me, threads, barrier, word: (me, threads, word), 1, "here")
     [(0, 1, 'here')]
     """
-    meeting = np.zeros(MEETING_NUMBERS, np.int64)
+    barrier = np.zeros(BARRIER_NUMBERS, np.int64)
     if threads == 1 or AS_PYTHON:
-        return [kernel(0, 1, meeting, *arguments)]
+        return [kernel(0, 1, barrier, *arguments)]
     with ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(kernel, me, threads, meeting, *arguments) for me in range(threads)]
+        futures = [pool.submit(kernel, me, threads, barrier, *arguments) for me in range(threads)]
         try:
             wait(futures, return_when=FIRST_EXCEPTION)
         finally:
-            meeting[STOPPED] = 1  # nobody is to wait for one that failed
+            barrier[STOPPED] = 1  # nobody is to wait for one that failed
     return [future.result() for future in futures]
 
 

@@ -17,10 +17,10 @@ import numpy as np
 from gapgram.arguments import wrong_type
 from gapgram.arrays import Begins, Bytes, Ids, Integers
 from gapgram.errors import TextError, UsageError
-from gapgram.kernels import words as kernels
-from gapgram.kernels.special_words import END_ID, START_ID
-from gapgram.kernels.utf8 import is_utf8
-from gapgram.kernels.word_order import renumber
+from gapgram.kernels.text import words as kernels
+from gapgram.kernels.text.special_words import END_ID, START_ID
+from gapgram.kernels.text.utf8 import is_utf8
+from gapgram.kernels.text.word_order import renumber
 from gapgram.system.parallel import parallel_map
 from gapgram.text.files import Block, Paths, blocks_of_files
 from gapgram.text.held_sentences import FILES_ARE_FOR as FILES_ARE_FOR

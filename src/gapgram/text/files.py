@@ -19,7 +19,7 @@ import numpy as np
 from gapgram.arguments import checked_path, wrong_type
 from gapgram.arrays import Bytes
 from gapgram.errors import TextError, TextFileError, TextNotFoundError, UsageError
-from gapgram.kernels.lines import cut_lines
+from gapgram.kernels.text.lines import cut_lines
 from gapgram.system.parallel import SMALLER, read_ahead
 from gapgram.system.progress import NO_BAR, progress_bar
 from gapgram.text.compressed import DECODE_ERRORS, KINDS, WindowError

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gapgram.arrays import Bytes
 from gapgram.errors import TextError
-from gapgram.kernels.special_words import SPECIAL
+from gapgram.kernels.text.special_words import SPECIAL
 from gapgram.text.files import Block
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gapgram.arguments import checked_whole
 from gapgram.errors import UsageError
-from gapgram.kernels import words as kernels
+from gapgram.kernels.text import words as kernels
 
 SPECIAL_RULES = {
     "error": kernels.REFUSE_SPECIAL,

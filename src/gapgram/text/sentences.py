@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from gapgram.arrays import Begins, BitWords, Ids, Integers
-from gapgram.kernels import fitting
-from gapgram.kernels.special_words import START_ID
+from gapgram.kernels.fitting import sample as fitting
+from gapgram.kernels.text.special_words import START_ID
 from gapgram.system.parallel import parallel_map
 
 

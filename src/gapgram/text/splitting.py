@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from gapgram.errors import UsageError
-from gapgram.kernels.special_words import SPECIAL
+from gapgram.kernels.text.special_words import SPECIAL
 from gapgram.system.parallel import read_ahead
 from gapgram.text.corpus import checked_text
 from gapgram.text.files import Block

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from gapgram.arguments import wrong_type
 from gapgram.arrays import Bytes, Ids, Integers
 from gapgram.errors import UsageError
-from gapgram.kernels import words as kernels
-from gapgram.kernels.special_words import SPECIAL
+from gapgram.kernels.text import words as kernels
+from gapgram.kernels.text.special_words import SPECIAL
 from gapgram.system.section_rules import Arrays, is_checked
 
 REMEMBERED = 1 << 16  # words that were asked for one by one, as decoders do, and their ids
@@ -98,7 +98,7 @@ class Vocabulary:
         return int(kernels.find_word(text, self.slots, self.pool, self.offsets))
 
     def encode_lines(self, text: Bytes, special: int, keep_empty: bool, out: Ids) -> tuple[int, int, int, int, int]:
-        """The ids of lines of text (`kernels.words.encode_lines`)."""
+        """The ids of lines of text (`kernels.text.words.encode_lines`)."""
         done: tuple[int, int, int, int, int] = kernels.encode_lines(
             text, special, keep_empty, self.slots, self.pool, self.offsets, out
         )

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.arrays import Bytes, Ids, Integers
-from gapgram.kernels import word_order
-from gapgram.kernels import words as kernels
-from gapgram.kernels.special_words import SPECIAL
+from gapgram.kernels.text import word_order
+from gapgram.kernels.text import words as kernels
+from gapgram.kernels.text.special_words import SPECIAL
 from gapgram.text.vocabulary import Vocabulary
 
 
@@ -30,7 +30,7 @@ class LearnedWords(NamedTuple):
 
 
 class WordTable:
-    """A word table (`kernels.words`) that grows.
+    """A word table (`kernels.text.words`) that grows.
 
     Its key is drawn anew each time, so that nobody can make words that all fall on one place.
     """

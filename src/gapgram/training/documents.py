@@ -27,7 +27,7 @@ from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.weights.estimators import with_rows_of
 from gapgram.estimation.weights.fallback_graph import Weights
-from gapgram.kernels.special_words import SPECIAL, START_ID
+from gapgram.kernels.text.special_words import SPECIAL, START_ID
 from gapgram.models.model import Model
 from gapgram.queries.history import ReadSentences
 from gapgram.queries.id_runs import score_in_runs

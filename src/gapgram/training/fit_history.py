@@ -1,9 +1,9 @@
 """How far a session may trust what it has read: fitted on documents in their order.
 
-Each document is read by itself. At every position the model and each view of the history (`kernels.history`) have given
-the word a probability; weights are a softmax of logits over features of the context, and these logits are fitted by
-Adagrad (Duchi, Hazan and Singer, 2011), a few passes over all positions in a shuffled order. Words that the model does
-not know are read but not fitted to. The counts of the model must not hold the documents. Equation (38) of
+Each document is read by itself. At every position the model and each view of the history (`kernels.sessions.history`)
+have given the word a probability; weights are a softmax of logits over features of the context, and these logits are
+fitted by Adagrad (Duchi, Hazan and Singer, 2011), a few passes over all positions in a shuffled order. Words that the
+model does not know are read but not fitted to. The counts of the model must not hold the documents. Equation (38) of
 docs/ideas/mathematics.md.
 """
 
@@ -16,9 +16,9 @@ import numpy as np
 
 from gapgram.arrays import Floats, Ids, Integers
 from gapgram.estimation.history_weights import LEAST_SQUARE, HistoryWeights, View
-from gapgram.kernels.gate import FREQUENT_WORDS, WORD_BUCKETS
-from gapgram.kernels.history_gate import fit_history
-from gapgram.kernels.special_words import START_ID
+from gapgram.kernels.probability.gate import FREQUENT_WORDS, WORD_BUCKETS
+from gapgram.kernels.sessions.history_gate import fit_history
+from gapgram.kernels.text.special_words import START_ID
 from gapgram.queries.history import History, ReadSentences
 
 RATES = (0.1, 0.05, 0.05)  # of the passes

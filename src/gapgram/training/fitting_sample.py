@@ -16,7 +16,7 @@ from gapgram.counting.memory_needs import sample_positions
 from gapgram.counting.text_source import TextSource
 from gapgram.counts.counts import Counts
 from gapgram.estimation.weights.sample import FittingSample, held_out, left_out, left_out_in_parts
-from gapgram.kernels.special_words import START_ID
+from gapgram.kernels.text.special_words import START_ID
 from gapgram.lattice import Lattice
 from gapgram.text.corpus import Corpus
 

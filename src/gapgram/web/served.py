@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gapgram.arrays import Floats
-from gapgram.kernels.special_words import END, START, UNKNOWN, UNKNOWN_ID
+from gapgram.kernels.text.special_words import END, START, UNKNOWN, UNKNOWN_ID
 from gapgram.models.model import Model
 from gapgram.pattern import Pattern
 from gapgram.queries.explain import PatternShare

@@ -14,7 +14,7 @@ import numpy as np
 
 from gapgram.arrays import Floats
 from gapgram.errors import ModelFileError, ModelNotFoundError, TextError, UsageError
-from gapgram.kernels.special_words import UNKNOWN_ID
+from gapgram.kernels.text.special_words import UNKNOWN_ID
 from gapgram.models.open import load
 from gapgram.queries.language_model import LanguageModel
 from gapgram.signature import is_same_model

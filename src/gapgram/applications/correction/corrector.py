@@ -17,7 +17,7 @@ from gapgram.applications.correction.search import Reading, best_readings
 from gapgram.applications.correction.tokens import Token, in_case_of, is_correctable, tokens_of
 from gapgram.applications.surprisal.frequency import word_frequencies
 from gapgram.errors import TextError, UsageError
-from gapgram.kernels.special_words import END, START, UNKNOWN_ID
+from gapgram.kernels.text.special_words import END, START, UNKNOWN_ID
 from gapgram.queries.language_model import LanguageModel, check_counts_words
 
 MOST_TOKENS = 400  # of a line that is searched at once

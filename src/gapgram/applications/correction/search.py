@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.arrays import Ids
-from gapgram.kernels.special_words import END_ID
+from gapgram.kernels.text.special_words import END_ID
 from gapgram.queries.language_model import LanguageModel
 from gapgram.queries.states import State
 

@@ -13,7 +13,7 @@ import numpy as np
 from gapgram.applications.filtering.normalise import normaliser
 from gapgram.arrays import Floats, Integers
 from gapgram.errors import TextError
-from gapgram.kernels.special_words import UNKNOWN_ID
+from gapgram.kernels.text.special_words import UNKNOWN_ID
 from gapgram.queries.attached_marks import warn_of_attached_marks
 from gapgram.queries.language_model import LanguageModel, checked_model
 from gapgram.queries.perplexity import perplexity_of

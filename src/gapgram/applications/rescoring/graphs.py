@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.errors import TextError, UsageError
-from gapgram.kernels.special_words import END_ID
+from gapgram.kernels.text.special_words import END_ID
 from gapgram.queries.language_model import LanguageModel, check_counts_words
 from gapgram.queries.states import State
 from gapgram.text.corpus import QUERY_RULES, checked_text

@@ -6,8 +6,8 @@ import numpy as np
 
 from gapgram.arrays import Integers
 from gapgram.counts.counts import Counts
-from gapgram.kernels.special_words import START_ID
-from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, ROW_BITS
+from gapgram.kernels.tables.arrays import COUNT_BITS, COUNT_MASK, ROW_BITS
+from gapgram.kernels.text.special_words import START_ID
 from gapgram.models.model import Model
 from gapgram.pattern import Pattern
 from gapgram.queries.language_model import LanguageModel

@@ -12,10 +12,10 @@ import numpy as np
 
 from gapgram.arrays import Floats, Ids
 from gapgram.errors import UsageError
-from gapgram.kernels.lookup import Found, locate_all
-from gapgram.kernels.model_arrays import BACKOFF, SCALE, WEIGHT, ModelArrays
-from gapgram.kernels.special_words import START, UNKNOWN_ID
-from gapgram.kernels.tables import N_GRAMS, clustering_of
+from gapgram.kernels.lookup.lookup import Found, locate_all
+from gapgram.kernels.tables.arrays import N_GRAMS, clustering_of
+from gapgram.kernels.tables.model_arrays import BACKOFF, SCALE, WEIGHT, ModelArrays
+from gapgram.kernels.text.special_words import START, UNKNOWN_ID
 from gapgram.models.model import Model
 from gapgram.queries.language_model import LanguageModel
 from gapgram.text.corpus import blocks_of_sentences

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from gapgram.applications.surprisal.punctuation import AS_IS, regions_of
 from gapgram.errors import TextError, UsageError
-from gapgram.kernels.special_words import SPECIAL, UNKNOWN
+from gapgram.kernels.text.special_words import SPECIAL, UNKNOWN
 from gapgram.text.corpus import QUERY_RULES, checked_text
 from gapgram.text.files import blocks_of_files, display_name
 from gapgram.text.splitting import split_marks

@@ -17,7 +17,7 @@ from gapgram.applications.surprisal.measures import BITS, Measured, Measurer, Me
 from gapgram.applications.surprisal.punctuation import AS_IS, SPLIT, check_way
 from gapgram.applications.surprisal.stimuli import Region, Stimulus, StimulusColumns, StimulusReader
 from gapgram.errors import TextError, UsageError, to_install
-from gapgram.kernels.special_words import END, START
+from gapgram.kernels.text.special_words import END, START
 from gapgram.models.model import Model
 from gapgram.queries.attached_marks import words_with_marks
 from gapgram.queries.language_model import LanguageModel, Sentence

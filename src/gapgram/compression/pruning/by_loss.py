@@ -11,9 +11,9 @@ from gapgram.arrays import Floats, Integers
 from gapgram.compression.pruning.subgrams import Relations
 from gapgram.compression.pruning.tables import Unpacked
 from gapgram.estimation.parts import ModelParts
-from gapgram.kernels import pruning as kernels
-from gapgram.kernels.model_arrays import BACKOFF, BUCKET
-from gapgram.kernels.tables import FIRST_ROW, N_ROWS
+from gapgram.kernels.pruning import tables as kernels
+from gapgram.kernels.tables.arrays import FIRST_ROW, N_ROWS
+from gapgram.kernels.tables.model_arrays import BACKOFF, BUCKET
 from gapgram.pattern import Pattern
 
 _RARE = 6  # grams that occur as often as this, or more, are expected to occur as often again

@@ -1,7 +1,7 @@
 """A model with fewer grams.
 
-What a gram that goes has counted is missing from its context and goes to the patterns below (`kernels.tables`), so
-that every distribution still sums to one. A gram that is the context of others stays while any of them does, and
+What a gram that goes has counted is missing from its context and goes to the patterns below (`kernels.tables.arrays`),
+so that every distribution still sums to one. A gram that is the context of others stays while any of them does, and
 words always stay. Discounts and weights are those of the whole counts.
 """
 
@@ -20,7 +20,7 @@ from gapgram.counts.layouts import check_layout, layout_of
 from gapgram.errors import UsageError
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.weights.estimators import with_rows_of
-from gapgram.kernels.tables import N_GRAMS
+from gapgram.kernels.tables.arrays import N_GRAMS
 from gapgram.pattern import Pattern
 from gapgram.system.array_store import IN_MEMORY, ArrayStore, InFolder
 

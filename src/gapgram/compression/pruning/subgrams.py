@@ -9,8 +9,8 @@ import numpy as np
 
 from gapgram.arrays import Integers
 from gapgram.compression.pruning.tables import Unpacked
-from gapgram.kernels import pruning as kernels
-from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK
+from gapgram.kernels.pruning import tables as kernels
+from gapgram.kernels.tables.arrays import COUNT_BITS, COUNT_MASK
 from gapgram.pattern import Pattern
 
 

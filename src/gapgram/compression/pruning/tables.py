@@ -15,10 +15,19 @@ from gapgram.arrays import Ids, Integers, Mask
 from gapgram.counts.assemble import assemble, frozen
 from gapgram.counts.counts import Counts, Piece
 from gapgram.counts.streaming import table_streams
-from gapgram.kernels import pruning as kernels
-from gapgram.kernels.keys import keys_of
-from gapgram.kernels.read_tables import unpack_contexts, unpack_grams
-from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, KEY_BITS, N_CONTEXTS, N_GRAMS, ROW_BITS, ROW_MASK, Tables
+from gapgram.kernels.pruning import tables as kernels
+from gapgram.kernels.tables.arrays import (
+    COUNT_BITS,
+    COUNT_MASK,
+    KEY_BITS,
+    N_CONTEXTS,
+    N_GRAMS,
+    ROW_BITS,
+    ROW_MASK,
+    Tables,
+)
+from gapgram.kernels.tables.keys import keys_of
+from gapgram.kernels.tables.read import unpack_contexts, unpack_grams
 from gapgram.pattern import Pattern
 from gapgram.system.array_store import IN_MEMORY, ArrayStore, InFolder, Kind
 

@@ -16,7 +16,7 @@ from gapgram.counts.counts import Counts
 from gapgram.counts.layouts import COMPACT, bits_of, in_layout
 from gapgram.errors import UsageError
 from gapgram.estimation.parts import ModelParts
-from gapgram.kernels.tables import N_CONTEXTS, N_GRAMS
+from gapgram.kernels.tables.arrays import N_CONTEXTS, N_GRAMS
 from gapgram.pattern import Pattern
 from gapgram.system.array_store import IN_MEMORY, ArrayStore
 from gapgram.system.memory import parse_size, show_size

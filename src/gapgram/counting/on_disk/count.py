@@ -33,10 +33,10 @@ from gapgram.counting.on_disk.stored_text import StoredClasses, StoredText
 from gapgram.counting.plan import cut_words, word_steps
 from gapgram.counts.counts import Piece
 from gapgram.counts.streaming import Pieces, words_and_classes
-from gapgram.kernels import sorting
-from gapgram.kernels.keys import words_by_key
-from gapgram.kernels.special_words import START_ID
-from gapgram.kernels.tables import COUNT_BITS
+from gapgram.kernels.counting import sorting
+from gapgram.kernels.tables.arrays import COUNT_BITS
+from gapgram.kernels.tables.keys import words_by_key
+from gapgram.kernels.text.special_words import START_ID
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 from gapgram.system.memory import MemoryLimit

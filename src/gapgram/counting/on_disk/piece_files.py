@@ -19,7 +19,7 @@ from gapgram.arrays import Integers
 from gapgram.counting.plan import merged, word_steps
 from gapgram.counts.counts import Piece
 from gapgram.counts.streaming import StoredPiece
-from gapgram.kernels.tables import COUNT_MASK, STATISTICS
+from gapgram.kernels.tables.arrays import COUNT_MASK, STATISTICS
 from gapgram.pattern import Pattern
 from gapgram.system.work_folder import WorkFolder
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gapgram.arrays import Ids, Integers
 from gapgram.classes.classes import Classes
-from gapgram.kernels.special_words import END_ID
+from gapgram.kernels.text.special_words import END_ID
 from gapgram.system.work_folder import WorkFolder
 from gapgram.text.corpus import Reader, TextFacts
 from gapgram.text.vocabulary import Vocabulary

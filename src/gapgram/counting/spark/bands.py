@@ -24,10 +24,10 @@ from gapgram.counting.spark.plan import LEFT, CountingPlan
 from gapgram.counting.spark.shards import SHARDS, shard_rows
 from gapgram.counts.counts import Piece
 from gapgram.errors import EngineError
-from gapgram.kernels import sorting, window_codec
-from gapgram.kernels.keys import words_by_key
-from gapgram.kernels.special_words import END_ID, START_ID
-from gapgram.kernels.tables import COUNT_BITS, STATISTICS
+from gapgram.kernels.counting import sorting, window_codec
+from gapgram.kernels.tables.arrays import COUNT_BITS, STATISTICS
+from gapgram.kernels.tables.keys import words_by_key
+from gapgram.kernels.text.special_words import END_ID, START_ID
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 from gapgram.text.corpus import TextRules, encode

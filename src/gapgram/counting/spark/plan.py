@@ -16,7 +16,7 @@ import numpy as np
 from gapgram.arrays import Integers
 from gapgram.counting.in_memory import BAND_POSITIONS
 from gapgram.counting.plan import cut_words, word_steps
-from gapgram.kernels.keys import words_by_key
+from gapgram.kernels.tables.keys import words_by_key
 from gapgram.lattice import Lattice
 
 MAX_WINDOWS = 4 * BAND_POSITIONS  # of one word, before it is cut

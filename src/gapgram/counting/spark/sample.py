@@ -13,7 +13,7 @@ from pyspark.sql import functions as sql
 from gapgram.arrays import Ids
 from gapgram.counting.spark.bands import IdStream
 from gapgram.counting.spark.batches import batch_of, bytes_of
-from gapgram.kernels import fitting
+from gapgram.kernels.fitting import sample as fitting
 from gapgram.text.corpus import sentence_begins
 
 _SENTENCES = pa.schema([("hash", pa.int64()), ("positions", pa.int64()), ("ids", pa.binary())])

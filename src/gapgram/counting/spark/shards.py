@@ -25,7 +25,7 @@ from gapgram.counting.spark.plan import CountingPlan, SparkJob
 from gapgram.counts.counts import Piece
 from gapgram.counts.streaming import StoredPiece
 from gapgram.errors import EngineError, UsageError
-from gapgram.kernels.tables import STATISTICS
+from gapgram.kernels.tables.arrays import STATISTICS
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 

@@ -15,8 +15,8 @@ from pyspark.sql import functions as sql
 from gapgram.arrays import Integers
 from gapgram.counting.spark.batches import batch_of, blocks_of, bytes_of
 from gapgram.errors import TextError, UsageError
-from gapgram.kernels import words as kernels
-from gapgram.kernels.special_words import SPECIAL
+from gapgram.kernels.text import words as kernels
+from gapgram.kernels.text.special_words import SPECIAL
 from gapgram.text.corpus import Reader, TextFacts, TextRules, TextTally
 from gapgram.text.vocabulary import Vocabulary, slots_for
 from gapgram.text.word_table import WordSample, WordTable, sampled

@@ -16,7 +16,7 @@ from gapgram.arrays import Floats
 from gapgram.counts.counts import Counts
 from gapgram.estimation.discounts import Discounts
 from gapgram.estimation.weights.fallback_graph import NO_GATE, Weights, falling_back, pattern_of_row, recursive
-from gapgram.kernels.gate import BUCKETS
+from gapgram.kernels.probability.gate import BUCKETS
 
 KNOWN = 3.4  # how much a context that never falls back is preferred to one that always does
 FALL_BACK_ODDS = 0.6  # relative to modified Kneser-Ney

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gapgram.arrays import Floats, Integers
 from gapgram.counts.counts import Counts
 from gapgram.estimation.discounts import Discounts
-from gapgram.kernels.tables import N_ROWS
+from gapgram.kernels.tables.arrays import N_ROWS
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 
@@ -40,7 +40,7 @@ class Weights:
     row_weights: for each row of context statistics the weight of contexts like it: patterns that a
         prediction starts from get shares in the ratio of their weights, patterns below another in the
         ratio of edge_weight times their weights.
-    gate_table: logits by which the weights of the starting patterns are corrected (`kernels.gate`).
+    gate_table: logits by which the weights of the starting patterns are corrected (`kernels.probability.gate`).
     log_odds_shift: [pattern, bucket] by how much the log-odds of falling back are changed.
     report: what `gapgram info` shows of how they were found.
     """

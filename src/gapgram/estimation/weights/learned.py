@@ -1,7 +1,7 @@
 """Weights fitted on text that the counts have not seen, by default the training text with each position
 left out of its own counts.
 
-All patterns are mixed; a gate (`kernels.gate`) weighs them by how well each context is known and by the
+All patterns are mixed; a gate (`kernels.probability.gate`) weighs them by how well each context is known and by the
 nearest words. Discounts and, per bucket of contexts, the odds of falling back are fitted with it. The
 mean of -ln P over a sample is minimised by Adam in small batches. All parameters are held to where they
 start, a formula of the contexts' counts, as by a few observations, so that a small text changes it little.
@@ -21,12 +21,13 @@ from gapgram.counts.counts import Counts
 from gapgram.estimation.discounts import Discounts
 from gapgram.estimation.weights.fallback_graph import Weights, falling_back, mixture, pattern_of_row
 from gapgram.estimation.weights.sample import FittingSample
-from gapgram.kernels import descent, fitting
-from gapgram.kernels import gradient as kernels
-from gapgram.kernels.descent import Adam, Schedule
-from gapgram.kernels.gate import BUCKETS, WORD_BUCKETS
-from gapgram.kernels.gradient import MAX_DISCOUNTS, Sums
-from gapgram.kernels.slopes import FittedNumbers, FixedNumbers, SamplePositions, Slopes, room_size
+from gapgram.kernels.fitting import descent
+from gapgram.kernels.fitting import gradient as kernels
+from gapgram.kernels.fitting import sample as fitting
+from gapgram.kernels.fitting.descent import Adam, Schedule
+from gapgram.kernels.fitting.gradient import MAX_DISCOUNTS, Sums
+from gapgram.kernels.fitting.slopes import FittedNumbers, FixedNumbers, SamplePositions, Slopes, room_size
+from gapgram.kernels.probability.gate import BUCKETS, WORD_BUCKETS
 from gapgram.system.parallel import cores_left, parallel_map, run_together
 from gapgram.system.progress import NO_BAR, progress_bar
 
@@ -138,7 +139,8 @@ class Problem:
             threads=threads,
         )
         order = counts.lattice.order
-        self.n_gate_rows = len(counts.lattice.stored) * BUCKETS + order + (order - 1) * WORD_BUCKETS  # `kernels.gate`
+        # `kernels.probability.gate`
+        self.n_gate_rows = len(counts.lattice.stored) * BUCKETS + order + (order - 1) * WORD_BUCKETS
         self.uniform = 1.0 / (len(counts.vocabulary) - 1)
         # Where each pattern falls back; 0 where it falls back on none.
         has_edges = np.diff(self.graph.edge_base) > 0
@@ -199,7 +201,7 @@ class Problem:
     def fit(self, *, threads: int = 1, progress: bool = False) -> Parameters:
         """Minimise by Adam over the sample several times, in its order, with a rate that falls to nothing.
 
-        Threads divide each batch, and add up as one would (`kernels.descent`).
+        Threads divide each batch, and add up as one would (`kernels.fitting.descent`).
         """
         batches = batches_of(len(self.sample))
         rates, most = self.learning_rates(len(batches)), max((end - begin for begin, end in batches), default=0)

@@ -18,7 +18,7 @@ from gapgram.counts.counts import Counts
 from gapgram.estimation.discounts import Discounts, discounts_of
 from gapgram.estimation.weights.learned import START_SHIFT, Problem
 from gapgram.estimation.weights.sample import FittingSample
-from gapgram.kernels.gate import BUCKETS, context_buckets
+from gapgram.kernels.probability.gate import BUCKETS, context_buckets
 from gapgram.lattice import Lattice
 from gapgram.pattern import MAX_ORDER, Pattern
 
@@ -34,7 +34,7 @@ _CELLS = _LEVELS * MAX_ORDER
 class Seen:
     """What counts say of all positions under one pattern.
 
-    statistics: [position, 5], as `kernels.fitting` has them.
+    statistics: [position, 5], as `kernels.fitting.sample` has them.
     buckets: of the contexts; -1 where the sentence is too short.
     discounts: the usual ones.
     """

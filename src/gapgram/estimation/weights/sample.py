@@ -20,9 +20,9 @@ from gapgram.counts.counts import Counts
 from gapgram.errors import UsageError
 from gapgram.estimation.parts import given_class
 from gapgram.estimation.weights.statistics import statistics_of
-from gapgram.kernels import fitting
-from gapgram.kernels.lookup import availability
-from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
+from gapgram.kernels.fitting import sample as fitting
+from gapgram.kernels.lookup.lookup import availability
+from gapgram.kernels.text.special_words import END_ID, START_ID, UNKNOWN_ID
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 from gapgram.system.parallel import parallel_map
@@ -104,7 +104,7 @@ class _RowsInMemory:
 @dataclass(frozen=True)
 class FittingSample:
     """Statistics [position, pattern, 5], features [position, feature], and the probabilities of each word given itself,
-    1, and its class in each clustering [position, 1 + clustering]; see `kernels.fitting`.
+    1, and its class in each clustering [position, 1 + clustering]; see `kernels.fitting.sample`.
 
     source: what text it was taken from. folder: where the arrays are kept if they are not in memory.
     """

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from gapgram.arrays import Ids
 from gapgram.counts.counts import Counts
-from gapgram.kernels import fitting
-from gapgram.kernels.lookup import Found
-from gapgram.kernels.tables import N_CONTEXTS, N_GRAMS, N_ROWS, STATISTICS, STRIDE, TAIL, WIDTH, Tables
+from gapgram.kernels.fitting import sample as fitting
+from gapgram.kernels.lookup.lookup import Found
+from gapgram.kernels.tables.arrays import N_CONTEXTS, N_GRAMS, N_ROWS, STATISTICS, STRIDE, TAIL, WIDTH, Tables
 from gapgram.pattern import Pattern
 from gapgram.system.mapped_pages import AROUND, PageBudget
 
@@ -23,7 +23,7 @@ _PLACES = 6  # of the file that one lookup reads: contexts, a few steps of a sea
 
 
 def statistics_of(counts: Counts, words: Ids, available: npt.NDArray[np.int16], threads: int = 1) -> Ids:
-    """[position, pattern, 5]: the count of the gram, and total, N1, N2, N3+ of its context (`kernels.fitting`).
+    """[position, pattern, 5]: the count of the gram, and total, N1, N2, N3+ of its context (`kernels.fitting.sample`).
 
     threads: that look things up at the same time.
     """

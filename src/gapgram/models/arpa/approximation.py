@@ -16,8 +16,8 @@ from itertools import pairwise
 import numpy as np
 
 from gapgram.arrays import Floats, Integers
-from gapgram.kernels import backoff as kernels
-from gapgram.kernels.special_words import START_ID, UNKNOWN, UNKNOWN_ID
+from gapgram.kernels.backoff import grams as kernels
+from gapgram.kernels.text.special_words import START_ID, UNKNOWN, UNKNOWN_ID
 from gapgram.models.arpa.writing import contiguous_tree
 from gapgram.models.backoff import BackoffModel
 from gapgram.models.grams import NEVER, Grams, closed, fallen, word_ids

@@ -9,7 +9,7 @@ makes.
 from __future__ import annotations
 
 from gapgram.errors import UsageError
-from gapgram.kernels.special_words import SPECIAL, UNKNOWN, UNKNOWN_ID
+from gapgram.kernels.text.special_words import SPECIAL, UNKNOWN, UNKNOWN_ID
 from gapgram.models.backoff import BackoffModel
 from gapgram.queries.language_model import LanguageModel
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from gapgram.arrays import Floats, Integers
 from gapgram.errors import ModelFileError, ModelNotFoundError, TextError
-from gapgram.kernels.special_words import SPECIAL, START
+from gapgram.kernels.text.special_words import SPECIAL, START
 from gapgram.models.backoff import BackoffModel
 from gapgram.models.grams import NEVER, closed, single_words, warn_of_sums, with_ends, with_longer
 from gapgram.sections import MOST_LOG10

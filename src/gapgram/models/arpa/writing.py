@@ -18,11 +18,11 @@ import numpy as np
 from gapgram.arguments import checked_path
 from gapgram.arrays import Floats, Integers
 from gapgram.errors import UsageError
-from gapgram.kernels import backoff as kernels
-from gapgram.kernels.model_arrays import BACKOFF, SCALE
-from gapgram.kernels.probabilities import discounted
-from gapgram.kernels.special_words import START_ID
-from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK, FIRST_ROW, ROW_BITS, ROW_MASK
+from gapgram.kernels.backoff import grams as kernels
+from gapgram.kernels.probability.probabilities import discounted
+from gapgram.kernels.tables.arrays import COUNT_BITS, COUNT_MASK, FIRST_ROW, ROW_BITS, ROW_MASK
+from gapgram.kernels.tables.model_arrays import BACKOFF, SCALE
+from gapgram.kernels.text.special_words import START_ID
 from gapgram.models.backoff import BackoffModel
 from gapgram.models.grams import NEVER, Grams, closed, word_ids
 from gapgram.models.model import Model
@@ -142,7 +142,7 @@ def _lines(ids: Integers, grams: Grams, some: range, words: list[str], with_back
 
 
 class Tree(NamedTuple):
-    """Grams as `kernels.backoff` has them, their counts, and the place of each in its pattern's table."""
+    """Grams as `kernels.backoff.grams` has them, their counts, and the place of each in its pattern's table."""
 
     base: Integers
     words: Integers

@@ -1,7 +1,7 @@
 """The backoff model that a binary file of KenLM holds, read back gram by gram.
 
 Of a trie this takes as long as reading it. Hash tables do not say which words their keys are of: pairs of grams are
-tried (`kernels.kenlm_grams`), as many as there are sequences of two words, and more for longer grams.
+tried (`kernels.kenlm.grams`), as many as there are sequences of two words, and more for longer grams.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from gapgram.arrays import Integers, Mask, Singles
 from gapgram.errors import ModelFileError
-from gapgram.kernels import kenlm_grams as kernels
-from gapgram.kernels.kenlm_arrays import PROBING
-from gapgram.kernels.kenlm_scoring import LARGEST
-from gapgram.kernels.special_words import START_ID, UNKNOWN_ID
+from gapgram.kernels.kenlm import grams as kernels
+from gapgram.kernels.kenlm.arrays import PROBING
+from gapgram.kernels.kenlm.scoring import LARGEST
+from gapgram.kernels.text.special_words import START_ID, UNKNOWN_ID
 from gapgram.models.backoff import BackoffModel
 from gapgram.models.grams import NEVER, Grams
 from gapgram.models.kenlm_binary.header import bad_grams, damaged
@@ -65,7 +65,7 @@ def _check_figures(model: KenlmModel, level: _Level) -> None:
 
 
 def _tree_of(levels: list[_Level], word_ids: Integers, n_words: int) -> Grams:
-    """The tree of `kernels.backoff`: grams below their contexts, rising by gapgram's ids."""
+    """The tree of `kernels.backoff.grams`: grams below their contexts, rising by gapgram's ids."""
     unigrams = levels[0]
     probs, backoffs = np.full(n_words, unigrams.probs[UNKNOWN_ID]), np.zeros(n_words, np.float32)
     probs[START_ID] = NEVER  # where the file lacks it; without </s> a sentence ends in an unknown word

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from gapgram.arrays import Bytes, Integers
-from gapgram.kernels import kenlm_arrays as columns
+from gapgram.kernels.kenlm import arrays as columns
 from gapgram.models.kenlm_binary.header import REST_PROBING, Header, damaged, truncated
 
 _MOST_BITS = 25  # of a quantised figure
@@ -22,7 +22,7 @@ _QUANTISED_VERSION, _HEADS_VERSION = 2, 0
 
 @dataclass(frozen=True)
 class Layout:
-    """Where tables lie (`kernels.kenlm_arrays`), and the words behind them; `bits` are those of -q, -b and -a."""
+    """Where tables lie (`kernels.kenlm.arrays`), and the words behind them; `bits` are those of -q, -b and -a."""
 
     tables: Integers
     hashes_at: int

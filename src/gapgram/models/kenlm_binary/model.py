@@ -12,13 +12,13 @@ import numpy as np
 
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.errors import ModelFileError, ModelNotFoundError
-from gapgram.kernels import kenlm_scoring as kernels
 from gapgram.kernels.compiled import bind
-from gapgram.kernels.kenlm_arrays import PROBING, TRIE, KenlmFile
-from gapgram.kernels.kenlm_text import score_line
-from gapgram.kernels.kenlm_words import find_hash, hash_word
-from gapgram.kernels.memory import memory_of
-from gapgram.kernels.special_words import END, START
+from gapgram.kernels.kenlm import scoring as kernels
+from gapgram.kernels.kenlm.arrays import PROBING, TRIE, KenlmFile
+from gapgram.kernels.kenlm.memory import memory_of
+from gapgram.kernels.kenlm.text import score_line
+from gapgram.kernels.kenlm.words import find_hash, hash_word
+from gapgram.kernels.text.special_words import END, START
 from gapgram.models.kenlm_binary.header import HEAD_BYTES, Header, bad_grams, damaged, describe, read_header
 from gapgram.models.kenlm_binary.layout import Layout, read_layout
 from gapgram.models.kenlm_binary.words import KenlmVocabulary

@@ -9,10 +9,10 @@ import numpy as np
 
 from gapgram.arrays import Bytes, Ids, Integers
 from gapgram.errors import ModelFileError
-from gapgram.kernels import kenlm_grams as grams
-from gapgram.kernels import kenlm_words as kernels
-from gapgram.kernels.kenlm_arrays import KenlmFile, n_ids, word_id
-from gapgram.kernels.special_words import SPECIAL
+from gapgram.kernels.kenlm import grams
+from gapgram.kernels.kenlm import words as kernels
+from gapgram.kernels.kenlm.arrays import KenlmFile, n_ids, word_id
+from gapgram.kernels.text.special_words import SPECIAL
 from gapgram.models.kenlm_binary.header import damaged
 from gapgram.text.vocabulary import Vocabulary
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gapgram.kernels.special_words import SPECIAL
+from gapgram.kernels.text.special_words import SPECIAL
 
 _ODD = re.compile(r"[\\ \t\n\v\f\r]")
 _ESCAPED = re.compile(r"\\(?:\\|x([0-9a-f]{2}))")

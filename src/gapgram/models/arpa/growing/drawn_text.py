@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.arrays import Floats, Ids, Integers
-from gapgram.kernels.special_words import END_ID, START_ID, UNKNOWN_ID
-from gapgram.kernels.tables import COUNT_BITS, COUNT_MASK
+from gapgram.kernels.tables.arrays import COUNT_BITS, COUNT_MASK
+from gapgram.kernels.text.special_words import END_ID, START_ID, UNKNOWN_ID
 from gapgram.models.model import Model
 from gapgram.pattern import Pattern
 from gapgram.queries.drawing import Drawer

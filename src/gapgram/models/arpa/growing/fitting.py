@@ -25,10 +25,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gapgram.arrays import Floats, Ids, Integers, Mask
-from gapgram.kernels import backoff as kernels
-from gapgram.kernels.choosing import FEW, Choosable
-from gapgram.kernels.growing import count_grams
-from gapgram.kernels.special_words import START_ID, UNKNOWN_ID
+from gapgram.kernels.backoff import grams as kernels
+from gapgram.kernels.backoff.choose import FEW, Choosable
+from gapgram.kernels.backoff.grow import count_grams
+from gapgram.kernels.text.special_words import START_ID, UNKNOWN_ID
 from gapgram.models.grams import NEVER, Grams
 
 STRENGTH = 3.0
@@ -40,7 +40,7 @@ MOST = 0.999  # that the grams of a context may have together
 class GrownGrams:
     """Grams, how often each was drawn, and the figures that fit.
 
-    base, words, children   as `kernels.backoff` has them
+    base, words, children   as `kernels.backoff.grams` has them
     parents, suffixes       of each gram the one without its last, and without its first word; -1 for single words
     counts, met             how often each occurs in the drawn text, and how often as a context
     prior                   what the model says of each after unknown words
@@ -137,7 +137,7 @@ class GrownGrams:
         return fit
 
     def choosable(self) -> Choosable:
-        """The grams as `kernels.choosing` has them."""
+        """The grams as `kernels.backoff.choose` has them."""
         return Choosable(self.base, self.children, self.suffixes, self.met, self.probs)
 
     def only(self, kept: Mask) -> GrownGrams:

@@ -11,8 +11,8 @@ import numpy as np
 
 from gapgram.arrays import Floats, Integers, Mask, Singles
 from gapgram.errors import UsageError
-from gapgram.kernels.choosing import Chosen, choose
-from gapgram.kernels.tables import N_GRAMS
+from gapgram.kernels.backoff.choose import Chosen, choose
+from gapgram.kernels.tables.arrays import N_GRAMS
 from gapgram.models.arpa.growing.fitting import GrownGrams
 from gapgram.models.model import Model
 from gapgram.pattern import Pattern

@@ -1,13 +1,13 @@
-"""The grams that each context should have, length by length (`kernels.growing`)."""
+"""The grams that each context should have, length by length (`kernels.backoff.grow`)."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from gapgram.arrays import Floats, Ids
-from gapgram.kernels.growing import Growing, worthwhile
-from gapgram.kernels.special_words import START_ID, UNKNOWN
-from gapgram.kernels.topk import n_blocks
+from gapgram.kernels.backoff.grow import Growing, worthwhile
+from gapgram.kernels.text.special_words import START_ID, UNKNOWN
+from gapgram.kernels.topk.exact import n_blocks
 from gapgram.models.arpa.growing.drawn_text import Contexts, contexts_of, predicted, seen
 from gapgram.models.arpa.growing.fitting import STRENGTH
 from gapgram.models.grams import (

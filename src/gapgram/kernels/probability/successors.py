@@ -1,0 +1,149 @@
+"""The words that followed a context, pattern by pattern, and the distribution that they make."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gapgram.kernels.compiled import kernel
+from gapgram.kernels.lookup.lookup import locate_all
+from gapgram.kernels.probability.gate import gate_weights
+from gapgram.kernels.probability.probabilities import discounted, share
+from gapgram.kernels.probability.scores import make_possible
+from gapgram.kernels.tables.arrays import (
+    FIRST_ROW,
+    N_CONTEXTS,
+    N_GRAMS,
+    N_ROWS,
+    NEAREST,
+    REACH,
+    TAIL,
+    clustering_of,
+    first_class,
+)
+from gapgram.kernels.tables.model_arrays import SCALE, Positions
+from gapgram.kernels.tables.read import RUN, context_at, read_grams
+from gapgram.kernels.text.special_words import START_ID
+
+
+class Successors(NamedTuple):
+    """The words that followed a context: a list for each pattern, and what they are worth.
+
+    begin, end      int64 [pattern]: the list of pattern p is its grams begin[p] … end[p]-1; empty where the pattern
+                    has no share, or is one of classes
+    scale           float64 [pattern]: a discounted count of the list times this is its term of a probability
+    floor           float: the term that every word has
+    class_masses    float64 [class]: what all patterns of its clustering together give a class, whose words share it by
+                    their probabilities given the class; empty without classes
+    """
+
+    begin: np.ndarray
+    end: np.ndarray
+    scale: np.ndarray
+    floor: float
+    class_masses: np.ndarray
+
+
+@kernel
+def _context_spans(context, model):
+    """(begin, end, rows): the grams that follow a context under each pattern, and the row of its statistics.
+
+    `rows` are [pattern, 1], as `kernels.lookup.lookup.Found` has them.
+    """
+    tables, n = model.tables, context.size
+    entries, n_patterns = locate_all(context, model.order, tables).entries, tables.places.shape[0]
+    begin = np.zeros(n_patterns, np.int64)
+    end = np.zeros(n_patterns, np.int64)
+    rows = np.full((n_patterns, 1), -1, np.int64)
+    for p in range(n_patterns):
+        place = tables.places[p]
+        if place[REACH] > n:  # the context is too short
+            continue
+        rows[p, 0] = place[FIRST_ROW]
+        number = entries[place[TAIL], n - place[NEAREST]] if place[REACH] > 0 else np.int64(0)
+        if number >= 0:
+            begin[p], end[p], row = context_at(tables, p, min(number, place[N_CONTEXTS] - 1))
+            rows[p, 0] += min(row, place[N_ROWS] - 1)
+    return begin, end, rows
+
+
+@kernel
+def successors(context, model):
+    """The `Successors` of a context, its oldest word first; it may be empty."""
+    n_patterns, known = model.discounts.shape[0], min(context.size, model.order - 1)
+    begin, end, rows = _context_spans(context, model)
+    positions = Positions(context, context.size, 1, np.full(1, known, np.int16), 0)
+    shares = np.empty(n_patterns)
+    rest = share(positions, 0, rows, gate_weights(positions, rows, model), model, shares)
+    scale = np.zeros(n_patterns)
+    for p in range(n_patterns):
+        if shares[p] > 0.0:
+            scale[p] = shares[p] * model.row_values[rows[p, 0], SCALE]
+        else:
+            end[p] = begin[p]
+    masses = _class_masses(begin, end, scale, model)
+    for p in range(n_patterns):
+        if clustering_of(model.tables.places, p) > 0:
+            end[p] = begin[p]
+    return Successors(begin, end, scale, rest * model.uniform, masses)
+
+
+@kernel
+def _class_masses(begin, end, scale, model):
+    """Of each class what the patterns of classes give it."""
+    tables, discounts = model.tables, model.discounts
+    n_classes = max(model.member_base.size - 1, 0)
+    masses = np.zeros(n_classes)
+    classes, counts = np.empty(RUN, np.int64), np.empty(RUN, np.int64)
+    for p in range(begin.size):
+        before = first_class(tables.places, p)
+        for first in range(begin[p], end[p] if clustering_of(tables.places, p) > 0 else begin[p], RUN):
+            n = min(RUN, end[p] - first)
+            read_grams(tables, p, first, classes[:n], counts[:n])
+            for i in range(n):
+                if counts[i] > 0:
+                    masses[min(before + classes[i], n_classes - 1)] += scale[p] * discounted(discounts, p, counts[i])
+    return masses
+
+
+@kernel
+def member_term(member, masses, class_of, given_class):
+    """What the patterns of a clustering give a word, `masses` being what they give each class.
+
+    member: the place of the word in that clustering's part of `class_of`.
+    """
+    return masses[min(max(class_of[member], 0), masses.size - 1)] * given_class[member]
+
+
+@kernel
+def class_term(word, n_words, masses, class_of, given_class):
+    """What the patterns of classes, of all clusterings, give a word; n_words: how many have classes."""
+    total = 0.0
+    for member in range(word, class_of.size, n_words):
+        total += member_term(member, masses, class_of, given_class)
+    return total
+
+
+@kernel
+def distribution(context, model):
+    """The probability of every word of the vocabulary after a context."""
+    tables, discounts = model.tables, model.discounts
+    lists = successors(context, model)
+    out = np.full(tables.places[0, N_GRAMS], lists.floor)
+    words, counts = np.empty(RUN, np.int64), np.empty(RUN, np.int64)
+    for p in range(lists.begin.size):
+        scale = lists.scale[p]
+        for first in range(lists.begin[p], lists.end[p], RUN):
+            n = min(RUN, lists.end[p] - first)
+            read_grams(tables, p, first, words[:n], counts[:n])
+            for i in range(n):
+                if counts[i] > 0:
+                    out[min(words[i], out.size - 1)] += scale * discounted(discounts, p, counts[i])
+    masses, class_of, given_class = lists.class_masses, tables.class_of, model.given_class
+    n_words = tables.word_counts.size
+    for word in range(out.size if masses.size > 0 else 0):
+        out[word] += class_term(word, n_words, masses, class_of, given_class)
+    out[START_ID] = 0.0
+    make_possible(out)
+    return out

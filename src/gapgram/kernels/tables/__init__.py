@@ -1,0 +1,15 @@
+"""The tables of grams and contexts of every pattern: built, packed, checked, read.
+
+In: sorted grams and their counts. Out: the arrays of a model file (`arrays` says what each holds), and what a query
+reads from them, in the fast layout or the compact one.
+
+    arrays          the tables of grams and contexts: what they are
+    read            grams, counts and contexts read from tables of either layout
+    build           tables from groups of grams
+    check           whether large tables are those of counts
+    compact_read    the compact layout, read
+    compact_write   and written
+    bits            numbers of any width
+    keys            words scrambled, so that they can be searched by guessing
+    model_arrays    a model as kernels take it
+"""
