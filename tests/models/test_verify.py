@@ -12,6 +12,7 @@ from tests.support.running import Cli, assert_refused
 
 from gapgram.errors import ModelFileError
 from gapgram.models import verify as home
+from gapgram.models.grams import CLOSE_BY_FIGURES
 from gapgram.models.model import Model
 from gapgram.models.verify import verify
 
@@ -24,7 +25,7 @@ KINDS = (
 def test_files_of_every_kind_are_whole(seeds: dict[str, Path], name: str) -> None:
     found = verify(seeds[name])
     assert found.distributions > 5
-    assert found.largest_miss_of_one < home.CLOSE_BY_FIGURES
+    assert found.largest_miss_of_one < CLOSE_BY_FIGURES
     assert found.signature
 
 
