@@ -119,3 +119,20 @@ def test_mistakes(model: gapgram.Model, models: dict[str, gapgram.Model]) -> Non
         model.with_splitting("words")
     with pytest.raises(gapgram.UsageError, match="say of both what their text was like"):
         gapgram.Mixture([model, models["mkn"]], [0.5, 0.5])
+
+
+def test_the_service_shows_words_as_they_are_written(model: gapgram.Model) -> None:
+    pytest.importorskip("fastapi")
+    from gapgram.web.pool import Deadline
+    from gapgram.web.requests import PredictQuestion, ScoreQuestion
+    from gapgram.web.served import ServedModel
+
+    served = ServedModel("m", model)
+    scores = served.score(ScoreQuestion(model="m", text=f"{RAW}\nthe cat"), Deadline.never())
+    assert scores.sentences[0].words == [*RAW.split(), "</s>"]
+    assert sum(scores.sentences[0].log10_probs) == pytest.approx(model.score(RAW))
+    figure = model.perplexity(sentences=[RAW, "the cat"])
+    assert (scores.words, scores.unknown_words) == (figure.words, figure.unknown_words)
+    assert (scores.perplexity, scores.perplexity_known) == pytest.approx((figure.perplexity, figure.perplexity_known))
+    answer = served.predict(PredictQuestion(model="m", context="the cat didn't", k=1))
+    assert answer.predictions[0].word == model.predict(["cat", "did", "n't"], k=1)[0].word
