@@ -109,7 +109,7 @@ def test_a_text_that_changes_while_it_is_read(spark: SparkSession, tmp_path: Pat
         patch.setattr(engine, "count_bands", changed)
         opened = open_text(spark, [text], gapgram.TextRules(), shards=f"{tmp_path}/s")
         with (
-            pytest.raises(GapgramError, match="not those of the whole text"),
+            pytest.raises(GapgramError, match="the text changed while it was read"),
             session_for(spark, None, {}),
             opened as source,
         ):

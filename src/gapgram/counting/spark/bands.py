@@ -19,9 +19,9 @@ from pyspark.sql import functions as sql
 
 from gapgram.arrays import Bytes, Ids, Integers, Mask
 from gapgram.counting.band import Band
-from gapgram.counting.spark.batches import batch_of, blocks_of, runs, values_of
+from gapgram.counting.spark.batches import LineSum, batch_of, blocks_of, runs, signed, values_of
 from gapgram.counting.spark.plan import LEFT, CountingPlan
-from gapgram.counting.spark.shards import SHARDS, shard_rows
+from gapgram.counting.spark.shards import SHARDS, shard_rows, text_row
 from gapgram.counts.counts import Piece
 from gapgram.errors import EngineError
 from gapgram.kernels.counting import sorting, window_codec
@@ -63,7 +63,7 @@ class IdStream:
 def count_bands(lines: DataFrame, stream: IdStream, lattice: Lattice, plan: CountingPlan) -> DataFrame:
     """The tables of all jobs of a plan for a stream, as rows of `shards.SHARDS`."""
     windows = lines.mapInArrow(Windowing(stream, lattice.order, plan), "job int, windows binary")
-    by_job = windows.repartitionById(len(plan.jobs), sql.col("job"))
+    by_job = windows.repartitionById(len(plan.jobs) + 1, sql.col("job"))  # one more: what the text was
     return by_job.mapInArrow(BandCounting(lattice, plan), SHARDS)
 
 
@@ -79,7 +79,8 @@ class Windowing:
         bands = list(self.plan.bands())
         cuts = np.array([first for first, _ in bands] + [self.plan.n_words])
         words = {first: _FrequentWord(first, self.plan, self.order) for first in self.plan.frequent}
-        for ids in self.stream.ids(batches):
+        lines = LineSum()
+        for ids in self.stream.ids(lines.over(batches)):
             positions, starts = sorting.positions_by_word(ids, self.plan.n_words)
             ends = starts[cuts]
             for band in np.flatnonzero(np.diff(ends)).tolist():
@@ -91,6 +92,7 @@ class Windowing:
                     blobs = iter([(jobs[0], _packed(ids, own, first, self.order))])
                 for job, blob in blobs:
                     yield batch_of(_WINDOWS, [job], [blob])
+        yield batch_of(_WINDOWS, [len(self.plan.jobs)], [lines.total.to_bytes(8, "little")])
 
 
 def _packed(ids: Ids, positions: Ids, first_word: int, order: int) -> bytes:
@@ -160,6 +162,10 @@ class BandCounting:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         order = self.lattice.order
         for number, blobs in _by_job(batches):
+            if number == len(self.plan.jobs):
+                totals = (int.from_bytes(blob.tobytes(), "little") for blob in blobs)
+                yield text_row(number, signed(sum(totals) % (1 << 64)))
+                continue
             job = self.plan.jobs[number]
             if job.second == LEFT:
                 n_windows, piece = _counted_left(job.first, blobs, order)

@@ -37,6 +37,25 @@ def blocks_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Block]:
             yield Block("", 1, text.tobytes())
 
 
+class LineSum:
+    """The sum of the hashes of lines that pass, whatever their order: two readings of a text have the same."""
+
+    def __init__(self) -> None:
+        self.total = 0
+
+    def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The same batches."""
+        for batch in batches:
+            hashes = batch.column("hash").to_numpy(zero_copy_only=False).view(np.uint64)
+            self.total = (self.total + int(hashes.sum(dtype=np.uint64))) % (1 << 64)
+            yield batch
+
+
+def signed(number: int) -> int:
+    """A sum as Spark keeps whole numbers: signed, of 64 bits."""
+    return number - (1 << 64) if number >= 1 << 63 else number
+
+
 def runs(batch: pa.RecordBatch, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """The stretches of a batch in which these columns do not change."""
     n = batch.num_rows

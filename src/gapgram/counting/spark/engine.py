@@ -16,6 +16,7 @@ from gapgram.classes.classes import Classes
 from gapgram.counting.in_memory import BAND_POSITIONS
 from gapgram.counting.spark import sample
 from gapgram.counting.spark.bands import IdStream, count_bands
+from gapgram.counting.spark.batches import signed
 from gapgram.counting.spark.plan import MAX_WINDOWS, CountingPlan
 from gapgram.counting.spark.refusal import first_refused
 from gapgram.counting.spark.shards import Shards, check_new, write_shards
@@ -34,12 +35,15 @@ class TextOnSpark:
         self.facts, self.positions = learned.facts, learned.facts.positions
         self.longest_sentence = learned.longest_sentence
         self.vocabulary, self.word_counts = learned.vocabulary, learned.word_counts
-        self.word_sample = learned.word_sample
+        self.word_sample, self._line_sum = learned.word_sample, signed(learned.line_sum)
         self._lines, self._stream, self._counting, self._resources = lines, stream, counting, resources
 
     def sample(self, *, seed: int, limit: int) -> Ids:
         """As `TextSource`."""
-        return sample.sample(self._lines, self._stream, positions=self.facts.positions, seed=seed, limit=limit)
+        positions, line_sum = self.facts.positions, self._line_sum
+        return sample.sample(
+            self._lines, self._stream, positions=positions, seed=seed, limit=limit, line_sum=line_sum
+        )
 
     def pieces(self, lattice: Lattice, classes: Sequence[Classes]) -> Pieces:
         """As `TextSource`; the counts of each clustering's classes are in shards beside those of the words."""
@@ -61,9 +65,9 @@ class TextOnSpark:
         return self._shards(self._stream, lattice, self.word_counts, "")
 
     def _shards(self, stream: IdStream, lattice: Lattice, id_counts: Integers, suffix: str) -> Shards:
-        shards = self._counting.count(self._lines, stream, lattice, id_counts, suffix)
+        shards, n_rows = self._counting.count(self._lines, stream, lattice, id_counts, suffix)
         self._resources.enter_context(contextlib.closing(shards))
-        shards.check()
+        shards.check(n_rows, self._line_sum)
         return shards
 
 
@@ -77,13 +81,15 @@ class Counting:
     bands: int
     max_windows: int
 
-    def count(self, lines: DataFrame, stream: IdStream, lattice: Lattice, id_counts: Integers, suffix: str) -> Shards:
-        """Count a stream of ids, each met so often, into a folder of shards."""
+    def count(
+        self, lines: DataFrame, stream: IdStream, lattice: Lattice, id_counts: Integers, suffix: str
+    ) -> tuple[Shards, int]:
+        """Count a stream of ids, each met so often, into a folder of shards, of so many rows."""
         folder = self.folder + suffix
         check_new(self.spark, folder)
         plan = CountingPlan.of(id_counts, lattice, self.bands, self.max_windows)
-        write_shards(count_bands(lines, stream, lattice, plan), folder)
-        return Shards(self.spark, folder, plan, lattice, self.copies)
+        n_rows = write_shards(count_bands(lines, stream, lattice, plan), folder)
+        return Shards(self.spark, folder, plan, lattice, self.copies), n_rows
 
 
 @contextlib.contextmanager

@@ -12,27 +12,35 @@ from pyspark.sql import functions as sql
 
 from gapgram.arrays import Ids
 from gapgram.counting.spark.bands import IdStream
-from gapgram.counting.spark.batches import batch_of, bytes_of
+from gapgram.counting.spark.batches import LineSum, batch_of, bytes_of, signed
+from gapgram.errors import EngineError
 from gapgram.kernels.fitting import sample as fitting
 from gapgram.text.corpus import sentence_begins
 
-_SENTENCES = pa.schema([("hash", pa.int64()), ("positions", pa.int64()), ("ids", pa.binary())])
+_SENTENCES = pa.schema([("hash", pa.int64()), ("positions", pa.int64()), ("ids", pa.binary()), ("lines", pa.int64())])
+_FIRST = -(1 << 63)  # in the place of a hash: before all sentences come the sums over the lines
 _MARGIN = 1.2  # more than is needed is asked for, so that once is enough nearly always
 
 
-def sample(lines: DataFrame, stream: IdStream, *, positions: int, seed: int, limit: int) -> Ids:
+def sample(
+    lines: DataFrame, stream: IdStream, *, positions: int, seed: int, limit: int, line_sum: int
+) -> Ids:
     """Ids of the sentences with the smallest hashes, until there are `limit` positions of the text's.
 
     Equal hashes are equal sentences, so that it does not matter which of them are taken.
+    line_sum: that of the text when it was read first.
     """
     share = _MARGIN * limit / positions
     while True:
         below = min(int(share * (1 << 64)), (1 << 64) - 1)
-        chosen = lines.mapInArrow(_Choosing(stream, below, seed, limit), "hash bigint, positions bigint, ids binary")
+        choosing = _Choosing(stream, below, seed, limit)
+        chosen = lines.mapInArrow(choosing, "hash bigint, positions bigint, ids binary, lines bigint")
         before = sql.sum("positions").over(Window.orderBy("hash").rowsBetween(Window.unboundedPreceding, -1))
         taken = chosen.withColumn("before", sql.coalesce(before, sql.lit(0))).where(sql.col("before") < limit)
-        sentences = taken.orderBy("hash").select("ids").toArrow()["ids"]
-        chunks = [bytes_of(chunk)[0].view(np.int32) for chunk in sentences.chunks]
+        sentences = taken.orderBy("hash").select("ids", "lines").toArrow()
+        if signed(sum(sentences["lines"].to_pylist()) % (1 << 64)) != line_sum:
+            raise EngineError("the text changed while it was read: leave it alone and start again")
+        chunks = [bytes_of(chunk)[0].view(np.int32) for chunk in sentences["ids"].chunks]
         ids = np.concatenate([np.empty(0, np.int32), *chunks])
         if ids.size >= limit or share >= 1:
             return ids
@@ -49,18 +57,19 @@ class _Choosing:
     limit: int
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        kept = np.empty(0, np.int32)
-        for ids in self.stream.ids(batches):
+        kept, lines = np.empty(0, np.int32), LineSum()
+        for ids in self.stream.ids(lines.over(batches)):
             kept = self._smallest(np.concatenate([kept, ids]))
+        yield batch_of(_SENTENCES, [_FIRST], [0], [b""], [signed(lines.total)])
         begins = sentence_begins(kept)
         hashes = fitting.sentence_hashes(kept, begins, self.seed)
         # The order of unsigned numbers as one of signed ones.
-        signed = (hashes ^ np.uint64(1 << 63)).view(np.int64)
-        for begin in range(0, signed.size, 1 << 12):
+        ordered = (hashes ^ np.uint64(1 << 63)).view(np.int64)
+        for begin in range(0, ordered.size, 1 << 12):
             chunk = slice(begin, begin + (1 << 12))
             ends = begins[chunk.start : chunk.stop + 1]
             texts = [kept[a:b].tobytes() for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
-            yield batch_of(_SENTENCES, signed[chunk], np.diff(ends), texts)
+            yield batch_of(_SENTENCES, ordered[chunk], np.diff(ends), texts, np.zeros(len(texts), np.int64))
 
     def _smallest(self, ids: Ids) -> Ids:
         begins = sentence_begins(ids)

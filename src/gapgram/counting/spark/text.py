@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
 from gapgram.arrays import Integers
-from gapgram.counting.spark.batches import batch_of, blocks_of, bytes_of
+from gapgram.counting.spark.batches import LineSum, batch_of, blocks_of, bytes_of
 from gapgram.errors import TextError, UsageError
 from gapgram.kernels.text import words as kernels
 from gapgram.kernels.text.special_words import SPECIAL
@@ -33,13 +33,17 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True)
 class Learned:
-    """What a text is, its vocabulary, how often each id is met, and the words of a model of spelling, if asked for."""
+    """What a text is, its vocabulary, how often each id is met, and the words of a model of spelling, if asked for.
+
+    line_sum: `LineSum` of all lines.
+    """
 
     facts: TextFacts
     longest_sentence: int
     vocabulary: Vocabulary
     word_counts: Integers
     word_sample: WordSample | None
+    line_sum: int
 
 
 def checked_paths(paths: Iterable[object]) -> list[str]:
@@ -55,11 +59,12 @@ def checked_paths(paths: Iterable[object]) -> list[str]:
 
 
 def read_lines(spark: SparkSession, paths: list[str], *also: str) -> DataFrame:
-    """The bytes of every line with its newline as `line`, and columns of Spark's metadata by name."""
+    """The bytes of every line with its newline as `line`, their `hash`, and columns of Spark's metadata by name."""
     # Spark keeps the bytes of a line as they are, valid or not, and gives them back as binary.
     text = spark.read.options(ignoreCorruptFiles="false", ignoreMissingFiles="false").text(paths, lineSep="\n")
     line = sql.concat(sql.col("value").cast("binary"), sql.lit(b"\n")).alias("line")
-    return text.select(line, *(sql.col(f"_metadata.{name}").alias(name) for name in also))
+    hashed = sql.xxhash64(sql.col("value").cast("binary")).alias("hash")
+    return text.select(line, hashed, *(sql.col(f"_metadata.{name}").alias(name) for name in also))
 
 
 def learn(lines: DataFrame, rules: TextRules) -> Learned:
@@ -71,7 +76,7 @@ def learn(lines: DataFrame, rules: TextRules) -> Learned:
     counted = counted.persist(StorageLevel.MEMORY_AND_DISK)
     try:
         is_fact = sql.substring("word", 1, 1) == sql.lit(_FACT)
-        tally = _tally(counted.where(is_fact).toArrow())
+        tally, line_sum = _tally(counted.where(is_fact).toArrow())
         words = counted.where(~is_fact).select("word", "count")
         kept = words.where(sql.col("count") >= rules.min_count)
         if rules.vocab_limit is not None:
@@ -83,7 +88,7 @@ def learn(lines: DataFrame, rules: TextRules) -> Learned:
     facts, counts = tally.facts(rules), kept_words["count"].to_numpy()
     special = [facts.words - int(counts.sum()), facts.sentences, facts.sentences]
     vocabulary, all_counts = _vocabulary(kept_words["word"]), np.concatenate([special, counts])
-    return Learned(facts, tally.longest_sentence, vocabulary, all_counts, sample)
+    return Learned(facts, tally.longest_sentence, vocabulary, all_counts, sample, line_sum)
 
 
 def _sorted(words: DataFrame) -> pa.Table:
@@ -107,17 +112,17 @@ class _Learning:
     rules: TextRules
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        reader = Reader(rules=self.rules)
+        reader, lines = Reader(rules=self.rules), LineSum()
         try:
-            for block in blocks_of(batches):
+            for block in blocks_of(lines.over(batches)):
                 for _ in reader.read_block(block):
                     pass
         except TextError:
             yield batch_of(_COUNTED, [_FACT + b"refused"], [1])
             return
         facts = asdict(reader.tally)
-        digest = facts.pop("digest")
-        facts |= {"digest_low": digest & 0xFFFFFFFF, "digest_high": digest >> 32}
+        for name, total in (("digest", facts.pop("digest")), ("lines", lines.total)):
+            facts |= {f"{name}_low": total & 0xFFFFFFFF, f"{name}_high": total >> 32}  # so that sums stay in range
         yield batch_of(_COUNTED, [_FACT + name.encode() for name in facts], list(facts.values()))
         yield from _word_batches(reader.table)
 
@@ -133,14 +138,16 @@ def _word_batches(table: WordTable) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_arrays([some, pa.array(counts[begin : begin + _BATCH_WORDS])], schema=_COUNTED)
 
 
-def _tally(table: pa.Table) -> TextTally:
-    """What the partitions have counted, added up."""
+def _tally(table: pa.Table) -> tuple[TextTally, int]:
+    """What the partitions have counted, added up, and the sum over all lines."""
     rows = {row["word"].removeprefix(_FACT).decode(): row for row in table.to_pylist()}
     if "refused" in rows:
         raise RefusedError
     facts = {name: row["largest" if name == "longest_sentence" else "count"] for name, row in rows.items()}
-    digest = (facts.pop("digest_high", 0) << 32) + facts.pop("digest_low", 0)
-    return TextTally(**facts, digest=digest % (1 << 64))
+    digest, lines = (
+        ((facts.pop(f"{name}_high", 0) << 32) + facts.pop(f"{name}_low", 0)) % (1 << 64) for name in ("digest", "lines")
+    )
+    return TextTally(**facts, digest=digest), lines
 
 
 def _vocabulary(words: pa.ChunkedArray) -> Vocabulary:
