@@ -28,113 +28,107 @@ static char letter_of[NPY_NTYPES_LEGACY]; /* of a number of NumPy's for a type t
 static int has_second_processor;          /* whether the code for a newer processor can run here */
 static PyObject *kind_error, *classes[MOST_CLASSES];
 
-enum { OTHER_KIND = -1 };
+/* Each `take_…` writes the words of an object of the kind that `kind` points to and moves `words` on; returns where the
+   next kind begins, or null where the object is of another kind. */
+static const char *take_other(const char *kind, PyObject *thing, int64_t **words);
 
-static int64_t take_words(const char **kinds, PyObject *thing, int64_t *words, char *line);
-
-/* Writes the words of an array; returns how many. */
-static int64_t take_array(const char *kind, PyObject *thing, int64_t *words) {
-    if (!PyArray_Check(thing))
-        return OTHER_KIND;
+static const char *take_array(const char *kind, PyObject *thing, int64_t **words) {
     PyArrayObject *array = (PyArrayObject *)thing;
+    if (!PyArray_Check(thing))
+        return 0;
     int n = kind[2] - '0', type = PyArray_TYPE(array), gaps = kind[0] == 'G';
     if (PyArray_NDIM(array) != n || type < 0 || type >= NPY_NTYPES_LEGACY || letter_of[type] != kind[1] ||
         !PyArray_ISALIGNED(array) || !PyArray_ISNOTSWAPPED(array) || !(gaps || PyArray_IS_C_CONTIGUOUS(array)))
-        return OTHER_KIND;
-    words[0] = (int64_t)(intptr_t)PyArray_DATA(array);
+        return 0;
+    *(*words)++ = (int64_t)(intptr_t)PyArray_DATA(array);
     for (int i = 0; i < n; i++)
-        words[1 + i] = PyArray_DIM(array, i);
+        *(*words)++ = PyArray_DIM(array, i);
     for (int i = 0; gaps && i < n; i++)
-        words[1 + n + i] = PyArray_STRIDE(array, i);
-    return 1 + (gaps ? 2 : 1) * n;
+        *(*words)++ = PyArray_STRIDE(array, i);
+    return kind + 3;
 }
 
-/* The same of a tuple. */
-static int64_t take_tuple(const char **kinds, PyObject *thing, int64_t *words) {
-    if (!PyTuple_Check(thing))
-        return OTHER_KIND;
-    int64_t n = 0, size = PyTuple_Size(thing);
-    for (int64_t i = 0; **kinds != ')'; i++) {
-        int64_t some = i < size ? take_words(kinds, PyTuple_GetItem(thing, i), words + n, 0) : OTHER_KIND;
-        if (some < 0)
-            return some;
-        n += some;
-        if (**kinds == ')' && i + 1 != size)
-            return OTHER_KIND;
-    }
-    ++*kinds;
-    return n;
+static const char *take_tuple(const char *kind, PyObject *thing, int64_t **words) {
+    int64_t size = PyTuple_Check(thing) ? PyTuple_Size(thing) : -1, i = 0;
+    for (kind++; kind && *kind != ')'; i++)
+        kind = i < size ? take_other(kind, PyTuple_GetItem(thing, i), words) : 0;
+    return kind && i == size ? kind + 1 : 0;
 }
 
-/* Of bytes as they lie, or of a copy of a string with a newline; not of a string that has one, or of a long one. */
-static int64_t take_line(PyObject *thing, int64_t *words, char *line) {
+/* Bytes as they lie. */
+static inline const char *take_bytes(const char *kind, PyObject *thing, int64_t **words) {
+    char *data;
     Py_ssize_t size;
-    if (PyBytes_Check(thing)) {
-        words[0] = (int64_t)(intptr_t)PyBytes_AsString(thing);
-        words[1] = PyBytes_Size(thing);
-        return 2;
-    }
-    const char *text = line && PyUnicode_Check(thing) ? PyUnicode_AsUTF8AndSize(thing, &size) : 0;
+    if (PyBytes_AsStringAndSize(thing, &data, &size) < 0)
+        return 0;
+    *(*words)++ = (int64_t)(intptr_t)data;
+    *(*words)++ = size;
+    return kind + 1;
+}
+
+/* A copy of a string with a newline; not of a string that has one, or of a long one. line: room for it, or null. */
+static const char *take_line(const char *kind, PyObject *thing, int64_t **words, char *line) {
+    Py_ssize_t size;
+    const char *text = line ? PyUnicode_AsUTF8AndSize(thing, &size) : 0;
     if (!text || size >= LONGEST_LINE || memchr(text, '\n', size))
-        return OTHER_KIND;
+        return 0;
     memcpy(line, text, size);
     line[size] = '\n';
-    words[0] = (int64_t)(intptr_t)line;
-    words[1] = size + 1;
-    return 2;
+    *(*words)++ = (int64_t)(intptr_t)line;
+    *(*words)++ = size + 1;
+    return kind + 1;
 }
 
-/* Writes the words of an object of the kind that `kinds` begins with, and moves that on; returns how many, or why not.
-   line: room for one line of text, or null. */
-static int64_t take_words(const char **kinds, PyObject *thing, int64_t *words, char *line) {
-    const char *kind = (*kinds)++;
+/* What decoders and loops over lines give again and again. */
+static inline const char *take(const char *kind, PyObject *thing, int64_t **words, char *line) {
+    if (*kind == 'i' && PyLong_CheckExact(thing)) {
+        int64_t number = *(*words)++ = PyLong_AsLongLong(thing);
+        return number != -1 || !PyErr_Occurred() ? kind + 1 : 0;
+    }
+    if (*kind == 'y' || (*kind == 's' && PyBytes_Check(thing)))
+        return take_bytes(kind, thing, words);
+    if (*kind == 's')
+        return PyUnicode_Check(thing) ? take_line(kind, thing, words, line) : 0;
+    return take_other(kind, thing, words);
+}
+
+static const char *take_other(const char *kind, PyObject *thing, int64_t **words) {
     double number;
     switch (*kind) {
     case 'A':
     case 'G':
-        *kinds = kind + 3;
         return take_array(kind, thing, words);
     case '(':
-        return take_tuple(kinds, thing, words);
+        return take_tuple(kind, thing, words);
     case 'i':
-        if (!PyLong_CheckExact(thing) && PyArray_IsScalar(thing, UInt64))
-            return OTHER_KIND;
-        words[0] = PyLong_AsLongLong(thing);
-        return words[0] != -1 || !PyErr_Occurred() ? 1 : OTHER_KIND;
+        *(*words)++ = PyArray_IsScalar(thing, UInt64) ? -1 : PyLong_AsLongLong(thing);
+        return PyArray_IsScalar(thing, UInt64) || PyErr_Occurred() ? 0 : kind + 1;
     case 'u':
-        if (!PyArray_IsScalar(thing, UInt64))
-            return OTHER_KIND;
-        thing = PyNumber_Index(thing);
-        words[0] = thing ? (int64_t)PyLong_AsUnsignedLongLong(thing) : 0;
+        thing = PyArray_IsScalar(thing, UInt64) ? PyNumber_Index(thing) : 0;
+        *(*words)++ = thing ? (int64_t)PyLong_AsUnsignedLongLong(thing) : 0;
         Py_XDECREF(thing);
-        return PyErr_Occurred() ? OTHER_KIND : 1;
+        return thing ? kind + 1 : 0;
     case 'f':
         number = PyFloat_AsDouble(thing);
-        memcpy(words, &number, sizeof number);
-        return number == -1.0 && PyErr_Occurred() ? OTHER_KIND : 1;
+        memcpy((*words)++, &number, sizeof number);
+        return number == -1.0 && PyErr_Occurred() ? 0 : kind + 1;
     case 'b':
-        words[0] = thing == Py_True;
-        return thing == Py_True || thing == Py_False ? 1 : OTHER_KIND;
+        *(*words)++ = thing == Py_True;
+        return thing == Py_True || thing == Py_False ? kind + 1 : 0;
     case 'y':
-        return PyBytes_Check(thing) ? take_line(thing, words, 0) : OTHER_KIND;
     case 's':
-        return take_line(thing, words, line);
+        return take_bytes(kind, thing, words);
     default:
-        words[0] = 0;
-        return thing == Py_None ? 1 : OTHER_KIND;
+        *(*words)++ = 0;
+        return thing == Py_None ? kind + 1 : 0;
     }
 }
 
-/* The words of several objects. */
-static int64_t take_all(const char **kinds, PyObject *const *things, int64_t n, int64_t *words, char *line) {
-    int64_t used = 0;
-    for (int64_t i = 0; i < n; i++) {
-        int64_t some = **kinds ? take_words(kinds, things[i], words + used, line) : OTHER_KIND;
-        if (some < 0)
-            return some;
-        used += some;
-    }
-    return used;
+/* The words of several objects; returns where the kinds of others begin, or null. */
+static inline const char *take_all(const char *kind, PyObject *const *things, int64_t n, int64_t **words, char *line) {
+    for (int64_t i = 0; kind && i < n; i++)
+        kind = *kind ? take(kind, things[i], words, line) : 0;
+    return kind;
 }
 
 static void release(PyObject *capsule) {
@@ -178,36 +172,39 @@ static PyObject *named_class(int i) {
 
 static PyObject *give(const char **letters, const int64_t **words);
 
-/* The object of a number. */
-static inline PyObject *give_number(char kind, const int64_t *word) {
-    double number;
-    switch (kind) {
-    case 'i':
-        return PyLong_FromLongLong(*word);
-    case 'f':
-        memcpy(&number, word, sizeof number);
-        return PyFloat_FromDouble(number);
-    case 'b':
-        return PyBool_FromLong((long)*word);
-    default:
-        return PyLong_FromUnsignedLongLong((unsigned long long)*word);
-    }
-}
-
-static inline int is_number(char kind) {
-    return kind == 'i' || kind == 'f' || kind == 'b' || kind == 'u';
-}
-
 /* A tuple, with names or without. */
 static PyObject *give_tuple(const char **letters, const int64_t **words, int is_named) {
-    PyObject *class = is_named ? named_class(*(*letters)++ - '0') : 0;
-    int n = *(*letters)++ - '0';
+    const char *kind = *letters;
+    const int64_t *word = *words;
+    double number;
+    PyObject *class = is_named ? named_class(*kind++ - '0') : 0;
+    int n = *kind++ - '0';
     PyObject *tuple = is_named && !class ? 0 : PyTuple_New(n);
     for (int i = 0; tuple && i < n; i++) {
-        PyObject *field = is_number(**letters) ? give_number(*(*letters)++, (*words)++) : give(letters, words);
+        PyObject *field;
+        switch (*kind) {
+        case 'i':
+            field = PyLong_FromLongLong(*word++);
+            kind++;
+            break;
+        case 'f':
+            memcpy(&number, word++, sizeof number);
+            field = PyFloat_FromDouble(number);
+            kind++;
+            break;
+        case 'Y':
+            field = PyBytes_FromStringAndSize((const char *)(intptr_t)word[1], word[2]);
+            word += 3;
+            kind++;
+            break;
+        default:
+            field = give(&kind, &word);
+        }
         if (!field || PyTuple_SetItem(tuple, i, field) < 0)
             Py_CLEAR(tuple);
     }
+    *letters = kind;
+    *words = word;
     if (!tuple || !class)
         return tuple;
     PyObject *named = PyObject_CallObject(class, tuple);
@@ -218,23 +215,28 @@ static PyObject *give_tuple(const char **letters, const int64_t **words, int is_
 /* The object of a result; moves the letters and the words on. */
 static PyObject *give(const char **letters, const int64_t **words) {
     const char *kind = (*letters)++;
-    const int64_t *word = *words;
+    const int64_t *word = (*words)++;
+    double number;
     switch (*kind) {
-    case '(':
-    case '[':
-        return give_tuple(letters, words, *kind == '[');
-    case 'Y':
-        *words += 3;
-        return PyBytes_FromStringAndSize((const char *)(intptr_t)word[1], word[2]);
+    case 'i':
+        return PyLong_FromLongLong(*word);
+    case 'u':
+        return PyLong_FromUnsignedLongLong((unsigned long long)*word);
+    case 'b':
+        return PyBool_FromLong((long)*word);
+    case 'f':
+        memcpy(&number, word, sizeof number);
+        return PyFloat_FromDouble(number);
     case 'A':
         *letters += 2;
-        *words += 2 + kind[2] - '0';
+        *words += 1 + kind[2] - '0';
         return give_array(kind, word);
     case 'n':
+        *words = word;
         Py_RETURN_NONE;
     default:
-        ++*words;
-        return give_number(*kind, word);
+        *words = word;
+        return give_tuple(letters, words, *kind == '[');
     }
 }
 
@@ -245,12 +247,13 @@ static PyObject *run(const struct form *form, const int64_t *words) {
     int32_t status;
     if (form->is_brief) { /* other threads of Python wait, and results are made before the arena goes */
         char memory[ARENA_BYTES];
-        struct arena outer = gapgram_enter((struct arena){memory, memory, memory + ARENA_BYTES});
+        struct arena outer = gapgram_arena;
+        gapgram_arena = (struct arena){memory, memory, memory + ARENA_BYTES};
         status = function(words, results);
         const int64_t *at = results;
         const char *letters = form->results;
         PyObject *given = status ? 0 : give(&letters, &at);
-        gapgram_leave(outer);
+        gapgram_arena = outer;
         if (given || !status)
             return given;
     } else {
@@ -299,10 +302,10 @@ static PyObject *refuse(const struct form *form, PyObject *const *things, int64_
 static PyObject *call(PyObject *self, PyObject *const *things, Py_ssize_t n) {
     const struct form *first = PyCapsule_GetPointer(self, 0);
     for (const struct form *form = first; form->name && !strcmp(form->name, first->name); form++) {
-        int64_t words[MOST_WORDS];
+        int64_t words[MOST_WORDS], *end = words;
         char line[LONGEST_LINE];
-        const char *kinds = form->arguments;
-        if (take_all(&kinds, things, n, words, line) >= 0 && !*kinds)
+        const char *rest = take_all(form->arguments, things, n, &end, line);
+        if (rest && !*rest)
             return run(form, words);
         PyErr_Clear();
     }
@@ -320,11 +323,11 @@ struct bound {
 
 static PyObject *call_bound(PyObject *self, PyObject *const *things, Py_ssize_t n) {
     const struct bound *bound = PyCapsule_GetPointer(self, 0);
-    int64_t words[MOST_WORDS];
+    int64_t words[MOST_WORDS], *end = words + bound->n;
     char line[LONGEST_LINE];
-    const char *kinds = bound->kinds;
     memcpy(words, bound->words, bound->n * sizeof *words);
-    if (take_all(&kinds, things, n, words + bound->n, line) >= 0 && !*kinds)
+    const char *rest = take_all(bound->kinds, things, n, &end, line);
+    if (rest && !*rest)
         return run(bound->form, words);
     PyErr_Clear();
     PyErr_Format(kind_error, "kernel %s: its last arguments are not of the kinds (%s)", bound->form->name, bound->form->text);
@@ -349,16 +352,16 @@ static PyObject *bind(PyObject *module, PyObject *arguments) {
     Py_XDECREF(self);
     if (!first)
         return 0;
-    int64_t n = PyTuple_Size(constants), used = 0;
+    int64_t n = PyTuple_Size(constants);
     PyObject *things[32];
     for (int64_t i = 0; i < n && i < 32; i++)
         things[i] = PyTuple_GetItem(constants, i);
     for (const struct form *form = first; form->name && !strcmp(form->name, first->name); form++) {
-        int64_t words[MOST_WORDS];
-        const char *kinds = form->arguments;
-        used = take_all(&kinds, things, n, words, 0);
+        int64_t words[MOST_WORDS], *end = words;
+        const char *kinds = take_all(form->arguments, things, n, &end, 0);
+        int64_t used = end - words;
         PyErr_Clear();
-        if (used < 0)
+        if (!kinds)
             continue;
         struct bound *bound = PyMem_Malloc(sizeof *bound + used * sizeof *words);
         if (!bound)

@@ -28,29 +28,19 @@ struct head {
 
 enum { ALIGN = 16, LINE = 64 }; /* bytes: of what malloc gives; of a line of the cache */
 
-static THREAD_LOCAL struct arena arena; /* of the brief kernel that this thread is in; else without room */
-
-struct arena gapgram_enter(struct arena inner) {
-    struct arena outer = arena;
-    arena = inner;
-    return outer;
-}
-
-void gapgram_leave(struct arena outer) {
-    arena = outer;
-}
+THREAD_LOCAL struct arena gapgram_arena;
 
 static void *take(int64_t bytes) {
     int64_t rounded = (bytes + ALIGN - 1) & -(int64_t)ALIGN;
-    if (rounded > arena.end - arena.next)
+    if (rounded > gapgram_arena.end - gapgram_arena.next)
         return malloc(bytes);
-    void *memory = arena.next;
-    arena.next += rounded;
+    void *memory = gapgram_arena.next;
+    gapgram_arena.next += rounded;
     return memory;
 }
 
 static void give_back(void *memory) {
-    if ((char *)memory < arena.begin || (char *)memory >= arena.end)
+    if ((char *)memory < gapgram_arena.begin || (char *)memory >= gapgram_arena.end)
         free(memory);
 }
 

@@ -14,9 +14,8 @@ struct arena {
     char *begin, *next, *end;
 };
 
-/* Use this memory from now on; returns what was used before, which is to be given to `gapgram_leave`. */
-struct arena gapgram_enter(struct arena inner);
-void gapgram_leave(struct arena outer);
+/* Of the brief kernel that this thread is in; else without room. */
+extern THREAD_LOCAL struct arena gapgram_arena __attribute__((visibility("hidden")));
 
 /* Give up a reference to the memory of an array that a kernel returned. */
 void gapgram_release(void *head);

@@ -13,7 +13,7 @@ from gapgram.text.splitting import split_marks
 if TYPE_CHECKING:
     from gapgram.queries.language_model import LanguageModel
 
-_LOOKED_AT = 1 << 16  # bytes of a text
+_LOOKED_AT = 1 << 13  # bytes of a text
 _LEAST_SHARE, _FEWEST = 0.03, 2  # of its words
 _NAMED = 3
 CURE = "let the model cut raw text (gapgram about MODEL --split marks -o NEW), or give it text that is cut"
