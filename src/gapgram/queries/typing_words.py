@@ -18,7 +18,7 @@ import numpy as np
 from gapgram.arguments import checked_whole
 from gapgram.arrays import Floats, Ids
 from gapgram.errors import UsageError
-from gapgram.kernels.special_words import SPECIAL
+from gapgram.kernels.text.special_words import SPECIAL
 from gapgram.queries.language_model import LanguageModel, check_counts_words
 from gapgram.queries.predict import Prediction, indices_of_top_k
 from gapgram.queries.session import Session
