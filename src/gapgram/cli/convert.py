@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gapgram.models.open import AnyModel
 
 _ARPA_NAMES = (".arpa", ".arpa.gz")
+_NEMO_NAME = ".nemo"
 
 
 @click.command()
@@ -28,10 +29,15 @@ _ARPA_NAMES = (".arpa", ".arpa.gz")
     "--quantise", "bits", type=click.IntRange(1, 8), metavar="BITS",
     help="Keep 2**BITS different counts for each pattern, from 1 to 8 bits: smaller, and only nearly the same model.",
 )
+@option(
+    "--labels", type=click.IntRange(1), metavar="N",
+    help="How many labels the recogniser has, for a file of NeMo from an ARPA file.  [default: those of the tokenizer]",
+)
 @shared("memory", "json", "quiet")
 def command(
-    model: str, output: str, layout: str | None, bits: int | None, memory: str | None, as_json: bool, quiet: bool
-) -> None:
+    model: str, output: str, layout: str | None, bits: int | None, labels: int | None, memory: str | None,
+    as_json: bool, quiet: bool,
+) -> None:  # fmt: skip
     """Write a model in another layout or format.
 
     Models that gapgram train has written: both layouts give the same probabilities, bit for bit, and each can be made
@@ -41,6 +47,9 @@ def command(
 
     ARPA files and binary files of KenLM become a model file that opens at once; any of them, and modified Kneser-Ney
     models, become an ARPA file where the name to write ends in .arpa or .arpa.gz.
+
+    Where it ends in .nemo they become the file that NVIDIA NeMo's NGPU-LM loads: modified Kneser-Ney models trained
+    with the recogniser's tokenizer, or files that gapgram arpa --encoding nemo wrote.
     """
     from gapgram import Mixture, Model, load
     from gapgram.errors import UsageError
@@ -50,10 +59,15 @@ def command(
     check_writable(output, [model])
     limit = memory or default_memory()
     opened = load(model, memory=limit, progress=not quiet)
-    if isinstance(opened, Model) and not output.endswith(_ARPA_NAMES):
+    if labels and not output.endswith(_NEMO_NAME):
+        raise UsageError(f"{output}: --labels is for files whose names end in {_NEMO_NAME}")
+    if output.endswith(_NEMO_NAME) and not (layout or bits):
+        sizes = _convert_to_nemo(opened, output, labels, quiet)
+        words = f"{output} written: {sizes['after']['bytes']:,} bytes, {sizes['after']['num_arcs']:,} arcs"
+    elif isinstance(opened, Model) and not output.endswith((*_ARPA_NAMES, _NEMO_NAME)):
         sizes = _convert_own(opened, output, layout or "compact", bits)
         words = _told(model, output, layout or "compact", **sizes)
-    elif isinstance(opened, Mixture) and not bits and not output.endswith(_ARPA_NAMES):
+    elif isinstance(opened, Mixture) and not bits and not output.endswith((*_ARPA_NAMES, _NEMO_NAME)):
         sizes = _convert_mixture(opened, output, layout)
         words = f"{output} written: {sizes['after']['bytes']:,} bytes, {len(opened.models)} models in it"
     elif layout or bits:
@@ -94,6 +108,21 @@ def _convert_mixture(opened: Mixture, output: str, layout: str | None) -> dict[s
     sizes = [os.path.getsize(path) for path in (before or output, output)]
     signature = str(opened.signature)
     return {"before": {"bytes": sizes[0], "signature": signature}, "after": {"bytes": sizes[1], "signature": signature}}
+
+
+def _convert_to_nemo(opened: AnyModel, output: str, n_labels: int | None, quiet: bool) -> dict[str, Any]:
+    """Write the file of NGPU-LM; returns the figures of both files."""
+    from gapgram.models.arpa import nemo_labels
+    from gapgram.models.nemo_file import write_nemo
+    from gapgram.models.to_backoff import to_backoff
+
+    labels = nemo_labels(opened, n_labels)
+    numbers = write_nemo(to_backoff(opened, progress=not quiet), output, *labels)
+    sizes = [os.path.getsize(path) for path in (opened.path or output, output)]
+    return {
+        "before": {"bytes": sizes[0], "signature": str(opened.signature)},
+        "after": {"bytes": sizes[1], **numbers, "signature": str(opened.signature)},
+    }
 
 
 def _convert_backoff(opened: AnyModel, output: str, quiet: bool) -> dict[str, Any]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gapgram.models.arpa.approximation import approximate
     from gapgram.models.arpa.growing.files import grow_arpa, grow_arpas
     from gapgram.models.arpa.growing.grow import grow
-    from gapgram.models.arpa.nemo import nemo_words
+    from gapgram.models.arpa.nemo import nemo_labels, nemo_words
     from gapgram.models.arpa.reading import read_arpa
     from gapgram.models.arpa.writing import as_backoff, write_arpa
 
@@ -28,12 +28,16 @@ _HOMES = {
     "grow": "growing.grow",
     "grow_arpa": "growing.files",
     "grow_arpas": "growing.files",
+    "nemo_labels": "nemo",
     "nemo_words": "nemo",
     "read_arpa": "reading",
     "write_arpa": "writing",
 }
 
-__all__ = ["approximate", "as_backoff", "grow", "grow_arpa", "grow_arpas", "nemo_words", "read_arpa", "write_arpa"]
+__all__ = [
+    "approximate", "as_backoff", "grow", "grow_arpa", "grow_arpas", "nemo_labels", "nemo_words", "read_arpa",
+    "write_arpa",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -33,6 +33,28 @@ def nemo_words(model: LanguageModel, written: BackoffModel) -> list[str]:
     return [*SPECIAL, *(_character(word, ids.get(word)) for word in list(written.vocabulary)[len(SPECIAL) :])]
 
 
+def nemo_labels(model: LanguageModel, n_labels: int | None = None) -> tuple[list[int | None], int]:
+    """(the label of each word, None for special ones, how many labels the recogniser has).
+
+    By the model's tokeniser; of a model without one, which was read from a file in this encoding, by its characters:
+    n_labels must say then how many there are.
+    """
+    words = list(model.vocabulary)[len(SPECIAL) :]
+    if model.tokeniser is not None and model.tokeniser.engine.ids:
+        ids = model.tokeniser.engine.ids
+        numbers = [ids.get(word, -1) for word in words]
+        n_labels = max(ids.values()) + 1 if n_labels is None else n_labels
+    elif n_labels is None:
+        raise UsageError("NeMo's file has ids of tokens, and the model no tokeniser that has them: say --labels N, how "
+                         "many the recogniser has, for a file that gapgram arpa --encoding nemo wrote")  # fmt: skip
+    else:
+        numbers = [ord(word) - OFFSET if len(word) == 1 else -1 for word in words]
+    for word, number in zip(words, numbers, strict=True):
+        if not 0 <= number < n_labels:
+            raise UsageError(f"{word!r} is none of {n_labels:,} labels of the recogniser")
+    return [*[None] * len(SPECIAL), *numbers], n_labels
+
+
 def _character(word: str, number: int | None) -> str:
     """The character of a token.
 
