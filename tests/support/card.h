@@ -89,6 +89,7 @@ inline unsigned __ballot_sync(unsigned, bool value) {
     __syncwarp();
     return votes;
 }
+inline int __ffs(unsigned x) { return __builtin_ffs(x); }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline float __log2f(float x) { return log2f(x); }
 inline unsigned __float_as_uint(float x) { unsigned bits; memcpy(&bits, &x, 4); return bits; }

@@ -29,6 +29,7 @@ class PlayedCard:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._libraries: dict[tuple[Any, ...], ctypes.CDLL] = {}  # by source and options
         self.cuda = SimpleNamespace(
             Stream=lambda **_: nullcontext(),
             Device=lambda: SimpleNamespace(attributes={"MultiProcessorCount": 3}),
@@ -42,6 +43,11 @@ class PlayedCard:
         self, *, code: str, options: tuple[str, ...] = (), enable_cooperative_groups: bool = False
     ) -> PlayedModule:
         """As CuPy's, from a C++ compiler."""
+        if (code, options) not in self._libraries:
+            self._libraries[code, options] = self._compiled(code, options)
+        return PlayedModule(self._libraries[code, options], enable_cooperative_groups)
+
+    def _compiled(self, code: str, options: tuple[str, ...]) -> ctypes.CDLL:
         names = _KERNEL.findall(code)
         launch = 'extern "C" void launch_{0}(PLAYED) {{ play({0}, PLAYED_ARGUMENTS); }}\n'
         number = len(list(self._folder.iterdir()))  # of files: a library is loaded once by its name
@@ -52,7 +58,7 @@ class PlayedCard:
         defines = [option for option in options if option.startswith("-D")]
         command = [str(COMPILER), "-std=c++17", "-O1", "-ffp-contract=off", "-w", "-shared", "-fPIC", *defines]
         subprocess.run([*command, "-o", str(library), str(source)], check=True, capture_output=True, text=True)
-        return PlayedModule(ctypes.CDLL(str(library)), enable_cooperative_groups)
+        return ctypes.CDLL(str(library))
 
 
 class PlayedModule:
@@ -83,7 +89,9 @@ class PlayedKernel:
 
 
 def _as_c(argument: Any) -> Any:
-    """An array by its address, a number of NumPy as it lies."""
+    """An array by its address, a number of NumPy as it lies, one of Python as 64 bits."""
+    if isinstance(argument, int):
+        return ctypes.c_longlong(argument)
     if isinstance(argument, np.ndarray):
         assert argument.flags.c_contiguous
         return ctypes.c_void_p(argument.ctypes.data)

@@ -7,6 +7,8 @@
     scoring         the probability of every word of a text
     encoding        bytes to word ids
     stepping        one more word after many states, and the probabilities of all next words
+    next_words      all next words after packed states, in one launch: `gapgram.adapters.nemo`
+    torch_streams   the same for tensors of PyTorch
     model           a model on a card: `Model.on("cuda")`
     counting        all patterns of a text counted on a card: `train(device="cuda")`
     classes         word classes found on a card
