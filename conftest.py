@@ -19,6 +19,8 @@ collect_ignore_glob = [
     for package, pattern in {
         "pyspark": "src/gapgram/counting/spark/*",
         "flashlight": "src/gapgram/adapters/torchaudio.py",
+        "torch": "src/gapgram/adapters/nemo.py",
+        "transformers": "src/gapgram/adapters/transformers.py",
     }.items()
     if find_spec(package) is None
 ]
