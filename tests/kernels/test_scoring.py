@@ -78,12 +78,12 @@ def test_patterns_are_looked_up_after_all_that_they_need() -> None:
     sentences = [f"w{i % 7} w{i % 5} w{i % 3} w{i % 2}" for i in range(60)]
     model = gapgram.train(sentences=sentences, order=4, classes=2)
     tables = model._arrays.tables
-    order = lookup.order_of(tables.places)
+    order = lookup.lookup_order(tables.places)
     assert sorted(order.patterns.tolist()) == list(range(len(tables.places)))
     at = np.argsort(order.patterns)
     for p, place in enumerate(tables.places):
         others = [int(place[TAIL]), *tables.parts[p].tolist()] if place[REACH] > 0 else []
-        assert all(at[other] < at[p] and lookup.needs(p, other, tables) for other in others if other != p)
+        assert all(at[other] < at[p] and lookup.depends_on(p, other, tables) for other in others if other != p)
         assert order.roots[p] == (order.roots[place[TAIL]] if place[REACH] > 0 else p)
     assert order.n_streams == len({*order.roots.tolist()}) == 2
 

@@ -13,8 +13,8 @@ def test_words_are_in_order_of_falling_count_then_of_their_numbers_then_as_they_
     counts = random.integers(1, 1 << 20, 500) >> random.integers(0, 20, 500)
     numbers = random.integers(0, 1 << 63, 500, dtype=np.uint64) >> random.integers(0, 63, 500).astype(np.uint64)
     numbers[100:200] = numbers[:100]
-    assert word_order.order_of(counts, numbers).tolist() == np.lexsort((numbers, -counts)).tolist()
-    assert word_order.order_of(counts[:0], numbers[:0]).size == 0
+    assert word_order.order_words(counts, numbers).tolist() == np.lexsort((numbers, -counts)).tolist()
+    assert word_order.order_words(counts[:0], numbers[:0]).size == 0
 
 
 def test_ids_are_renumbered_in_their_own_place() -> None:

@@ -64,6 +64,6 @@ def test_the_command(made: dict[str, Model]) -> None:
     assert CliRunner().invoke(command, [path, "w3", "w1", "--dot"]).stdout.startswith("digraph")
     table = CliRunner().invoke(command, [path, "yyy", "w1", "zzz"])
     assert "contribution" in table.stdout
-    assert "not in the model's vocabulary, taken as <unk>: zzz yyy" in table.stderr
+    assert "not in the model's vocabulary, mapped to <unk>: zzz yyy" in table.stderr
     swapped = CliRunner().invoke(command, [path, "w1 w2", "w3"]).exception
     assert "the word 'w1 w2': expected one word, without white space; its context comes after it" in str(swapped)

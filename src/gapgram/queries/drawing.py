@@ -15,7 +15,7 @@ from gapgram.system.parallel import checked_threads, parallel_map
 
 NOTHING_HIDDEN: Floats = np.empty(0)
 _COLUMNS = 128  # sentences that are drawn side by side
-_CALL_WORDS = 1 << 18  # that the sentences of one call may have
+_MAX_WORDS_PER_CALL = 1 << 18
 
 
 class Drawer:
@@ -46,7 +46,7 @@ class Drawer:
 
         hidden: how probably each word is an unknown one to all that follow; it is then ~word.
         """
-        each = max(min(_CALL_WORDS // max_words, n), 1)
+        each = max(min(_MAX_WORDS_PER_CALL // max_words, n), 1)
 
         def work(first: int) -> list[Ids]:
             size = min(each, n - first)

@@ -30,7 +30,7 @@ BLOCK_BYTES = 1 << 22
 MOST_OF_PIPE_BYTES = 1 << 20  # that a pipe holds
 _FIRST_SHARE = 5 / 16  # of a block, which the first of a file has: who waits for it begins soon
 _WORD_BYTES = 5  # in plain text, with its space
-_COMPRESSION = 4  # how much larger a compressed text is inside
+_ASSUMED_COMPRESSION_RATIO = 4
 LONGEST_LINE_BYTES = 1 << 24  # more is no sentence, and may be no text
 NEWLINE = ord("\n")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -155,7 +155,7 @@ def guessed_positions(texts: Paths) -> int:
         if os.path.isfile(path):
             with open_raw(path) as raw:
                 kind, _ = decompressed(raw)
-            total += os.path.getsize(path) * (1 if kind == "plain" else _COMPRESSION)
+            total += os.path.getsize(path) * (1 if kind == "plain" else _ASSUMED_COMPRESSION_RATIO)
     return total // _WORD_BYTES
 
 

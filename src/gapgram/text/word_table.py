@@ -96,7 +96,7 @@ class WordTable:
         first = len(SPECIAL)
         numbers = word_order.first_bytes(self.pool, self.offsets, first, self.n)
         counts = self.counts[first : self.n]
-        order: Integers = word_order.order_of(counts, numbers)
+        order: Integers = word_order.order_words(counts, numbers)
         word_order.sort_ties(order, counts, numbers, first, self.pool, self.offsets)
         order += first
         return order

@@ -22,7 +22,7 @@ from gapgram.kernels.compiled import inlined, kernel
 from gapgram.kernels.intrinsics import atomic_add, atomic_max
 
 LEAST = 1e-6  # that a move must bring
-LARGE = 0.03  # part of a class
+LARGE_MOVE_FRACTION = 0.03  # of a class
 _RANK_BITS, _NUMBER_BITS = 31, 21  # of a claim: by how much the objective rises, as a float32, and the word's number
 _PIECES = 8  # that each thread takes, about, of what is shared out piece by piece
 
@@ -87,7 +87,7 @@ def rise_of(at, w, own, to, base, pairs, classes, judged):
 @inlined
 def _is_large(at, c, classes, judged):
     """Whether a word of the batch is a large part of a class."""
-    return judged.totals[at, 0] >= LARGE * classes.sums[0, c]
+    return judged.totals[at, 0] >= LARGE_MOVE_FRACTION * classes.sums[0, c]
 
 
 @kernel

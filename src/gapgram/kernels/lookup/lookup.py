@@ -92,7 +92,7 @@ class Order(NamedTuple):
 
 
 @kernel
-def order_of(places):
+def lookup_order(places):
     """By the number of words in a context: what is looked up next then seldom needs what was looked up last."""
     n_patterns, n_streams = places.shape[0], 0
     numbers, begins = np.empty((4, n_patterns), np.int64), np.zeros(n_patterns + 1, np.int64)
@@ -114,7 +114,7 @@ def order_of(places):
 
 
 @kernel
-def needs(p, other, tables):
+def depends_on(p, other, tables):
     """Whether pattern p is looked up with what was found under another one."""
     is_needed = tables.places[p, TAIL] == other
     for k in range(tables.parts.shape[1]):
@@ -135,7 +135,7 @@ def known_words(available, m):
 def locate_words(words, p, reader, keys, found, at, m, tables):
     """`locate` for a pattern of no context: the words, or the classes, themselves; keys[i] receives the key of each.
 
-    reader: as for `search`. m: as for `prepare`.
+    reader: as for `search`. m: as for `begin_lookup`.
     """
     entries, counts = part_of_row(found.entries, p, at, m), part_of_row(found.counts, p, at, m)
     rows, form = part_of_row(found.rows, p, at, m), format_of(tables.places, p)
@@ -182,7 +182,7 @@ def _keep_where_known(lanes, known, reach, rows, spread):
 
 
 @inlined
-def prepare(p, root, known, keys, found, at, tables, searches):
+def begin_lookup(p, root, known, keys, found, at, tables, searches):
     """Read the contexts of all words under pattern p, and ask for the grams that are to be searched.
 
     root: the pattern without a context that p comes from. known: `known_words`, of all columns from `at` on that are
@@ -208,7 +208,7 @@ def prepare(p, root, known, keys, found, at, tables, searches):
 
 @inlined
 def search(p, reader, keys, found, at, tables, searches):
-    """Do the searches that `prepare` began.
+    """Do the searches that `begin_lookup` began.
 
     reader: a pattern whose contexts the grams of p are, which will be asked for; 0 where there is none.
     """
@@ -238,7 +238,7 @@ def locate(words, available, found, at, tables):
             root = p
             locate_words(words, p, readers[p], keys, found, at, n, tables)
         else:
-            prepare(p, root, known, keys, found, at, tables, searches)
+            begin_lookup(p, root, known, keys, found, at, tables, searches)
             search(p, readers[p], keys, found, at, tables, searches)
 
 

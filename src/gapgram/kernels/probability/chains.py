@@ -15,12 +15,12 @@ from gapgram.kernels.compiled import host_callable, inlined, kernel, noinline
 from gapgram.kernels.intrinsics import part_of, part_of_row, prefetch
 from gapgram.kernels.lanes import LANES, in_lanes
 from gapgram.kernels.lookup.lookup import (
+    begin_lookup,
+    depends_on,
     known_words,
     locate_words,
-    needs,
-    order_of,
+    lookup_order,
     patterns_with_tail,
-    prepare,
     search,
 )
 from gapgram.kernels.lookup.search import new_searches
@@ -187,7 +187,7 @@ def chain_probabilities(positions, found, model, out):
     available, at, tables, n_patterns = positions.available, positions.column, model.tables, model.discounts.shape[0]
     n, places, words = available.size, tables.places, part_of(positions.ids, positions.first, available.size)
     m = n + -n % LANES
-    known, readers, order = known_words(available, m), patterns_with_tail(places), order_of(places)
+    known, readers, order = known_words(available, m), patterns_with_tail(places), lookup_order(places)
     values, mixed = np.empty((n_patterns, m)), _new_mixed(positions, model, m)
     # What the patterns of a stream share: the keys of words or classes, the probabilities of words given these
     keys, given = np.zeros((order.n_streams, m), np.int64), np.ones((order.n_streams, m))
@@ -197,13 +197,13 @@ def chain_probabilities(positions, found, model, out):
     n_begun, before = 0, np.int64(-1)
     while n_begun < n_patterns or before >= 0:
         p = np.int64(-1)
-        if n_begun < n_patterns and (before < 0 or not needs(order.patterns[n_begun], before, tables)):
+        if n_begun < n_patterns and (before < 0 or not depends_on(order.patterns[n_begun], before, tables)):
             p = order.patterns[n_begun]
             n_begun += 1
             stream = order.streams[p]
             own_keys = part_of_row(keys, stream, 0, m)
             if places[p, REACH] > 0:
-                prepare(p, order.roots[p], known, own_keys, found, at, tables, searches)
+                begin_lookup(p, order.roots[p], known, own_keys, found, at, tables, searches)
                 _ask_for_rows(part_of_row(found.rows, p, at, n), model.row_values)
             else:
                 locate_words(words, p, readers[p], own_keys, found, at, m, tables)

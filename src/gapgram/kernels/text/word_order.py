@@ -23,7 +23,7 @@ def first_bytes(pool, offsets, first, last):
 
 
 @kernel
-def order_of(counts, numbers):
+def order_words(counts, numbers):
     """The order of words by falling count, then by their numbers, then as they come."""
     highest = np.int64(0)
     for count in counts:

@@ -11,7 +11,7 @@ from gapgram.text.tokenisers.library import MOST_TOKENS, LibraryTokeniser, libra
 
 PACKAGE = "tokenizers"
 _WORD_MARKS = {"Metaspace": "▁", "ByteLevel": "Ġ"}  # before the first token of a word, by the parts that put them there
-_INSIDE = "##"  # before all other tokens of a word, where WordPiece cuts
+_CONTINUATION_PREFIX = "##"  # WordPiece's
 
 
 class HuggingFaceTokens(LibraryTokeniser):
@@ -42,8 +42,8 @@ class HuggingFaceTokens(LibraryTokeniser):
 
     def begins_word(self, word: str) -> bool:
         """Whether a token begins a new word; where nothing marks words, every token is one."""
-        if self._mark == _INSIDE:
-            return not word.startswith(_INSIDE)
+        if self._mark == _CONTINUATION_PREFIX:
+            return not word.startswith(_CONTINUATION_PREFIX)
         return word.startswith(self._mark)
 
 
@@ -58,7 +58,7 @@ def _mark(parts: dict[str, Any]) -> str:
     """What stands before the first token of a word, or ## where it stands before the others."""
     kinds = {part.get("type") for name in ("pre_tokenizer", "decoder") for part in _parts_of(parts.get(name))}
     if "WordPiece" in kinds:
-        return _INSIDE
+        return _CONTINUATION_PREFIX
     return next((mark for kind, mark in _WORD_MARKS.items() if kind in kinds), "")
 
 
