@@ -19,7 +19,7 @@ import gapgram
 from gapgram import NBest, Rescorer
 from gapgram.applications.correction.candidates import NearWords, edits_between
 from gapgram.applications.rescoring.nbest import ListedText
-from gapgram.applications.surprisal.frequency import word_frequencies
+from gapgram.applications.surprisal.measures import word_frequencies
 from gapgram.reporting.tables import table
 
 PER_EDIT, NOISE = 1.0, 0.55  # of log10, of a word's score

@@ -16,8 +16,8 @@ from tests.support.running import Cli, assert_refused
 import gapgram
 from gapgram import CorrectionOptions, Corrector, Model
 from gapgram.applications.correction.candidates import NearWords, edits_between
+from gapgram.applications.correction.corrector import Reading, best_readings
 from gapgram.applications.correction.errors import ErrorModel, read_pairs
-from gapgram.applications.correction.search import Reading, best_readings
 from gapgram.applications.correction.tokens import tokens_of
 
 TEXT = [

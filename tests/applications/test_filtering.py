@@ -16,8 +16,8 @@ from tests.support.running import Cli, assert_refused
 import gapgram
 from gapgram import Choice, DocumentScorer, FilterOptions, Model
 from gapgram.applications.filtering import run as filter_run
+from gapgram.applications.filtering.documents import ccnet, normaliser
 from gapgram.applications.filtering.lines import JsonLines
-from gapgram.applications.filtering.normalise import ccnet, normaliser
 from gapgram.text.files import LONGEST_LINE_BYTES
 
 TEXTS = toy_text(200, seed=9, vocabulary=900)

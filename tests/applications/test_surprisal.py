@@ -18,8 +18,7 @@ from tests.support.running import Cli, assert_refused
 
 import gapgram
 from gapgram import Model
-from gapgram.applications.surprisal.frequency import word_frequencies
-from gapgram.applications.surprisal.measures import BITS, Measures, pattern_scores
+from gapgram.applications.surprisal.measures import BITS, Measures, pattern_scores, word_frequencies
 from gapgram.applications.surprisal.punctuation import joined
 from gapgram.applications.surprisal.stimuli import Region, Stimulus, StimulusColumns
 from gapgram.applications.surprisal.table import cut

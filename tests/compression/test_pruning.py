@@ -19,8 +19,7 @@ from gapgram import Lattice, Model, Pattern
 from gapgram.arrays import Mask
 from gapgram.compression.pruning.by_loss import Again, losses_of
 from gapgram.compression.pruning.prune import _rest
-from gapgram.compression.pruning.subgrams import Relations
-from gapgram.compression.pruning.tables import keep_needed, unpack, without
+from gapgram.compression.pruning.tables import Relations, keep_needed, unpack, without
 from gapgram.compression.pruning.to_size import BySize, bytes_of
 from gapgram.counting.in_memory import count
 from gapgram.errors import UsageError

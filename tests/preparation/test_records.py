@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gapgram.errors import TextError
-from gapgram.preparation.records import Head, Item, Malformed, Record, as_utf8, split_records
-from gapgram.preparation.xml import XmlError, elements_of
+from gapgram.preparation.records import Head, Item, Malformed, Record, XmlError, as_utf8, elements_of, split_records
 
 FILE = b"<all>\n<!-- c -->\n<d x='1'>a\n</d>\n<d>b</d><d>\xc3\xa9</d >\n\n</all>\n"
 

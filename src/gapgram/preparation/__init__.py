@@ -11,10 +11,8 @@ a noun for its name, as all packages here, so that it cannot be taken for a func
     split           training, validation and test sets; random sequences
 
     records         an XML file as a stream of its documents
-    xml             a document as a flat list of its elements
     markup          wikitext to paragraphs
-    templates       what a reader sees of a template
-    links           what a reader sees of a link
+    links           what a reader sees of a link, and of a template
     unpaired        wikitext in which too much markup lacks its partner
 
     sentences       paragraphs to sentences

@@ -11,8 +11,16 @@ from pathlib import Path
 from gapgram.errors import TextError
 from gapgram.preparation.conversion import Options, Outcome, Prepared, converted, prepare
 from gapgram.preparation.languages import Language, language_of
-from gapgram.preparation.records import CHUNK_BYTES, Head, Malformed, Record, split_records
-from gapgram.preparation.xml import Element, XmlError, elements_of
+from gapgram.preparation.records import (
+    CHUNK_BYTES,
+    Element,
+    Head,
+    Malformed,
+    Record,
+    XmlError,
+    elements_of,
+    split_records,
+)
 from gapgram.text.files import display_name, read_chunks
 
 _SUFFIXES = (".xml", ".xml.gz", ".xml.bz2", ".xml.xz", ".xml.zst")

@@ -16,8 +16,7 @@ from mwparserfromhell import parse as parse_wikitext
 from mwparserfromhell.wikicode import Wikicode
 
 from gapgram.preparation.languages import words_of
-from gapgram.preparation.links import CAPTION_END, CAPTION_START, file_caption, link_text
-from gapgram.preparation.templates import BLOCK, ITEM, Call, text_of
+from gapgram.preparation.links import BLOCK, CAPTION_END, CAPTION_START, ITEM, Call, file_caption, link_text, text_of
 from gapgram.preparation.unpaired import HIDDEN, with_unpaired_hidden, without_leftovers
 from gapgram.preparation.wikipedia import Article, Site
 

@@ -12,8 +12,16 @@ from pathlib import Path
 from gapgram.errors import TextError, UsageError, to_install
 from gapgram.preparation.conversion import NOT_AN_ARTICLE, Options, Outcome, Prepared, converted, prepare
 from gapgram.preparation.languages import Language, language_of
-from gapgram.preparation.records import CHUNK_BYTES, Head, Malformed, Record, split_records
-from gapgram.preparation.xml import Element, XmlError, elements_of
+from gapgram.preparation.records import (
+    CHUNK_BYTES,
+    Element,
+    Head,
+    Malformed,
+    Record,
+    XmlError,
+    elements_of,
+    split_records,
+)
 from gapgram.text.files import display_name, read_chunks
 
 

@@ -3,6 +3,5 @@
     tokens          words of a line, their case, and the marks and blanks around them
     errors          how probable a misspelling is, learned from pairs
     candidates      words of the vocabulary that are near a string
-    search          the most probable sentence behind a sentence
     corrector       lines corrected, with what was changed and what else it might have been
 """

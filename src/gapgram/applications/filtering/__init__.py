@@ -1,15 +1,11 @@
 """Records of text kept, dropped, split or marked by how well models predict them.
 
 documents       scores of documents, many at a time
-normalise       text as the models of cc_net want it
 choice          which records are kept, and into which bucket they go
-figures         what is written into a record
-tally           what was read and kept so far, with a histogram
 summary         what a run has done, to be printed
 pieces          records as they are read, some at a time, and what becomes of them
 lines           records that are lines: JSON or plain text, compressed or not
 parquet         records that are rows of Parquet files
 outputs         files that grow, and go on after an interruption
-sampling        pieces drawn from a file, and the percentiles of their scores
 run             all of it, on all cores, in order
 """

@@ -15,7 +15,7 @@ import zstandard
 
 from gapgram.applications.filtering.documents import is_text
 from gapgram.applications.filtering.pieces import LINE, Done, RecordPiece, Records, Work
-from gapgram.applications.filtering.tally import FilterTally
+from gapgram.applications.filtering.summary import FilterTally
 from gapgram.errors import TextError
 from gapgram.text.files import LONGEST_LINE_BYTES, Block, display_name, read_chunks
 

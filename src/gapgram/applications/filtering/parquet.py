@@ -8,7 +8,7 @@ from typing import Any
 
 from gapgram.applications.filtering.documents import is_text
 from gapgram.applications.filtering.pieces import LINE, Done, RecordPiece, Records, Work
-from gapgram.applications.filtering.tally import FilterTally
+from gapgram.applications.filtering.summary import FilterTally
 from gapgram.errors import TextError, TextFileError, TextNotFoundError, UsageError, to_install
 from gapgram.system.atomic_file import check_writable, written_aside
 from gapgram.text.files import LONGEST_LINE_BYTES

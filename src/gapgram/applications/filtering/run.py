@@ -10,16 +10,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gapgram.applications.filtering.choice import Choice, Chooser, checked
+from gapgram.applications.filtering.choice import DIFFERENCE, MEASURE, Choice, Chooser, FigureNames, checked
 from gapgram.applications.filtering.documents import DocumentScorer
-from gapgram.applications.filtering.figures import DIFFERENCE, MEASURE, FigureNames
 from gapgram.applications.filtering.lines import COMPRESSIONS, JsonLines, PlainLines
 from gapgram.applications.filtering.outputs import GrowingFile, Output, Pipe, target_of
 from gapgram.applications.filtering.parquet import ParquetParts, ParquetRows, is_parquet
-from gapgram.applications.filtering.pieces import DOCUMENT, ERROR, LINE, SKIP, Done, Records, Work
-from gapgram.applications.filtering.sampling import percentiles
-from gapgram.applications.filtering.summary import FilterSummary
-from gapgram.applications.filtering.tally import FilterTally
+from gapgram.applications.filtering.pieces import DOCUMENT, ERROR, LINE, SKIP, Done, Records, Work, percentiles
+from gapgram.applications.filtering.summary import FilterSummary, FilterTally
 from gapgram.errors import GapgramError, UsageError
 from gapgram.queries.language_model import LanguageModel
 from gapgram.system.atomic_file import check_writable, short_name

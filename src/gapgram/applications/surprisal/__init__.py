@@ -2,9 +2,7 @@
 
 stimuli         texts and tables of stimuli, as regions of words
 punctuation     marks taken off the words that they touch, and given back
-pieces          regions of raw text as the tokens of a model
 measures        what is asked of the model for the words of some sentences
-frequency       how often a model's training text has each word
 table           one row a region, as a table of its own or for pandas
 formats         TSV, CSV and JSON lines
 """

@@ -10,13 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.arrays import Floats, Ids
+from gapgram.arrays import Floats, Ids, Integers
+from gapgram.counts.counts import Counts
 from gapgram.errors import UsageError
 from gapgram.kernels.lookup.lookup import Found, locate_all
-from gapgram.kernels.tables.arrays import N_GRAMS, clustering_of
+from gapgram.kernels.tables.arrays import COUNT_BITS, COUNT_MASK, N_GRAMS, ROW_BITS, clustering_of
 from gapgram.kernels.tables.model_arrays import BACKOFF, SCALE, WEIGHT, ModelArrays
-from gapgram.kernels.text.special_words import START, UNKNOWN_ID
+from gapgram.kernels.text.special_words import START, START_ID, UNKNOWN_ID
 from gapgram.models.model import Model
+from gapgram.pattern import Pattern
 from gapgram.queries.language_model import LanguageModel
 from gapgram.text.corpus import blocks_of_sentences
 
@@ -158,3 +160,37 @@ def _passed(arrays: ModelArrays, found: Found, values: Floats, p: int) -> Floats
         weights = arrays.edge_weight[edges][:, None] * arrays.row_values[rows, WEIGHT]
     mixed: Floats = (weights * values[below]).sum(axis=0) / weights.sum(axis=0)
     return backoff * mixed
+
+
+def word_frequencies(model: LanguageModel) -> Integers | None:
+    """How often the training text has each word of the vocabulary, by id; None where the model does not tell.
+
+    >>> import gapgram
+    >>> model = gapgram.train(sentences=["the cat sat", "the dog sat", "a cat ran"] * 9, order=3, model="mkn")
+    >>> word_frequencies(model)[model.vocabulary.id("cat")]
+    np.int64(18)
+    """
+    if not isinstance(model, Model):
+        return None
+    counts = model.counts
+    if counts.tables.word_counts.size:
+        return counts.tables.word_counts
+    return None if counts.pruned or counts.quantised else _added_up(counts)
+
+
+def _added_up(counts: Counts) -> Integers:
+    """Every word ends one gram of the longest contiguous pattern, or a shorter one that begins with `<s>`.
+
+    Only these have been counted as they occur; others as the number of different words before them.
+    """
+    n_words, order = len(counts.vocabulary), counts.lattice.order
+    frequencies, first, last = np.zeros(n_words, np.int64), START_ID, START_ID + 1
+    for length in range(order):
+        pattern = Pattern.contiguous(length)
+        if length:
+            begins = counts.contexts(pattern) >> ROW_BITS
+            first, last = int(begins[first]), int(begins[last])
+        grams = counts.grams(pattern)
+        taken = grams if length == order - 1 else grams[first:last] if length else grams[:0]
+        frequencies += np.bincount(taken >> COUNT_BITS, taken & COUNT_MASK, n_words).astype(np.int64)
+    return frequencies

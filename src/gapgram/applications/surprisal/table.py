@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from gapgram.applications.surprisal.formats import Writer, write_about
-from gapgram.applications.surprisal.frequency import word_frequencies
-from gapgram.applications.surprisal.measures import BITS, Measured, Measurer, Measures
+from gapgram.applications.surprisal.measures import BITS, Measured, Measurer, Measures, word_frequencies
 from gapgram.applications.surprisal.punctuation import AS_IS, SPLIT, check_way
 from gapgram.applications.surprisal.stimuli import Region, Stimulus, StimulusColumns, StimulusReader
 from gapgram.errors import TextError, UsageError, to_install

@@ -2,7 +2,6 @@
 
     prune        the call
     tables       the tables of patterns taken apart, and put together with fewer grams
-    subgrams     which gram holds which, and how often grams occur
     by_count     by count
     by_loss      what is lost with a gram
     to_size      by loss, to a size

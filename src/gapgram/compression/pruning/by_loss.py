@@ -8,8 +8,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from gapgram.arrays import Floats, Integers
-from gapgram.compression.pruning.subgrams import Relations
-from gapgram.compression.pruning.tables import Unpacked
+from gapgram.compression.pruning.tables import Relations, Unpacked
 from gapgram.estimation.parts import ModelParts
 from gapgram.kernels.pruning import tables as kernels
 from gapgram.kernels.tables.arrays import FIRST_ROW, N_ROWS

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from gapgram.arrays import Mask
 from gapgram.compression.pruning.by_count import Thresholds
-from gapgram.compression.pruning.subgrams import Relations
-from gapgram.compression.pruning.tables import Unpacked, keep_needed, unpack, without
+from gapgram.compression.pruning.tables import Relations, Unpacked, keep_needed, unpack, without
 from gapgram.compression.pruning.to_size import BySize
 from gapgram.counts.counts import Counts
 from gapgram.counts.layouts import check_layout, layout_of

@@ -4,7 +4,6 @@
     fallback_graph    which patterns a prediction starts from and which it falls back on
     by_counts         weights from the counts of the contexts, without fitting
     sample            positions of a text with the statistics of a model that has not seen them
-    statistics        what such a sample is made of
     learned           weights fitted on such a sample
     pattern_gain      what more patterns would bring to a mixture
     pattern_choice    which patterns pay in a text

@@ -19,12 +19,13 @@ from gapgram.counting.memory_needs import SAMPLE_CHUNK_POSITIONS, sample_positio
 from gapgram.counts.counts import Counts
 from gapgram.errors import UsageError
 from gapgram.estimation.parts import given_class
-from gapgram.estimation.weights.statistics import statistics_of
 from gapgram.kernels.fitting import sample as fitting
-from gapgram.kernels.lookup.lookup import availability
+from gapgram.kernels.lookup.lookup import Found, availability
+from gapgram.kernels.tables.arrays import N_CONTEXTS, N_GRAMS, N_ROWS, STATISTICS, STRIDE, TAIL, WIDTH, Tables
 from gapgram.kernels.text.special_words import END_ID, START_ID, UNKNOWN_ID
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
+from gapgram.system.mapped_pages import AROUND, PageBudget
 from gapgram.system.parallel import parallel_map
 from gapgram.text.corpus import sentence_begins
 from gapgram.text.sentences import sample_sentences
@@ -336,3 +337,55 @@ def _chunks(ids: Ids, begins: Begins, limit: int) -> Iterator[tuple[Ids, Begins]
         stop = min(max(int(np.searchsorted(ends, begins[first] + SAMPLE_CHUNK_POSITIONS)), first + 1), last)
         yield ids[begins[first] : begins[stop]], begins[first : stop + 1] - begins[first]
         first = stop
+
+
+_PLACES = 6  # of the file that one lookup reads: contexts, a few steps of a search, statistics
+
+
+def statistics_of(counts: Counts, words: Ids, available: npt.NDArray[np.int16], threads: int = 1) -> Ids:
+    """[position, pattern, 5]: the count of the gram, and total, N1, N2, N3+ of its context (`kernels.fitting.sample`).
+
+    threads: that look things up at the same time.
+    """
+    if counts.pages is None:
+        whole: Ids = fitting.statistics_of(words, available, counts.tables)
+        return whole
+    n = len(counts.lattice.stored)
+    entries = np.full((2 + n, words.size), -1, np.int64)
+    found = Found(entries, np.zeros((2, words.size), np.int64), np.zeros((2, words.size), np.int64))
+    out = np.zeros((words.size, n, 5), np.int32)
+    for p in range(n):
+        tables = _tables_of(counts, p)
+        for begin, end in _spans(counts.pages, _bytes_of(tables), words.size, threads):
+            fitting.add_statistics(words, available, begin, end, found, tables, out, p)
+    return out
+
+
+def _spans(pages: PageBudget, table_bytes: int, size: int, threads: int) -> Iterator[tuple[int, int]]:
+    """Bounds of runs of positions for which there is room: for all that they may touch, or for all tables.
+
+    A part of the room at a time, since other threads are in the midst of reading what they found room for.
+    """
+    begin = 0
+    while begin < size:
+        free_bytes = pages.release()
+        free_bytes = max(free_bytes // 8, min(free_bytes, pages.least_bytes)) // threads
+        end = size if table_bytes <= free_bytes else min(size, begin + max(1, free_bytes // (_PLACES * AROUND)))
+        yield begin, end
+        begin = end
+
+
+def _bytes_of(tables: Tables) -> int:
+    """What there is to read of the tables of a few patterns, with the contexts of others that lie among theirs."""
+    grams = tables.places[:, N_GRAMS] * tables.places[:, WIDTH] // 8
+    contexts = (tables.places[:, N_CONTEXTS] + 1) * tables.places[:, STRIDE] * 8
+    return int((grams + contexts + tables.places[:, N_ROWS] * 8 * STATISTICS).sum())
+
+
+def _tables_of(counts: Counts, p: int) -> Tables:
+    """The tables of the empty pattern and of pattern p, as `add_statistics` takes them."""
+    tables, root = counts.tables, counts.index(Pattern(0, counts.lattice.stored[p].classes))
+    places, parts = tables.places[[root, p]], tables.parts[[root, p]]
+    places[:, TAIL] += 2
+    parts = np.where(parts > root, parts + 2, 0)
+    return tables._replace(places=places, parts=parts)

@@ -1,7 +1,6 @@
 """Binary files of KenLM, mapped and scored as KenLM scores them.
 
     header       how a file is known, and what its first bytes say
-    layout       where its tables lie
     words        its words, by their hashes or listed
     model        the model
     conversion   all of its grams, as a backoff model

@@ -19,8 +19,16 @@ from gapgram.kernels.kenlm.memory import memory_of
 from gapgram.kernels.kenlm.text import score_line
 from gapgram.kernels.kenlm.words import find_hash, hash_word
 from gapgram.kernels.text.special_words import END, START
-from gapgram.models.kenlm_binary.header import HEAD_BYTES, Header, bad_grams, damaged, describe, read_header
-from gapgram.models.kenlm_binary.layout import Layout, read_layout
+from gapgram.models.kenlm_binary.header import (
+    HEAD_BYTES,
+    Header,
+    Layout,
+    bad_grams,
+    damaged,
+    describe,
+    read_header,
+    read_layout,
+)
 from gapgram.models.kenlm_binary.words import KenlmVocabulary
 from gapgram.queries.language_model import LanguageModel, Sentence
 from gapgram.queries.line_scores import LineKernel

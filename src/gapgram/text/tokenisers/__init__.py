@@ -5,7 +5,6 @@ read. A tokeniser is stored in the model file as its kind and its bytes; nothing
 reads it is loaded when text is first cut.
 
     tokeniser       a tokeniser of any kind: from a file or from a model, lines of text to lines of tokens and back
-    escaping        a token as a word of text, and back
     library         what tokenisers of libraries have in common
     chars           every character is a token
     sentencepiece   a model of SentencePiece

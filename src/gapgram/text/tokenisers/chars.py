@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from gapgram.text.tokenisers.escaping import as_token, as_word
+from gapgram.text.tokenisers.library import as_token, as_word
 
 BLANK = "▁"
 _MARK = "\\" + BLANK  # the character ▁ itself
