@@ -68,6 +68,10 @@ class SplitWarning(UserWarning):
     """Words of a text touch punctuation marks that the model knows as words of their own."""
 
 
+class LineWarning(UserWarning):
+    """A line is so long that a limit of memory may not be kept."""
+
+
 class KernelWarning(UserWarning):
     """There are no compiled kernels for this machine: they run as plain Python."""
 

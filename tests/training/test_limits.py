@@ -268,3 +268,16 @@ def test_the_size_of_a_text_is_guessed(tmp_path: Path) -> None:
     (tmp_path / "packed").write_bytes(b"\x1f\x8b" + b"0" * 98)
     assert guessed_positions(tmp_path / "plain") == 100
     assert guessed_positions([tmp_path / "packed", "-"]) == 80
+
+
+@pytest.mark.parametrize("limit", [{}, {"memory": SMALL}])
+def test_long_lines_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: dict[str, Any]) -> None:
+    from gapgram.errors import LineWarning
+    from gapgram.training import run
+
+    monkeypatch.setattr(run, "LONG_LINE", 100)
+    text = tmp_path / "text"
+    text.write_text("\n".join([*toy_text(200), "a " * 150, ""]))
+    with pytest.warns(LineWarning, match="a line of 150 words: lines are held whole, .*; is it a sentence?"):
+        gapgram.train(text, order=2, model="mkn", output=tmp_path / "model", **limit)
+    assert (tmp_path / "model").exists()

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,7 +33,7 @@ from gapgram.counting.text_source import TextSource
 from gapgram.counts.about import About
 from gapgram.counts.counts import Counts
 from gapgram.counts.layouts import FAST, check_layout
-from gapgram.errors import TextError, UsageError
+from gapgram.errors import LineWarning, TextError, UsageError
 from gapgram.estimation.discounts import estimate_discounts
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.spelling import learn_spelling
@@ -59,6 +60,7 @@ from gapgram.training.fitting_sample import fitting_sample
 from gapgram.training.limits import IN_MEMORY, TrainingLimits, Workspace
 from gapgram.training.spark_options import SparkOptions
 
+LONG_LINE = 1_000_000  # words, above which a line is said to take more memory than there is meant to be
 _DOCUMENTS = "documents.npy"  # of a text in files: where they begin
 
 
@@ -263,6 +265,7 @@ def read_text(
     held = reader.take(pieces, max_positions)
     options: dict[str, Any] = {"threads": task.threads, "progress": task.progress}
     if limits is None or session is None or sum(piece.size for piece in held) <= max_positions:
+        _warn_of_long_lines(reader.tally.longest_sentence)
         corpus, documents = reader.corpus(held), marks.begins if marks is not None else None
         if task.device == "cpu":
             return TextInMemory(corpus, documents=documents, **options)
@@ -272,11 +275,23 @@ def read_text(
         return TextCountedOnCard(corpus, *find_sorter(), documents=documents, **options)
     folder = session.begin(task.identity())
     stored = store_text(held, pieces, reader, folder)
+    _warn_of_long_lines(reader.tally.longest_sentence)
     if marks is not None:
         with folder.written(_DOCUMENTS) as file:
             np.save(file, marks.begins)
     documents = marks.begins if marks is not None else None
     return TextInFiles(stored, folder, memory=limits.memory, documents=documents, **options)
+
+
+def _warn_of_long_lines(n_words: int) -> None:
+    """Lines are held whole, so that a few long ones may take more than a limit of memory says."""
+    if n_words > LONG_LINE:
+        warnings.warn(
+            f"a line of {n_words:,} words: lines are held whole, which may take 150 bytes for each of its words beside "
+            "the limit of memory (--memory); is it a sentence?",
+            LineWarning,
+            stacklevel=2,
+        )
 
 
 def resumed_text(task: TrainingTask, limits: TrainingLimits, session: WorkSession) -> TextInFiles | None:
