@@ -343,7 +343,7 @@ SIGNATURES = {
     "text.lines.cut_lines": "uint8[] int",
     "lookup.lookup.availability": "int32[] int64[] int",
     "lookup.lookup.locate_all": "int32[] int Tables",
-    "lookup.lookup.needs": "int int Tables",
+    "lookup.lookup.depends_on": "int int Tables",
     "lookup.lookup.lookup_order": "int64[,]",
     "probability.mixing.mix": "float64[,] float64[]",
     "classes.moving.count_moves": "int int int32[] Pairs ClassCounts JudgedWords Moves",
