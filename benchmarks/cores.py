@@ -35,13 +35,13 @@ from gapgram.estimation.weights.learned import Problem
 from gapgram.system.array_file import Unfinished
 from gapgram.text.corpus import encode, sentence_begins
 from gapgram.text.files import blocks_of_files
-from gapgram.training import run
+from gapgram.training import limits, run
 
 # What is timed: where it is called from, its name there, and what it is.
 STEPS: tuple[tuple[Any, str, str], ...] = (
     (run, "read_text", "read"),
     (run, "choose_classes", "classes, words counted meanwhile"),
-    (run, "counts_in_memory", "count classes, put together"),
+    (limits, "counts_in_memory", "count classes, put together"),
     (run, "estimate_discounts", "discounts"),
     (run, "fitting_sample", "look up the sample"),
     (Problem, "fit", "fit"),
