@@ -10,6 +10,7 @@
     build       all of it: what is out of date is built anew, by all cores
     module.c    the extension module: Python's objects to the words that kernels take, and back
     runtime.c   what kernels call
+    systems.h   what headers of this system say wrongly of macOS and Windows
 
 Nothing of this comes in a wheel. `python -m compiler` builds the library for this machine into `src/gapgram`.
 """

@@ -24,7 +24,7 @@ from compiler.platforms import BuildError, Platform, compiler_for, include_folde
 HERE = Path(__file__).parent
 OBJECTS = ROOT / "build" / "kernels"
 PACKAGE = ROOT / "src" / "gapgram"
-_FLAGS = ("-O3", "-fPIC", "-std=c11", "-fvisibility=hidden", "-Wall", "-Werror=implicit-function-declaration")
+_FLAGS = ("-O3", "-g0", "-fPIC", "-std=c11", "-fvisibility=hidden", "-Wall", "-Werror=implicit-function-declaration")
 
 
 def build(
@@ -212,26 +212,29 @@ def _link(
     table = folder / "table.c"
     table.write_text(_table(forms, target, digest), "utf-8")
     compiler = compiler_for(target, native=native)
-    includes = [f"-I{path}" for path in (HERE, *include_folders())]
-    own = ["-ftls-model=initial-exec"] if "linux" in target.processors[0].triple else []
+    flags = [*_FLAGS, *target.flags, *(f"-I{path}" for path in (HERE, *include_folders()))]
     objects = []
     for source in (HERE / "module.c", HERE / "runtime.c", table):
         made = folder / f"{source.stem}.o"
-        _run([*compiler, *_FLAGS, *own, *includes, "-c", str(source), "-o", str(made)])
+        _run([*compiler, *flags, "-c", str(source), "-o", str(made)])
         objects.append(str(made))
     for group, name in wanted:
         objects += [str(_object_path(name, processor)) for processor in processors_of(group, target)]
+    if target.library.endswith(".pyd"):
+        objects.append(_import_library(folder))
     aside = out.with_name(f"{out.name}.{os.getpid()}")
-    _run([*compiler, "-shared", "-o", str(aside), *objects, *_libraries(target)])
+    _run([*compiler, "-shared", "-o", str(aside), *objects, *target.libraries])
     aside.replace(out)
 
 
-def _libraries(target: Platform) -> list[str]:
-    if "apple" in target.processors[0].triple:
-        return ["-undefined", "dynamic_lookup"]
-    if "windows" in target.processors[0].triple:
-        return [str(OBJECTS / "python3.lib")]
-    return ["-lm", "-Wl,-z,noexecstack", "-Wl,--exclude-libs,ALL"]
+def _import_library(folder: Path) -> str:
+    """What a library for Windows is linked with: the names in python3.dll that `module.c` asks for."""
+    names = sorted(set(re.findall(rb"__imp_(\w+)", (folder / "module.o").read_bytes())))
+    definitions, made = folder / "python3.def", folder / "python3.lib"
+    definitions.write_bytes(b"\n".join([b"LIBRARY python3.dll", b"EXPORTS", *names, b""]))
+    zig = [sys.executable, "-m", "ziglang", "dlltool"]
+    _run([*zig, "-m", "i386:x86-64", "-d", str(definitions), "-l", str(made)])
+    return str(made)
 
 
 def _run(command: Sequence[str]) -> None:

@@ -13,6 +13,9 @@
 
 #include "module.h"
 #include "runtime.h"
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 
 #define NPY_NO_DEPRECATED_API NPY_1_19_API_VERSION
 #include <numpy/arrayobject.h>
@@ -402,13 +405,22 @@ static PyObject *make_kernels(void) {
     return kernels;
 }
 
+/* Whether this machine runs code for x86-64-v3, or v4: the processor has the instructions, and the system keeps the
+   registers. No linker's library is asked, since only some have one. */
 static int can_run(int level) {
 #ifdef __x86_64__
-    __builtin_cpu_init();
+    enum { OSXSAVE = 1 << 27, OF_LEAF_1 = 1 << 12 | 1 << 22 | 1 << 29 | OSXSAVE }; /* FMA, MOVBE, F16C */
+    enum { OF_LEAF_7 = 1 << 3 | 1 << 5 | 1 << 8, LZCNT = 1 << 5 };                 /* BMI1, AVX2, BMI2 */
+    const unsigned newer = 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;   /* AVX512 F, DQ, CD, BW, VL */
+    unsigned a, b, c, d, kept;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & OF_LEAF_1) != OF_LEAF_1)
+        return 0;
+    __asm__("xgetbv" : "=a"(kept), "=d"(d) : "c"(0));
+    if (!__get_cpuid(0x80000001, &a, &b, &c, &d) || !(c & LZCNT) || !__get_cpuid_count(7, 0, &a, &b, &c, &d))
+        return 0;
     if (level == 3)
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
+        return (kept & 0x06) == 0x06 && (b & OF_LEAF_7) == OF_LEAF_7;
+    return (kept & 0xe6) == 0xe6 && (b & newer) == newer;
 #else
     return level == 3;
 #endif

@@ -33,8 +33,9 @@ def object_file(bitcode: bytes, symbols: set[str], processor: Processor) -> byte
     _hide_all_but(symbols, module)
     _run(_passes(machine, unrolled=True), module)
     module.verify()
-    for name in symbols if processor.ending else ():
-        module.get_function(name).name = f"{name}{processor.ending}"
+    for function in map(module.get_function, symbols):  # nobody but the library's own table asks for it
+        function.visibility = "hidden"
+        function.name += processor.ending
     made: bytes = machine.emit_object(module)
     return made
 

@@ -20,25 +20,32 @@ class Platform(NamedTuple):
     tag: str
     processors: tuple[Processor, ...]  # the second one is chosen when the library is loaded, where it is there
     zig: str
+    flags: tuple[str, ...] = ()  # of the compiler
+    libraries: tuple[str, ...] = ()  # what is linked with
     library: str = "_kernels.abi3.so"
 
 
-_INTEL = "x86_64-unknown-linux-gnu"
-_ARM = "aarch64-unknown-linux-gnu"
+_INTEL, _MAC = "x86_64-unknown-linux-gnu", "apple-macosx11.0.0"
+_OF_LINUX = ("-ftls-model=initial-exec",), ("-lm", "-Wl,-z,noexecstack")
+_HEADER = ("-include", "systems.h")
+# Python's functions are looked for where the library is loaded, which is by its place and not by a name of its own.
+_OF_MACOS = _HEADER, ("-undefined", "dynamic_lookup", "-Wl,-install_name,_kernels.abi3.so")
+_OF_WINDOWS = _HEADER, (), "_kernels.pyd"
 PLATFORMS = {
     each.tag: each
     for each in (
         Platform(
             "manylinux_2_17_x86_64",
             (Processor(_INTEL, "x86-64-v3"), Processor(_INTEL, "x86-64-v4", "_v4")),
-            "x86_64-linux-gnu.2.17",
+            "x86_64-linux-gnu.2.17", *_OF_LINUX,
         ),
-        Platform("manylinux_2_17_aarch64", (Processor(_ARM, "generic"),), "aarch64-linux-gnu.2.17"),
-        Platform("macosx_11_0_arm64", (Processor("arm64-apple-macosx11.0.0", "apple-m1"),), "aarch64-macos.11.0"),
-        Platform("macosx_11_0_x86_64", (Processor("x86_64-apple-macosx11.0.0", "x86-64-v3"),), "x86_64-macos.11.0"),
         Platform(
-            "win_amd64", (Processor("x86_64-pc-windows-gnu", "x86-64-v3"),), "x86_64-windows-gnu", "_kernels.pyd"
+            "manylinux_2_17_aarch64", (Processor("aarch64-unknown-linux-gnu", "generic"),), "aarch64-linux-gnu.2.17",
+            *_OF_LINUX,
         ),
+        Platform("macosx_11_0_arm64", (Processor(f"arm64-{_MAC}", "apple-m1"),), "aarch64-macos.11.0", *_OF_MACOS),
+        Platform("macosx_11_0_x86_64", (Processor(f"x86_64-{_MAC}", "x86-64-v3"),), "x86_64-macos.11.0", *_OF_MACOS),
+        Platform("win_amd64", (Processor("x86_64-pc-windows-gnu", "x86-64-v3"),), "x86_64-windows-gnu", *_OF_WINDOWS),
     )
 }  # fmt: skip
 

@@ -13,8 +13,6 @@
 
 #ifdef _WIN32
 #include <windows.h>
-#else
-#include <sched.h>
 #endif
 
 struct head {
@@ -117,10 +115,18 @@ int numba_attempt_nocopy_reshape(
     return 1;
 }
 
-void gapgram_yield_thread(void) {
 #ifdef _WIN32
-    SwitchToThread();
-#else
-    sched_yield();
+/* Kernels are translated for all systems alike, and call it by this name. */
+int sched_yield(void) {
+    return !SwitchToThread();
+}
+#endif
+
+/* Of a thread that looks again and again whether others are ready: let the processor's other half work. */
+void gapgram_rest(void) {
+#ifdef __x86_64__
+    __builtin_ia32_pause();
+#elif defined __aarch64__
+    __asm__ volatile("yield");
 #endif
 }

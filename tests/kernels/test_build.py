@@ -233,3 +233,49 @@ def test_what_is_no_library_is_not_loaded(tmp_path: Path) -> None:
     out.write_bytes(b"no library")
     with pytest.raises(ImportError):
         loaded(out)
+
+
+# Wheels for other systems
+
+MEANT_FOR_ONE = """
+from importlib.metadata import version
+from llvmlite import binding as llvm
+from compiler.build import OBJECTS
+from compiler.groups import groups
+versions = " ".join(f"{name} {version(name)}" for name in ("numba", "llvmlite"))
+for group in groups():
+    module = llvm.parse_bitcode((OBJECTS / f"{group.name}-{group.digest(versions)}.bc").read_bytes())
+    print(*(each.name for each in module.functions if each.is_declaration), sep="\\n")
+"""
+
+
+@only_built
+def test_kernels_are_translated_for_all_systems_alike() -> None:
+    called = set(run_apart(MEANT_FOR_ONE).split())
+    assert {"NRT_incref", "llvm.log.f64", "gapgram_rest"} <= called
+    assert not [name for name in called if name.startswith(("llvm.x86", "llvm.aarch64"))]
+
+
+LINKED = """
+from pathlib import Path
+from compiler.build import build
+from compiler.platforms import PLATFORMS
+build(PLATFORMS[{tag!r}], Path({out!r}), native=False, kernels=[])
+"""
+
+
+@pytest.mark.parametrize(
+    ("tag", "begins"),
+    [
+        ("manylinux_2_17_x86_64", b"\x7fELF"), ("manylinux_2_17_aarch64", b"\x7fELF"),
+        ("macosx_11_0_arm64", b"\xcf\xfa\xed\xfe"), ("macosx_11_0_x86_64", b"\xcf\xfa\xed\xfe"), ("win_amd64", b"MZ"),
+    ],
+)  # fmt: skip
+def test_a_library_for_any_system_is_linked_here(tag: str, begins: bytes, tmp_path: Path) -> None:
+    pytest.importorskip("ziglang")
+    out = tmp_path / PLATFORMS[tag].library
+    run_apart(LINKED.format(tag=tag, out=str(out)))
+    library = out.read_bytes()
+    assert library.startswith(begins)
+    assert b"PyInit__kernels" in library
+    assert str(tmp_path).encode() not in library  # no name of this machine

@@ -17,7 +17,6 @@ alone.
 
 from __future__ import annotations
 
-import platform
 import sys
 from functools import partial
 from typing import Any
@@ -283,9 +282,9 @@ def _lower_atomics() -> None:
     def code_of_rest(context, builder, signature, arguments):
         from numba.core import cgutils
 
-        if platform.machine() in ("x86_64", "AMD64"):
+        if "compiler.target" in sys.modules:  # its `runtime.c` knows how
             kind = ir.FunctionType(ir.VoidType(), [])
-            builder.call(cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.sse2.pause"), [])
+            builder.call(cgutils.get_or_insert_function(builder.module, kind, "gapgram_rest"), [])
         return context.get_dummy_value()
 
 
