@@ -114,7 +114,7 @@ oldest: $(VENV)/.build  ## the tests of models with the oldest NumPy that is all
 	@$(BIN)/python -m compiler && $(PYTHON) -m venv build/oldest
 	@build/oldest/bin/python -m pip install --quiet --disable-pip-version-check 'numpy==1.24.*' 'pytest>=8' 'hypothesis>=6.100' \
 	  click tqdm xxhash zstandard fastapi uvicorn
-	@GAPGRAM_KERNELS=built PYTHONPATH=src build/oldest/bin/python -m pytest \
+	@GAPGRAM_KERNELS= PYTHONPATH=src build/oldest/bin/python -m pytest \
 	  $(or $(TESTS),tests/models tests/counts tests/estimation tests/classes tests/queries tests/kernels)
 
 FUZZ_INPUTS ?= 20000

@@ -10,6 +10,7 @@ Nothing depends on the number of threads or the order of lines. Equations (16) t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -269,8 +270,8 @@ class Problem:
             "source": self.sample.source,
             "positions": len(self.sample),
             "parameters": int(values.flat.size),
-            "perplexity_before": float(np.exp(sum(before) / max(1, n))),
-            "perplexity_after": float(np.exp(sum(after) / max(1, n))),
+            "perplexity_before": float(np.exp(math.fsum(before) / max(1, n))),
+            "perplexity_after": float(np.exp(math.fsum(after) / max(1, n))),
             "mean_weights": dict(zip(map(str, self.counts.lattice.stored), means, strict=True)),
         }
 
