@@ -40,7 +40,8 @@ def build(
         versions = " ".join(f"{name} {version(name)}" for name in ("numba", "llvmlite"))
         all_groups = groups() if kernels is None else kernels
         wanted = [(group, f"{group.name}-{group.digest(versions)}") for group in all_groups]
-        digest = _digest_of([*(name for _, name in wanted), *_sources_of_c(), repr((target, native))])
+        parts = [*(name for _, name in wanted), *_sources_of_c(), repr((target, native)), _digest_of_kernels()]
+        digest = _digest_of(parts)
         stamp = OBJECTS / f"{target.tag}.{_digest_of([str(out)])}.built"
         if out.exists() and stamp.exists() and stamp.read_text() == f"{digest} {out.stat().st_mtime_ns}":
             return False
@@ -57,6 +58,12 @@ def build(
 
 def _digest_of(parts: Sequence[str]) -> str:
     return hashlib.blake2b("\n".join(parts).encode(), digest_size=12).hexdigest()
+
+
+def _digest_of_kernels() -> str:
+    with _environment():  # in which no library is asked for
+        from gapgram.kernels.compiled import digest_of_kernels
+    return digest_of_kernels()
 
 
 def _sources_of_c() -> list[str]:
@@ -195,7 +202,8 @@ def _table(forms: Sequence[tuple[Group, Form]], target: Platform, digest: str) -
     return "\n".join([
         '#include "module.h"', *(f"code {symbol};" for symbol in symbols),
         "const struct form forms[] = {", *lines, "    {0},", "};", f"const char *const class_names[] = {{{names}0}};",
-        f'const char sources[] = "{digest}", processor[] = "{first}", second_processor[] = "{second}";', "",
+        f'const char sources[] = "{digest}", kernel_sources[] = "{_digest_of_kernels()}";',
+        f'const char processor[] = "{first}", second_processor[] = "{second}";', "",
     ])  # fmt: skip
 
 

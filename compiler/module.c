@@ -445,6 +445,7 @@ static int fill(PyObject *module) {
     int failed = !kind_error || !kernels || PyModule_AddObjectRef(module, "KindError", kind_error) < 0 ||
                  PyModule_AddObjectRef(module, "kernels", kernels) < 0 ||
                  PyModule_AddStringConstant(module, "SOURCES", sources) < 0 ||
+                 PyModule_AddStringConstant(module, "KERNELS", kernel_sources) < 0 ||
                  PyModule_AddStringConstant(module, "PROCESSOR", has_second_processor ? second_processor : processor) < 0;
     Py_XDECREF(kernels);
     return failed ? -1 : 0;

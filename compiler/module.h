@@ -27,6 +27,7 @@ struct form {
 extern const struct form forms[];
 extern const char *const class_names[]; /* of named results; ends in null */
 extern const char sources[];            /* a digest of what the library was built of */
+extern const char kernel_sources[];     /* the same of kernels alone, as Python finds it */
 extern const char processor[], second_processor[];
 
 #endif

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -93,6 +94,32 @@ def test_without_the_library_kernels_run_as_plain_python_and_one_warning_says_so
     for words in ("kernels run as plain Python, some hundred times as slow", "pip install --no-binary gapgram gapgram",
                   "the kernels were built for other processors"):  # fmt: skip
         assert words in done.stderr
+
+
+@only_built
+@pytest.mark.parametrize("place", ["a clone", "site-packages"])
+def test_a_library_of_other_kernels_is_not_used_in_a_clone(tmp_path: Path, place: str) -> None:
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    if place == "a clone":
+        (tmp_path / "compiler").mkdir()
+    kernels = tmp_path / "src" / "gapgram" / "kernels"
+    program = [sys.executable, "-c", "from gapgram.kernels.compiled import MODE; print(MODE)"]
+    environment = {**os.environ, "GAPGRAM_KERNELS": "", "PYTHONPATH": str(tmp_path / "src")}
+
+    def said() -> tuple[str, str]:
+        done = subprocess.run(program, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+        return done.stdout, done.stderr
+
+    assert said() == ("built\n", "")
+    (kernels / "another.py").write_text("# a kernel\n", "utf-8")
+    if place == "site-packages":  # whoever changes files there knows
+        assert said() == ("built\n", "")
+        return
+    (library,) = (tmp_path / "src" / "gapgram").glob("_kernels.*[od]")
+    assert said()[1].splitlines()[-1] == (
+        f"gapgram.errors.UsageError: {library} was built of other kernels than those in {kernels}: "
+        f"build it anew (python -m compiler in {tmp_path}), or say GAPGRAM_KERNELS=python"
+    )
 
 
 def test_a_library_that_is_insisted_on_must_be_there() -> None:

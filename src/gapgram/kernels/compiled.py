@@ -14,17 +14,21 @@ GAPGRAM_KERNELS says which code runs:
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 import warnings
 from collections.abc import Callable
 from functools import partial, wraps
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gapgram.errors import KernelWarning, UsageError
+
+_HERE = Path(__file__).parent
 
 
 def _mode() -> str:
@@ -35,13 +39,27 @@ def _mode() -> str:
     if wanted in ("python", "numba"):
         return wanted
     try:
-        import_module("gapgram._kernels")
+        library: Any = import_module("gapgram._kernels")
     except ImportError as error:
         if wanted:
             raise UsageError(f"GAPGRAM_KERNELS=built: {error}") from None
         warnings.warn(f"{_WITHOUT}: {error}", KernelWarning, stacklevel=2)
         return "python"
+    clone = _HERE.parents[2]
+    if (clone / "compiler").is_dir() and getattr(library, "KERNELS", "") != digest_of_kernels():
+        raise UsageError(
+            f"{library.__file__} was built of other kernels than those in {_HERE}: build it anew (python -m compiler "
+            f"in {clone}), or say GAPGRAM_KERNELS=python"
+        )
     return "built"
+
+
+def digest_of_kernels() -> str:
+    """A word for the sources of all kernels, which the library has too: in a clone they change without it."""
+    hashed = hashlib.blake2b(digest_size=12)
+    for path in sorted(_HERE.rglob("*.py")):
+        hashed.update(path.name.encode() + b"\0" + path.read_bytes())
+    return hashed.hexdigest()
 
 
 _WITHOUT = (
