@@ -12,7 +12,8 @@ import threading
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,6 +23,8 @@ import numpy as np
 
 import gapgram
 from fuzz.seeds import made_lines
+from gapgram.ctc import Decoder
+from gapgram.errors import UsageError
 from gapgram.queries.session import Session
 from gapgram.queries.whole_words import WholeWords
 from gapgram.web.readers import Readers
@@ -76,6 +79,48 @@ def session_calls(session: Session, folder: Path) -> list[Callable[[random.Rando
     ]
 
 
+@contextmanager
+def _unless_finished() -> Iterator[None]:
+    """What is asked of a stream that another thread may have finished."""
+    try:
+        yield
+    except UsageError as error:
+        if "the stream is finished" not in str(error):
+            raise
+
+
+def decoder_calls(model: gapgram.LanguageModel) -> list[Callable[[random.Random], object]]:
+    """What may be asked of a decoder, and of one stream of it: texts, and the end of an utterance while others push."""
+    decoder = Decoder(["", " ", *"wn0123456789"], model, beam_width=8)
+    logits = [np.random.default_rng(seed).normal(0, 3, (20, 14)) for seed in range(4)]
+    expected, streams = [decoder.decode_beams(one, distinct=True) for one in logits], [decoder.stream()]
+
+    def same(number: int, found: object) -> None:
+        if found != expected[number]:
+            raise Odd(f"decoded {found}")
+
+    def decode(draw: random.Random) -> None:
+        number = draw.randrange(4)
+        same(number, decoder.decode_beams(logits[number], distinct=True))
+
+    def own_stream(draw: random.Random) -> None:
+        number, stream = draw.randrange(4), decoder.stream()
+        stream.push(logits[number][:9])
+        stream.push(logits[number][9:])
+        same(number, stream.finish_beams())
+
+    def push(draw: random.Random) -> None:
+        with _unless_finished():
+            streams[0].push(logits[draw.randrange(4)])
+
+    def finish(draw: random.Random) -> None:
+        ended, streams[0] = streams[0], decoder.stream()
+        with _unless_finished():
+            _finite(np.array([one.language for one in ended.finish_beams()]))
+
+    return [decode, own_stream, push, push, push, lambda draw: streams[0].text, finish]
+
+
 def used_by_threads(
     calls: list[Callable[[random.Random], object]], seconds: float, *, threads: int = THREADS
 ) -> Counter[str]:
@@ -108,7 +153,7 @@ def used_by_threads(
 
 
 def objects(folder: Path) -> dict[str, list[Callable[[random.Random], object]]]:
-    """What is used, by its name: a session, whole words of one, the readers of a service, a model."""
+    """What is used, by its name: a session, whole words of one, the readers of a service, a decoder, a model."""
     lines = made_lines(400, words=50)
     words = gapgram.train(sentences=lines, order=3, model="mkn")
     letters = gapgram.train(sentences=lines[:100], order=4, model="mkn", tokenizer="chars")
@@ -127,6 +172,7 @@ def objects(folder: Path) -> dict[str, list[Callable[[random.Random], object]]]:
             lambda draw: spelled.forget(1.0),
         ],
         "readers": [ask_reader],
+        "decoder": decoder_calls(words),
         "model": [
             lambda draw: _finite(words.score_many(lines[:100])),
             lambda draw: _probable(words.predict(f"w{draw.randrange(60)}", 3)),

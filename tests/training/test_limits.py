@@ -271,13 +271,12 @@ def test_the_size_of_a_text_is_guessed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("limit", [{}, {"memory": SMALL}])
-def test_long_lines_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: dict[str, Any]) -> None:
+def test_long_lines_are_said(tmp_path: Path, limit: dict[str, Any]) -> None:
     from gapgram.errors import LineWarning
-    from gapgram.training import run
+    from gapgram.training.run import LONG_LINE
 
-    monkeypatch.setattr(run, "LONG_LINE", 100)
     text = tmp_path / "text"
-    text.write_text("\n".join([*toy_text(200), "a " * 150, ""]))
-    with pytest.warns(LineWarning, match="a line of 150 words: lines are held whole, .*; is it a sentence?"):
+    text.write_text("\n".join([*toy_text(200), "a " * (LONG_LINE + 50), ""]))
+    with pytest.warns(LineWarning, match="a line of 1,000,050 words: lines are held whole, .*; is it a sentence?"):
         gapgram.train(text, order=2, model="mkn", output=tmp_path / "model", **limit)
     assert (tmp_path / "model").exists()

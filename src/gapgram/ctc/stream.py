@@ -9,6 +9,7 @@ from gapgram.ctc.options import DecoderOptions
 from gapgram.ctc.search import Search
 from gapgram.errors import UsageError
 from gapgram.queries.states import State
+from gapgram.system.one_at_a_time import OneAtATime, one_at_a_time
 
 if TYPE_CHECKING:
     from gapgram.ctc.decoder import Decoder
@@ -24,19 +25,22 @@ class StreamedText(NamedTuple):
         return f"{self.settled} {self.open}".strip()
 
 
-class DecoderStream:
+class DecoderStream(OneAtATime):
     """One utterance, frames of it at a time: the text is that of all frames in one piece.
 
-    Memory grows with the utterance: begin another one where nobody speaks, with `state` of what `finish` gives.
+    Several threads may use it: a call waits for the one before. Memory grows with the utterance: begin another one
+    where nobody speaks, with `state` of what `finish` gives.
     """
 
     def __init__(self, decoder: Decoder, hot_words: Any, state: State | None, options: DecoderOptions) -> None:
+        super().__init__()
         self._decoder, self._options = decoder, options
         search = decoder.taken()
         decoder.begin(search, options, hot_words, state, distinct=True)
         self._search: Search | None = search
         self._final = StreamedText("", "")
 
+    @one_at_a_time
     def push(self, logits: Any) -> StreamedText:
         """Decode some more frames."""
         if self._search is None:
@@ -45,6 +49,7 @@ class DecoderStream:
         return self.text
 
     @property
+    @one_at_a_time
     def text(self) -> StreamedText:
         """The text so far."""
         if self._search is None:
@@ -56,6 +61,7 @@ class DecoderStream:
         """The text of the whole utterance; nothing can be pushed after that."""
         return self.finish_beams()[0]
 
+    @one_at_a_time
     def finish_beams(self) -> list[Hypothesis]:
         """The hypotheses for the whole utterance, best first."""
         search = self._search
