@@ -46,7 +46,7 @@ WRONG_TYPES: list[tuple[str, Mistake]] = [
     ("bits: expected a whole number, found the string '8'", lambda m, g: m.quantised("8")),
     ("file to write: expected the path of a file, found None", lambda m, g: m.save(None)),
     ("file to write: expected the path of a file, found None", lambda m, g: g.write_arpa(m, None)),
-    ("write_arpa: expected a model, as gapgram.train and gapgram.load give", lambda m, g: g.write_arpa("x", m)),
+    ("write_arpa: expected a model, as gapgram.train and gapgram.load(path) give", lambda m, g: g.write_arpa("x", m)),
     ("model: expected the path of a file, the name of a model, or its address, found None", lambda m, g: g.load(None)),
     ("model: expected the path of a file, the name of a model, or its address, found a Model", lambda m, g: g.load(m)),
     ("score_lines: expected a model first, then a text, found", lambda m, g: g.score_lines("test.txt", m)),

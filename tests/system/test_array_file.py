@@ -27,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning"
 HEADER = struct.Struct("<8sIIQQQQQ8x")
 WRONG_HEADERS = {
     "newer": ((b"gapgram\n", 99, 2), f"written in format 99 by a newer gapgram, this one reads format {VERSION}"),
-    "older": ((b"gapgram\n", 0, 2), f"written in format 0 by an older gapgram, this one reads format {VERSION}: train"),
+    "older": ((b"gapgram\n", 0, 2), f"written in format 0 by an older gapgram, this one reads format {VERSION}: such"),
     "unfinished": ((b"gapgram?", VERSION, 2), "unfinished: the program that wrote it was stopped; make it again"),
 }
 

@@ -111,7 +111,17 @@ class Shards:
         self.folder, self.plan, self.lattice = folder, plan, lattice
         self._copies = TemporaryDirectory(prefix="gapgram-shards-", dir=copies)
         self._rows: dict[tuple[int, int], list[_ShardRow]] = {}
-        self._files = [_ShardFile(path) for path in sorted(_local_files(spark, folder, self._copies.name))]
+        self._files: list[_ShardFile] = []
+        try:
+            self._open(_local_files(spark, folder, self._copies.name))
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, paths: list[Path]) -> None:
+        """Read what rows the files have; one that is there twice is refused."""
+        for path in sorted(paths):
+            self._files.append(_ShardFile(path))
         for row in (row for file in self._files for row in file.rows()):
             others = self._rows.setdefault((row.pattern, row.job), [])
             twin = next((other for other in others if other.chunk == row.chunk), None)
