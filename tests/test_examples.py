@@ -91,3 +91,12 @@ def test_planted_errors_are_found(monkeypatch: pytest.MonkeyPatch, capsys: pytes
 def test_ranking_anew_helps(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     rates = [float(rate) for rate in re.findall(r"([\d.]+) %", run("rescore.py", monkeypatch, capsys))]
     assert rates[1] < 0.7 * rates[0]
+
+
+def test_a_name_is_heard_once_it_was_read(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    alone, model, hot, read, *words = run("ctc.py", monkeypatch, capsys).splitlines()
+    right = "the method of the zorblax class is called"
+    assert "mathod" in alone
+    assert "the method of the" in model and right not in model
+    assert hot.endswith(right) and read.endswith(right)
+    assert len(words) == len(right.split())

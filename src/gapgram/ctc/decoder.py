@@ -14,7 +14,7 @@ from gapgram.arguments import wrong_type
 from gapgram.arrays import Ids
 from gapgram.ctc.alphabet import Alphabet, Letters
 from gapgram.ctc.hypotheses import Hypothesis, hypotheses_of
-from gapgram.ctc.lexicon import NO_LEXICON, check_spelling, hot_words_of, lexicon_of
+from gapgram.ctc.lexicon import NO_LEXICON, check_spelling, hot_words_of, lexicon_of, with_words_of_session
 from gapgram.ctc.logits import as_array, frames_of, log_probs_of
 from gapgram.ctc.options import DecoderOptions
 from gapgram.ctc.search import Search, Tables, labels_of
@@ -24,6 +24,8 @@ from gapgram.kernels.ctc.beams import Frames
 from gapgram.kernels.ctc.prefixes import HotWords, Rules
 from gapgram.models.open import load
 from gapgram.queries.language_model import LanguageModel, checked_model
+from gapgram.queries.session import Session
+from gapgram.queries.session_rows import SessionRows
 from gapgram.queries.states import State
 from gapgram.system.parallel import checked_threads, parallel_map
 
@@ -38,6 +40,7 @@ class Decoder:
     labels: one for each column of the logits; the blank and what divides words are found, or named by `blank` (a label
         or its column) and `delimiter`.
     model: any model, or the path of one. words: those of it that count as known; all by default.
+    session: one of the model, asked in its place: what it has read is known, new words too; decoding teaches nothing.
     unit: "word" or "label", of what the model predicts; found by default.
     Options are those of `DecoderOptions`; `decode` takes them too, for one text.
 
@@ -56,6 +59,7 @@ class Decoder:
         model: LanguageModel | str | os.PathLike[str] | None = None,
         *,
         words: Collection[str] | None = None,
+        session: Session | None = None,
         unit: str | None = None,
         blank: str | int | None = None,
         delimiter: str | None = None,
@@ -65,6 +69,9 @@ class Decoder:
             labels = Alphabet.of(labels, blank=blank, delimiter=delimiter)
         self.alphabet = labels
         self.model = load(model) if isinstance(model, str | os.PathLike) else model
+        self.session = session
+        if session is not None:
+            self.model = _model_of(session, self.model)
         if self.model is not None:
             checked_model("model", self.model)
         self.options = DecoderOptions().changed(options)
@@ -74,9 +81,12 @@ class Decoder:
         self.by_label = unit == "label" if unit else self._is_model_of_labels()
         if self.by_label and words is not None:
             raise UsageError("words: the model is one of labels, which needs no list of words; or give unit='word'")
+        if self.by_label and session is not None:
+            raise UsageError("session: the model is one of labels; a session reads words: give a model of words")
+        self._own_words: list[str] = []  # of the session, that the lexicon has
         self._searches: list[Search] = []
         self._lock = threading.Lock()
-        self._tables = self._made_tables()
+        self._tables = self._of_model = self._made_tables()
 
     def __repr__(self) -> str:
         return f"<Decoder of {len(self.alphabet.texts)} labels{f' with {self.model!r}' if self.model else ''}>"
@@ -208,14 +218,28 @@ class Decoder:
     def give_back(self, search: Search) -> None:
         """Let a search be used again."""
         with self._lock:
-            self._searches.append(search)
+            if search.tables is self._tables:
+                self._searches.append(search)
 
     def taken(self) -> Search:
         """A search that nobody else uses."""
         with self._lock:
+            self._learn_words()
             if self._searches:
                 return self._searches.pop()
-        return Search(self._tables, None if self.model is None else self.model._stepper.rows())
+            tables = self._tables
+        if self.session is not None:
+            return Search(tables, SessionRows(self.session))
+        return Search(tables, None if self.model is None else self.model._stepper.rows())
+
+    def _learn_words(self) -> None:
+        """Let the lexicon have the words that the session has by now."""
+        if self.session is not None and self.session.vocabulary.own != self._own_words:
+            with self.session._lock:
+                self._own_words = list(self.session.vocabulary.own)
+                lexicon = with_words_of_session(self.session, self._of_model.lexicon, self.letters)
+            self._tables = self._of_model._replace(lexicon=lexicon)
+            self._searches.clear()
 
     def rules(self, options: DecoderOptions, *, distinct: bool) -> Rules:
         """Options as kernels take them."""
@@ -280,6 +304,15 @@ class Decoder:
         names = {*self.alphabet.texts, *_DELIMITERS}
         known = sum(self.model.vocabulary[i] in names for i in range(3, n))
         return 10 * known >= 9 * (n - 3) > 0
+
+
+def _model_of(session: Session, model: LanguageModel | None) -> LanguageModel:
+    """The model of a session, which is the one given, if one is."""
+    if not isinstance(session, Session):
+        raise wrong_type("session", session, "what model.session() gives")
+    if model is not None and model is not session.model:
+        raise UsageError("session: it is one of another model; give session=model.session() of this one, or it alone")
+    return session.model
 
 
 def _utterances(logits: Any, lengths: Sequence[int] | None) -> list[Any]:

@@ -14,6 +14,7 @@ from gapgram.kernels.ctc.prefixes import KNOWN_PREFIX, KNOWN_WORD, HotWords, Lex
 from gapgram.kernels.ctc.tries import EMPTY, NONE, add_words, copy_pairs, raise_to_parents
 from gapgram.kernels.text.special_words import SPECIAL, UNKNOWN_ID
 from gapgram.queries.language_model import LanguageModel
+from gapgram.queries.session import Session
 from gapgram.text.vocabulary import Vocabulary
 
 _SLOTS = 1 << 10
@@ -55,6 +56,29 @@ def lexicon_of(
             best[ends[allowed]] = np.log10(model.distribution())[ids[allowed]]
         raise_to_parents(slots, best)
     return Lexicon(slots, by_node, known, best)
+
+
+def with_words_of_session(session: Session, lexicon: Lexicon, letters: Letters) -> Lexicon:
+    """A lexicon that knows the session's own words too."""
+    own = session.vocabulary.own
+    codes, begins = _letters_of_words(own, letters)
+    slots, ends, n_nodes = _trie(codes, begins, lexicon.slots.copy(), lexicon.known.size)
+    inside = np.flatnonzero(ends >= 0)
+    ids = np.full(n_nodes, NONE, np.int32)
+    ids[: lexicon.words.size] = lexicon.words
+    ids[ends[inside]] = len(session.model.vocabulary) + inside
+    known = np.zeros(n_nodes, np.uint8)
+    known[: lexicon.known.size] = lexicon.known
+    known[ends[inside]] |= KNOWN_WORD
+    prefixes = np.where(known > 0, KNOWN_PREFIX, 0).astype(np.uint8)
+    raise_to_parents(slots, prefixes)
+    ahead = lexicon.ahead
+    if ahead.size:
+        ahead = np.full(n_nodes, -np.inf)
+        ahead[: lexicon.ahead.size] = lexicon.ahead
+        ahead[ends[inside]] = [session.log10_prob(own[i]) for i in inside.tolist()]
+        raise_to_parents(slots, ahead)
+    return Lexicon(slots, ids, known | prefixes, ahead)
 
 
 def check_spelling(model: LanguageModel, lexicon: Lexicon, alphabet: Iterable[str]) -> None:
@@ -126,12 +150,18 @@ def _letters_of_vocabulary(vocabulary: Vocabulary, letters: Letters) -> tuple[Id
     return _letters_of_words(list(vocabulary), letters)  # bytes that are no text
 
 
-def _trie(letters: Ids, begins: Integers) -> tuple[Integers, Integers, int]:
-    """(slots, the node in which each word ends, number of nodes)."""
-    slots, ends = np.full((_SLOTS, 2), EMPTY, np.int64), np.empty(begins.size - 1, np.int64)
+def _trie(
+    letters: Ids, begins: Integers, slots: Integers | None = None, n_nodes: int = 1
+) -> tuple[Integers, Integers, int]:
+    """(slots, the node in which each word ends, number of nodes); words are added to the trie that is given."""
+    ends = np.empty(begins.size - 1, np.int64)
+    if slots is None:
+        slots = np.full((_SLOTS, 2), EMPTY, np.int64)
     while 2 * (int(np.diff(begins).max(initial=0)) + 1) > len(slots):
-        slots = np.full((2 * len(slots), 2), EMPTY, np.int64)
-    done, n_nodes = add_words(letters, begins, slots, 0, 1, ends)
+        larger = np.full((2 * len(slots), 2), EMPTY, np.int64)
+        copy_pairs(slots, larger)
+        slots = larger
+    done, n_nodes = add_words(letters, begins, slots, 0, n_nodes, ends)
     while done < ends.size:
         larger = np.full((4 * len(slots), 2), EMPTY, np.int64)
         copy_pairs(slots, larger)

@@ -48,7 +48,7 @@ class Search:
     """
 
     def __init__(self, tables: Tables, rows: StateRows | None) -> None:
-        self._tables, self.rows = tables, rows
+        self.tables, self.rows = tables, rows
         self._n_rows = 0
         self._prefixes = Prefixes(
             parts=np.zeros((_ROOM, trees.N_PART_COLUMNS), np.int32),
@@ -79,7 +79,7 @@ class Search:
     def feed(self, frames: Frames) -> None:
         """Search on, through some frames."""
         self._prefixes.counts[columns.NEXT] = 0
-        labels, lexicon = self._tables.labels, self._tables.lexicon
+        labels, lexicon = self.tables.labels, self.tables.lexicon
         while True:
             said = kernels.advance(self._prefixes, self._beams, self._rules, labels, lexicon, self._hot, frames)
             if said == kernels.DONE:
@@ -95,7 +95,7 @@ class Search:
         n = int(counts[columns.N_BEAMS])
         self._make_room(parts=0, texts=2 * n, candidates=n)
         prefixes, beams = self._prefixes, self._beams
-        if kernels.end(prefixes, beams, rules, self._tables.lexicon, self._hot):
+        if kernels.end(prefixes, beams, rules, self.tables.lexicon, self._hot):
             self._ask()
         kernels.take_end(prefixes, beams, rules)
         if self.rows is not None and rules.ends_count:
@@ -144,14 +144,14 @@ class Search:
             if self._rules.by_label:
                 at = trees.spell_labels(text, self._prefixes, out)
             else:
-                at = trees.spell(text, part, self._prefixes, self._tables.labels, out)
+                at = trees.spell(text, part, self._prefixes, self.tables.labels, out)
             if at >= 0:
                 break
             out = np.empty(4 * out.size, np.int32)
         numbers = out[at:].tolist()
         if self._rules.by_label:
-            return self._tables.alphabet.text_of(numbers)
-        spelled = self._tables.letters.spelled
+            return self.tables.alphabet.text_of(numbers)
+        spelled = self.tables.letters.spelled
         return " ".join("".join(spelled[i] if i >= 0 else " " for i in numbers).split())
 
     def labels_of(self, text: int) -> list[int]:
@@ -176,7 +176,7 @@ class Search:
 
     def _grow(self, frames: Frames) -> None:
         """Make room for what the next frame may bring."""
-        next_frame, begins = int(self._prefixes.counts[columns.NEXT]), self._tables.labels.begins
+        next_frame, begins = int(self._prefixes.counts[columns.NEXT]), self.tables.labels.begins
         labels = frames.labels[frames.begins[next_frame] : frames.begins[next_frame + 1]]
         n = int(self._prefixes.counts[columns.N_BEAMS])
         letters = int((begins[labels + 1] - begins[labels]).sum())

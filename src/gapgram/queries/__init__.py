@@ -16,12 +16,10 @@
     generate        text drawn from a model
     drawing         sentences drawn from the arrays of a model, many side by side
     states          one word after another, for decoders
-<<<<<<< HEAD
     state_rows      the states of a search, in arrays
-=======
     packed_states   states that are single numbers
->>>>>>> d10c308 (WIP2)
     session         a reader that learns what it reads
+    session_rows    the states of a search under a session
     session_file    what it has read, in a file
     history         what it has read: counts, and how far they are trusted
 """
