@@ -18,14 +18,14 @@ except ImportError:  # it is only asked what a build needs
 ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT))
 
-# The one version whose insides `compiler.target` knows; there is none for Pythons that it does not know.
-NUMBA = "numba==0.68.1; python_version < '3.15'"
+from compiler import NUMBA  # noqa: E402
 
 
 def needed() -> list[str]:
     """Numba, NumPy's headers, and a linker where the system has none."""
     has_linker = any(map(shutil.which, ("cc", "gcc", "clang"))) and sys.platform != "win32"
-    return [NUMBA, "numpy>=2", *(["ziglang>=0.13"] if "GAPGRAM_WHEEL" in os.environ or not has_linker else [])]
+    numba = f"numba=={NUMBA}; python_version < '3.15'"  # there is none for later ones
+    return [numba, "numpy>=2", *(["ziglang>=0.13"] if "GAPGRAM_WHEEL" in os.environ or not has_linker else [])]
 
 
 class KernelBuildHook(BuildHookInterface):  # type: ignore[misc]

@@ -19,3 +19,5 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "src"))  # the package whose kernels are built is the one beside
+
+NUMBA = "0.68.1"  # the one version whose insides `compiler.target` knows

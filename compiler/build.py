@@ -12,11 +12,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TextIO
 
+from compiler import NUMBA
 from compiler.groups import HOT, ROOT, Form, Group, groups
 from compiler.optimise import Processor
 from compiler.platforms import BuildError, Platform, compiler_for, include_folders, library_of, this_platform
@@ -37,7 +39,7 @@ def build(
     """
     OBJECTS.mkdir(parents=True, exist_ok=True)
     with _alone(OBJECTS / "lock"):
-        versions = " ".join(f"{name} {version(name)}" for name in ("numba", "llvmlite"))
+        versions = " ".join(f"{name} {_version(name)}" for name in ("numba", "llvmlite"))
         all_groups = groups() if kernels is None else kernels
         wanted = [(group, f"{group.name}-{group.digest(versions)}") for group in all_groups]
         parts = [*(name for _, name in wanted), *_sources_of_c(), repr((target, native)), _digest_of_kernels()]
@@ -54,6 +56,17 @@ def build(
         stamp.write_text(f"{digest} {out.stat().st_mtime_ns}")
         _forget_old({name for _, name in wanted})
     return True
+
+
+def _version(package: str) -> str:
+    """The version of a package that a build needs; another Numba than the one that is known is refused."""
+    try:
+        found = version(package)
+    except PackageNotFoundError:
+        raise BuildError(f"{package} is missing, with which kernels are compiled: pip install numba=={NUMBA}") from None
+    if package == "numba" and found != NUMBA:
+        raise BuildError(f"Numba {found} is not the version that kernels are compiled with: pip install numba=={NUMBA}")
+    return found
 
 
 def _digest_of(parts: Sequence[str]) -> str:
@@ -108,6 +121,11 @@ def _make_objects(wanted: Sequence[tuple[Group, str]], target: Platform, progres
                     say(n_done, group.name)
                     for each in processors_of(group, target) if processor is None else ():
                         waiting[pool.submit(optimised, name, each)] = group, name, each
+        except BrokenProcessPool:
+            raise BuildError(
+                "a process that compiled kernels was ended, most likely for want of memory: each takes some 700 MB; "
+                "close other programs, or build with fewer cores (taskset -c 0)"
+            ) from None
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from compiler.build import build_here
 from compiler.platforms import PLATFORMS, BuildError, Platform, compiler_for, this_platform
 from tests.support.sample_kernels import LIBRARY, ROOT, Samples, build_apart, loaded, run_apart
 
@@ -279,3 +280,9 @@ def test_a_library_for_any_system_is_linked_here(tag: str, begins: bytes, tmp_pa
     assert library.startswith(begins)
     assert b"PyInit__kernels" in library
     assert str(tmp_path).encode() not in library  # no name of this machine
+
+
+def test_another_numba_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("compiler.build.version", lambda package: "0.1.0")
+    with pytest.raises(BuildError, match=r"^Numba 0\.1\.0 is not the version that kernels are compiled with: pip "):
+        build_here()
