@@ -31,7 +31,7 @@ _NEMO_NAME = ".nemo"
 )
 @option(
     "--labels", type=click.IntRange(1), metavar="N",
-    help="How many labels the recogniser has, for a file of NeMo from an ARPA file.  [default: those of the tokenizer]",
+    help="Number of labels of the recogniser, for a file of NeMo from an ARPA file.  [default: those of the tokenizer]",
 )
 @shared("memory", "json", "quiet")
 def command(
