@@ -51,7 +51,7 @@ def model_card(model: Model | Mixture) -> str:
     return "\n".join([
         _front_matter(about),
         f"# {_cell(about.get('name', path.name))}\n",
-        "An n-gram language model, made with [gapgram](https://pypi.org/project/gapgram).\n",
+        "An n-gram language model, made with gapgram.\n",
         *(["## About\n", _table(about)] if about else []),
         "## What it is\n",
         _table({name: f"{value:,}" if isinstance(value, int) else str(value) for name, value in figures.items()}),
