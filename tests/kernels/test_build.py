@@ -286,3 +286,17 @@ def test_another_numba_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("compiler.build.version", lambda package: "0.1.0")
     with pytest.raises(BuildError, match=r"^Numba 0\.1\.0 is not the version that kernels are compiled with: pip "):
         build_here()
+
+
+@only_built
+def test_a_kernel_that_catches_errors_is_refused() -> None:
+    program = """
+import os; os.environ["GAPGRAM_KERNELS"] = "numba"
+import compiler.target
+from compiler.groups import groups, translate
+try:
+    translate(groups("tests.kernels", {"samples.catching": "int"})[0])
+except Exception as error:
+    print("kernels do not catch errors" in str(error))
+"""
+    assert run_apart(program) == "True\n"
