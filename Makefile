@@ -4,8 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help kernels demo serve docs notebooks wheel wheels sdist-test oldest test lint types contract pytest java spark-ready spark-test \
-  gpu-test fuzz soak clean
+.PHONY: help kernels demo serve docs notebooks wheel wheels library sdist-test oldest test lint types contract pytest java spark-ready spark-test \
+  gpu-test fuzz soak lock release clean
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,6 +15,7 @@ $(BIN)/python:
 	  echo "gapgram needs Python 3.10 or later, and $(PYTHON) is `$(PYTHON) --version 2>&1`: say make PYTHON=python3.12"; exit 2; }
 	@$(PYTHON) -m venv $(VENV)
 
+# LOCKED=1: what is installed is what requirements.lock names, with its hashes.
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # What kernels are compiled from: `python -m compiler` builds what changed, and says nothing where nothing did.
@@ -22,7 +23,7 @@ KERNELS := $(shell find src/gapgram/kernels compiler -name '*.py' -o -name '*.[c
 
 $(VENV)/.build: pyproject.toml hatch_build.py | $(BIN)/python
 	@echo "installing into $(VENV) what kernels are compiled with"
-	@$(PIP) --upgrade pip && $(PIP) $$($(BIN)/python hatch_build.py)
+	@$(PIP) --upgrade pip $(if $(LOCKED),&& $(PIP) --require-hashes -r requirements.lock) && $(PIP) $$($(BIN)/python hatch_build.py)
 	@touch $@
 
 $(VENV)/.kernels: $(KERNELS) $(VENV)/.build
@@ -56,7 +57,7 @@ demo: $(VENV)/.core  ## the main job on text that ships with Python
 
 serve: $(VENV)/.core  ## the page, with the demo's models, at http://127.0.0.1:8000
 	@test -f .demo/glm.model || $(BIN)/gapgram demo -o .demo
-	@$(BIN)/gapgram serve .demo/mkn.model .demo/glm.model
+	@$(BIN)/gapgram serve .demo/mkn.model .demo/glm.model --text .demo/held-out.txt
 
 docs: $(VENV)/.docs  ## the documentation as a site, strictly: build/docs/site/index.html
 	@$(BIN)/python -m docs.site.build build/docs
@@ -104,6 +105,20 @@ wheels: $(VENV)/.build  ## wheels for all systems, linked here, in build/wheels
 	    --wheel-dir build/wheels . || exit 1; done
 	@ls -l build/wheels/*.whl
 
+release: $(VENV)/.test wheels  ## what is published, in build/wheels: wheels, sources, a bill of materials (CycloneDX), licences, sums
+	@$(BIN)/python -m build --sdist --no-isolation --outdir build/wheels . >/dev/null
+	@$(BIN)/python -m compiler.materials build/wheels && ls build/wheels
+
+lock: $(BIN)/python  ## write requirements.lock anew
+	@$(PIP) uv && printf 'numba==%s\nhatchling\nziglang\nbuild\n' \
+	  $$(sed -n 's/^NUMBA = "\(.*\)".*/\1/p' compiler/__init__.py) >$(VENV)/build.in
+	@$(BIN)/uv pip compile -q --universal --generate-hashes --python-version 3.10 --no-header --no-annotate --no-emit-index-url \
+	  --extra test --extra spark pyproject.toml $(VENV)/build.in >$(VENV)/lock
+	@{ head -1 requirements.lock; cat $(VENV)/lock; } >$(VENV)/lock.new && mv $(VENV)/lock.new requirements.lock
+
+library: $(VENV)/.build  ## the library for C, for the systems of the wheels, and for WebAssembly: build/library
+	@$(PIP) ziglang && $(BIN)/python -m compiler.library $(PLATFORMS) wasm
+
 sdist-test: $(BIN)/python  ## make test, from nothing but the source distribution
 	@rm -rf build/sdist && mkdir -p build/sdist
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check build
@@ -125,6 +140,7 @@ fuzz: $(VENV)/.test  ## hostile files, requests, faults and kills for every read
 	@echo "kernels as plain Python"; GAPGRAM_KERNELS=python $(FUZZ) $$(( $(FUZZ_INPUTS) / 20 ))
 	@echo "kernels with bounds checks"; GAPGRAM_KERNELS=numba NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/checked-kernels \
 	  $(FUZZ) $$(( $(FUZZ_INPUTS) / 10 ))
+	@echo "kernels with bounds checks under AddressSanitizer"; $(BIN)/python -m fuzz.checked address --seed 2 --inputs $(FUZZ_INPUTS)
 	@$(BIN)/python tests/models/kenlm/fuzz.py $$(( $(FUZZ_INPUTS) / 10 )) 2 tests/models/kenlm/*.bin
 	@$(BIN)/python -m fuzz.faults
 	@$(BIN)/python -m fuzz.kills
@@ -134,7 +150,7 @@ soak: $(VENV)/.test  ## a service asked for an hour, its memory watched
 
 gpu-test: $(VENV)/.test  ## the tests of models on a graphics card; installs numba-cuda
 	@$(PIP) --no-build-isolation --editable '.[cuda]'
-	@$(BIN)/python -m pytest tests/cuda
+	@$(BIN)/python -m pytest tests/cuda tests/adapters/test_fusion.py
 
 clean:  ## remove the virtual environment and what tools left
 	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .demo build

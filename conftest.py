@@ -15,12 +15,15 @@ if os.environ.get("GAPGRAM_KERNELS", "built") == "built":
         sys.exit("the tests were not run: the kernels were not built")
 
 collect_ignore_glob = [
-    pattern
-    for package, pattern in {
-        "pyspark": "src/gapgram/counting/spark/*",
-        "flashlight": "src/gapgram/adapters/torchaudio.py",
-        "torch": "src/gapgram/adapters/nemo.py",
-        "transformers": "src/gapgram/adapters/transformers.py",
+    f"src/gapgram/{pattern}"
+    for pattern, package in {
+        "counting/spark/*": "pyspark",
+        "adapters/torchaudio.py": "flashlight",
+        "adapters/nemo.py": "torch",
+        "adapters/long_states.py": "torch",
+        "adapters/transformers.py": "transformers",
+        "applications/filtering/stages/datatrove.py": "datatrove",
+        "applications/filtering/stages/nemo_curator.py": "nemo_curator",
     }.items()
     if find_spec(package) is None
 ]

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,8 @@ def rate(title: str, n: int, taken: float) -> None:
 
 def measure(model: gapgram.Model, test: str, cuda: Any) -> None:
     """Print all rates of one model."""
+    import cupy
+
     card = model.on("cuda")
     assert isinstance(card, CardModel)
     blocks = [encode_block(block, model.vocabulary).ids for block in blocks_of_files(test)]
@@ -67,13 +70,16 @@ def measure(model: gapgram.Model, test: str, cuda: Any) -> None:
     rate("card, raw bytes to scores", ids.size, seconds(lambda: card.score_block(data), cuda))
     rate("card, perplexity of the file", ids.size, seconds(lambda: card.perplexity(test), cuda, 2))
     for n in (1, 256, 4096, 65536):
-        words = cuda.to_device(np.resize(ids[ids > 2], n))
-        out = cuda.device_array(n, np.float64), cuda.device_array((n, model.order), np.int32)
-        taken = seconds(partial(card.step, card.new_states(n), words, out=out), cuda, 50)
+        words, states = cupy.asarray(np.resize(ids[ids > 2], n)), card.new_states(n)
+        out = cupy.empty(n, np.float64), cupy.empty((n, model.order), np.int32)
+        taken = seconds(partial(card.step, states, words, out=out), cuda, 50)
         print(f"step of {n:>6,} states{taken * 1e6:>33.1f} µs{n / taken / 1e6:>10.2f} M words/s", flush=True)
-    for n in (1, 64, 256):
-        taken = seconds(partial(card.next_scores, card.new_states(n)), cuda, 10)
-        print(f"all {len(model.vocabulary):,} next words of {n:>4} states{taken * 1e6:>12.1f} µs", flush=True)
+    for n, kind in product((1, 64, 256), (np.float64, np.float32)):
+        states, out = card.new_states(n), cupy.empty((n, len(model.vocabulary)), kind)
+        taken = seconds(partial(card.next_scores, states, out=out), cuda, 10)
+        print(f"all {out.shape[1]:,} next words of {n:>4} states, {out.dtype}{taken * 1e6:>10.1f} µs", flush=True)
+    likely = partial(card.likely_words, states, 10)
+    print(f"the 10 most probable of {n:>4} states{seconds(likely, cuda, 10) * 1e6:>27.1f} µs", flush=True)
 
 
 def main() -> None:

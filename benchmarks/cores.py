@@ -1,6 +1,6 @@
-"""How long training takes with more and more cores, and with a graphics card; and scoring, with more and more cores.
+"""How long training takes with more and more cores; and scoring, with more and more cores.
 
-    python benchmarks/cores.py TEXT [--threads 1,2,4,8,16] [--device cuda] [--times 3] [--plot PICTURE.svg]
+    python benchmarks/cores.py TEXT [--threads 1,2,4,8,16] [--times 3] [--plot PICTURE.svg]
     python benchmarks/cores.py TEXT --score MODEL [--threads 1,2,4,8,16] [--times 3]
     python benchmarks/cores.py TEXT --score MODEL --lock [--times 5]          # pip install gilknocker
 
@@ -9,7 +9,7 @@ least time, by step, how many times as fast that is as with the least number, an
 to weights` is all but reading, and writing what the file still lacks when the weights are there. The second scores the
 text with a model: as ids, as a file, and as sentences. The third prints for what share of that time one thread holds
 Python's lock, the least, the middle and the largest of so many tries: another thread asks for it 10,000 times a second
-and notes how often it has to wait. `docs/measured/cores.md` and `docs/measured/card.md` say what came of it.
+and notes how often it has to wait. `docs/measured/cores.md` says what came of it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from typing import Any
 import numpy as np
 
 import gapgram
-from gapgram.cuda import fitting
 from gapgram.estimation.weights.learned import Problem
 from gapgram.system.array_file import Unfinished
 from gapgram.text.corpus import encode, sentence_begins
@@ -45,7 +44,6 @@ STEPS: tuple[tuple[Any, str, str], ...] = (
     (run, "estimate_discounts", "discounts"),
     (run, "fitting_sample", "look up the sample"),
     (Problem, "fit", "fit"),
-    (fitting, "fit", "fit on the card"),
     (Unfinished, "complete", "write the rest"),
 )
 
@@ -63,29 +61,27 @@ def timed(work: Callable[..., Any], title: str, taken: dict[str, float]) -> Call
     return call
 
 
-def train(text: str, threads: int, device: str, taken: dict[str, float]) -> tuple[float, str]:
+def train(text: str, threads: int, taken: dict[str, float]) -> tuple[float, str]:
     """Seconds that one training takes, and the digest of the file."""
     taken.clear()
     with TemporaryDirectory() as folder:
         output = Path(folder) / "model"
         begin = time.perf_counter()
-        gapgram.train(text, output=output, threads=threads, device=device)
+        gapgram.train(text, output=output, threads=threads)
         seconds = time.perf_counter() - begin
         return seconds, sha256(output.read_bytes()).hexdigest()
 
 
-def measure(
-    text: str, threads: int, device: str, times: int, taken: dict[str, float]
-) -> tuple[float, str, dict[str, float]]:
+def measure(text: str, threads: int, times: int, taken: dict[str, float]) -> tuple[float, str, dict[str, float]]:
     """The least of several trainings, its digest, and what its steps took."""
     best, steps, digest = float("inf"), dict[str, float](), ""
     for _ in range(times):
-        seconds, digest = train(text, threads, device, taken)
+        seconds, digest = train(text, threads, taken)
         if seconds < best:
             best, steps = seconds, dict(taken)
     steps["wait for the counts of words; the rest"] = best - sum(steps.values())
     steps["ids to weights"] = best - steps["read"] - steps["write the rest"]
-    print(f"{threads} threads, {device}: {best:.2f} s", flush=True)
+    print(f"{threads} threads: {best:.2f} s", flush=True)
     return best, digest, steps
 
 
@@ -188,7 +184,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("text")
     parser.add_argument("--threads", default="1,2,4,8,16")
-    parser.add_argument("--device", default="cpu")
     parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--plot", metavar="PICTURE")
     parser.add_argument("--score", metavar="MODEL")
@@ -207,8 +202,8 @@ def main() -> None:
     for owner, name, title in STEPS:
         setattr(owner, name, timed(getattr(owner, name), title, taken))
     if options.times > 1:
-        train(options.text, numbers[-1], options.device, taken)
-    found = {n: measure(options.text, n, options.device, options.times, taken) for n in numbers}
+        train(options.text, numbers[-1], taken)
+    found = {n: measure(options.text, n, options.times, taken) for n in numbers}
     first = found[min(numbers)][0]
     print_steps(found)
     speed_ups = {n: first / found[n][0] for n in sorted(found)}

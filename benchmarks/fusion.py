@@ -11,12 +11,17 @@ Needs PyTorch, CuPy and a card. `docs/measured/card.md` says what came of it.
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 import tarfile
 import time
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -27,20 +32,63 @@ import gapgram
 from gapgram.adapters.nemo import FusionModel
 
 CALLS, ROUNDS = 300, 5
+STREAMS, SEGMENTS = 32, 40  # that listen and learn; segments that each has learned
+Model: Any = None  # NeMo's base class, where PyTorch is
 BATCHES = (1, 32, 256, 2048)
 
 
-def ngpu_class(checkout: str) -> Any:
-    """NeMo's `NGramGPULanguageModel`, from its own file."""
-    import torch
+class Stubs(Loader):
+    """What files of NeMo import and do not need here: modules in which every name is an empty class."""
 
-    parts = "nemo", "nemo.core", "nemo.core.utils", "nemo.core.utils.optional_libs", "nemo.utils", "nemo.collections", (
-        "nemo.collections.common"
-    ), "nemo.collections.common.parts", "lightning", "lightning.pytorch", "omegaconf"
-    for name in parts:
-        if name not in sys.modules:
-            sys.modules[name] = ModuleType(name)
-            sys.modules[name].__path__ = [str(Path(checkout, *name.split(".")))]
+    def __init__(self, checkout: str, real: tuple[str, ...]) -> None:
+        self._checkout, self._real = checkout, real
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """A module of NeMo's own, from its file, or a made-up one."""
+        if name.split(".")[0] not in ("nemo", "lightning", "omegaconf"):
+            return None
+        file = Path(self._checkout, *name.split(".")).with_suffix(".py")
+        if name in self._real:
+            return spec_from_file_location(name, file)
+        return ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec: Any) -> ModuleType:
+        """An empty module, but for a few values that are read."""
+        import torch
+
+        module = Stub(spec.name)
+        module.__path__ = []
+        for name, value in {
+            "ModelPT": Model, "NEG_INF": float("-inf"), "KENLM_AVAILABLE": False,
+            "TRITON_AVAILABLE": torch.cuda.is_available(), "CUDA_PYTHON_AVAILABLE": torch.cuda.is_available(),
+            "logging": logging, "MISSING": 0, "kenlm_required": same, "triton_required": same,
+            "cuda_python_required": same,
+        }.items():  # fmt: skip
+            setattr(module, name, value)
+        module.OmegaConf.structured = staticmethod(same)
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing is run."""
+
+
+class Stub(ModuleType):
+    """A module that has every name."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        setattr(self, name, type(name, (), {}))
+        return getattr(self, name)
+
+
+def same(given: Any) -> Any:
+    """What is given."""
+    return given
+
+
+def _model_class() -> Any:
+    import torch
 
     class ModelPT(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         def __init__(self, cfg: Any, trainer: Any = None) -> None:
@@ -57,30 +105,25 @@ def ngpu_class(checkout: str) -> Any:
                 model.load_state_dict(weights)
             return model
 
-    def structured(config: Any) -> Any:
-        return config
+    return ModelPT
 
-    made: dict[str, dict[str, Any]] = {
-        "nemo.core": {"ModelPT": ModelPT, "PretrainedModelInfo": object},
-        "nemo.core.utils.optional_libs": {
-            "KENLM_AVAILABLE": False, "TRITON_AVAILABLE": torch.cuda.is_available(),
-            "kenlm_required": lambda f: f, "triton_required": lambda f: f,
-        },
-        "nemo.utils": {"logging": __import__("logging")},
-        "nemo.collections.common.parts": {"NEG_INF": float("-inf")},
-        "lightning.pytorch": {"Trainer": object},
-        "omegaconf": {"MISSING": 0, "DictConfig": dict, "OmegaConf": type("OmegaConf", (), {"structured": structured})},
-    }  # fmt: skip
-    for name, values in made.items():
-        for key, value in values.items():
-            setattr(sys.modules[name], key, value)
-    sys.modules["omegaconf"].OmegaConf.structured = staticmethod(structured)
-    for name in ("nemo.collections.asr", "nemo.collections.asr.parts", "nemo.collections.asr.parts.submodules"):
-        sys.modules[name] = ModuleType(name)
-        sys.modules[name].__path__ = [str(Path(checkout, *name.split(".")))]
-    from importlib import import_module
 
-    return import_module("nemo.collections.asr.parts.submodules.ngram_lm.ngram_lm_batched").NGramGPULanguageModel
+_PARTS = "nemo.collections.asr.parts"
+_LM = f"{_PARTS}.submodules.ngram_lm"
+NGPU = (f"{_LM}.constants", f"{_LM}.ngram_lm_batched", f"{_LM}.ngram_lm_triton")
+BEAM = (
+    f"{_PARTS}.submodules.ctc_batched_beam_decoding", f"{_PARTS}.utils.batched_beam_decoding_utils", "nemo.utils.enum",
+    "nemo.collections.common.parts.optional_cuda_graphs", "nemo.core.utils.cuda_python_utils",
+)  # fmt: skip
+
+
+def of_nemo(checkout: str) -> tuple[Any, Any]:
+    """NeMo's `NGramGPULanguageModel` and `BatchedBeamCTCComputer`, from their own files, as they are."""
+    global Model
+    Model = _model_class()
+    if not any(isinstance(finder, Stubs) for finder in sys.meta_path):
+        sys.meta_path.insert(0, Stubs(checkout, NGPU + BEAM))
+    return import_module(NGPU[1]).NGramGPULanguageModel, import_module(BEAM[0]).BatchedBeamCTCComputer
 
 
 def microseconds(work: Callable[[], Any]) -> float:
@@ -127,6 +170,33 @@ def measure(name: str, fusion: Any, histories: Any) -> None:
         print(f"{name:<36}{n:>6} states{called:>9.1f} µs called{replayed:>8.1f} replayed, bits equal: {same}")
 
 
+def measure_sessions(path: str, histories: Any) -> None:
+    """Print what it costs that each of some streams has learned, and what learning a segment takes."""
+    import torch
+
+    plain, learning = FusionModel(path).to("cuda"), FusionModel(path, streams=STREAMS).to("cuda")
+    states = states_of(plain, histories[:STREAMS])
+    segments = np.resize(histories, (STREAMS, SEGMENTS, 25))
+    taken = []
+    for stream in range(STREAMS):
+        for segment in segments[stream]:
+            torch.cuda.synchronize()
+            begin = time.perf_counter()
+            learning.learn(stream, segment)
+            torch.cuda.synchronize()
+            taken.append(time.perf_counter() - begin)
+    for n in (1, 8):
+        many = states.repeat_interleave(n)
+        for name, fusion in (("static", plain), ("sessions", learning)):
+            fusion.advance(many)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                fusion.advance(many)
+            called, replayed = microseconds(partial(fusion.advance, many)), microseconds(graph.replay)
+            print(f"{path}: {len(many):>4} states, {name:<9}{called:>7.1f} µs called{replayed:>7.1f} replayed")
+    print(f"learn: {np.median(taken) * 1e3:.2f} ms a segment of 25 labels, of {SEGMENTS} segments in a stream")
+
+
 def main() -> None:
     """Measure models."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -153,12 +223,13 @@ def main() -> None:
     histories = np.lib.stride_tricks.sliding_window_view(np.array(ids), 5)[::step].copy()
     for path, model in fusion.items():
         measure(path, model, histories)
+    measure_sessions(options.models[-1], histories)
     if options.ngpu and "NEMO" not in os.environ:
         print("NGPU-LM is not measured: the variable NEMO names no checkout of NeMo")
         return
     for path in options.ngpu:
         begin = time.perf_counter()
-        theirs = ngpu_class(os.environ["NEMO"]).from_file(path, vocab_size=own.vocab_size).to("cuda").eval()
+        theirs = of_nemo(os.environ["NEMO"])[0].from_file(path, vocab_size=own.vocab_size).to("cuda").eval()
         theirs.advance(theirs.get_init_states(1))
         torch.cuda.synchronize()
         print(f"{path}: NGPU-LM from the file to the first step {time.perf_counter() - begin:.2f} s")

@@ -21,7 +21,15 @@ from typing import TextIO
 from compiler import NUMBA
 from compiler.groups import HOT, ROOT, Form, Group, groups
 from compiler.optimise import Processor
-from compiler.platforms import BuildError, Platform, compiler_for, include_folders, library_of, this_platform
+from compiler.platforms import (
+    BuildError,
+    Platform,
+    checked_platform,
+    compiler_for,
+    include_folders,
+    library_of,
+    this_platform,
+)
 
 HERE = Path(__file__).parent
 OBJECTS = ROOT / "build" / "kernels"
@@ -40,22 +48,39 @@ def build(
     OBJECTS.mkdir(parents=True, exist_ok=True)
     with _alone(OBJECTS / "lock"):
         versions = " ".join(f"{name} {_version(name)}" for name in ("numba", "llvmlite"))
-        all_groups = groups() if kernels is None else kernels
-        wanted = [(group, f"{group.name}-{group.digest(versions)}") for group in all_groups]
+        versions += f" bounds {target.sanitizer}" if target.sanitizer else ""
+        wanted = _named(groups() if kernels is None else kernels, versions)
         parts = [*(name for _, name in wanted), *_sources_of_c(), repr((target, native)), _digest_of_kernels()]
         digest = _digest_of(parts)
         stamp = OBJECTS / f"{target.tag}.{_digest_of([str(out)])}.built"
         if out.exists() and stamp.exists() and stamp.read_text() == f"{digest} {out.stat().st_mtime_ns}":
             return False
-        missing = [
-            (group, name) for group, name in wanted
-            if not all(_object_path(name, each).exists() for each in processors_of(group, target))
-        ]  # fmt: skip
-        _make_objects(missing, target, progress)
+        _make_objects(_missing(wanted, target), target, progress)
         _link(wanted, target, out, digest, native=native)
         stamp.write_text(f"{digest} {out.stat().st_mtime_ns}")
         _forget_old({name for _, name in wanted})
     return True
+
+
+def ensure_objects(target: Platform, progress: TextIO | None) -> list[tuple[Group, str]]:
+    """Make the object files of all kernels that are out of date; returns the groups and the names of their files."""
+    OBJECTS.mkdir(parents=True, exist_ok=True)
+    with _alone(OBJECTS / "lock"):
+        wanted = _named(groups(), " ".join(f"{name} {_version(name)}" for name in ("numba", "llvmlite")))
+        _make_objects(_missing(wanted, target), target, progress)
+    return wanted
+
+
+def _named(all_groups: Sequence[Group], versions: str) -> list[tuple[Group, str]]:
+    """Groups and the names of their files, other ones where anything that these are made of is another one."""
+    return [(group, f"{group.name}-{group.digest(versions)}") for group in all_groups]
+
+
+def _missing(wanted: Sequence[tuple[Group, str]], target: Platform) -> list[tuple[Group, str]]:
+    return [
+        (group, name) for group, name in wanted
+        if not all(_object_path(name, each).exists() for each in processors_of(group, target))
+    ]  # fmt: skip
 
 
 def _version(package: str) -> str:
@@ -105,7 +130,7 @@ def _make_objects(wanted: Sequence[tuple[Group, str]], target: Platform, progres
     n_steps = len(wanted) + sum(len(processors_of(group, target)) for group, _ in wanted)
     say, n_done = _progress(progress, n_steps), 0
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with _environment(), ProcessPoolExecutor(
+    with _environment(bounds=bool(target.sanitizer)), ProcessPoolExecutor(
         min(cores, n_steps), multiprocessing.get_context("spawn"), initializer=_begin_worker
     ) as pool:
         say(0, "")
@@ -120,7 +145,7 @@ def _make_objects(wanted: Sequence[tuple[Group, str]], target: Platform, progres
                     n_done += 1
                     say(n_done, group.name)
                     for each in processors_of(group, target) if processor is None else ():
-                        waiting[pool.submit(optimised, name, each)] = group, name, each
+                        waiting[pool.submit(optimised, name, each, target.sanitizer)] = group, name, each
         except BrokenProcessPool:
             raise BuildError(
                 "a process that compiled kernels was ended, most likely for want of memory: each takes some 700 MB; "
@@ -134,9 +159,10 @@ def _make_objects(wanted: Sequence[tuple[Group, str]], target: Platform, progres
 
 
 @contextmanager
-def _environment() -> Iterator[None]:
+def _environment(*, bounds: bool = False) -> Iterator[None]:
     """What processes that compile are to find: kernels as Numba has them, and no settings of somebody else's."""
-    wanted = {"GAPGRAM_KERNELS": "numba", "NUMBA_DISABLE_JIT": "0", "NUMBA_BOUNDSCHECK": "0", "NUMBA_OPT": "3"}
+    wanted = {"GAPGRAM_KERNELS": "numba", "NUMBA_DISABLE_JIT": "0", "NUMBA_OPT": "3"}
+    wanted["NUMBA_BOUNDSCHECK"] = str(int(bounds))
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
     try:
@@ -175,12 +201,16 @@ def translated(group: Group, name: str) -> None:
     _write_aside(OBJECTS / f"{name}.json", json.dumps(forms, indent=1).encode())
 
 
-def optimised(name: str, processor: Processor) -> None:
+def optimised(name: str, processor: Processor, sanitizer: str = "") -> None:
     """The object file of a group for a processor."""
-    from compiler.optimise import object_file
+    from compiler import optimise, sanitize
 
     symbols = {Form(*row).symbol for row in json.loads((OBJECTS / f"{name}.json").read_bytes())}
-    made = object_file((OBJECTS / f"{name}.bc").read_bytes(), symbols, processor)
+    bitcode = (OBJECTS / f"{name}.bc").read_bytes()
+    if sanitizer:
+        made = sanitize.object_file(bitcode, symbols, processor, sanitizer)
+    else:
+        made = optimise.object_file(bitcode, symbols, processor)
     _write_aside(_object_path(name, processor), made)
 
 
@@ -281,3 +311,12 @@ def build_here(progress: TextIO | None = None) -> bool:
     """Build the library for this machine into the source tree; whether it was out of date."""
     target = this_platform()
     return build(target, PACKAGE / library_of(target, native=True), native=True, progress=progress)
+
+
+def build_checked(sanitizer: str, progress: TextIO | None = None) -> Path:
+    """Build a library with bounds checks and a sanitizer, for `fuzz`; its place."""
+    target = checked_platform(sanitizer)
+    out = OBJECTS.parent / f"checked-{sanitizer}" / library_of(target, native=True)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    build(target, out, native=True, progress=progress)
+    return out

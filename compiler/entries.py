@@ -25,8 +25,8 @@ from numba.np import numpy_support
 
 from compiler.groups import dtype_letter
 from compiler.kinds import DOUBLE, WORD, WORDS, n_words, read, type_of
+from compiler.signatures import Kind
 from compiler.target import TARGET, KernelDispatcher, Library
-from gapgram.kernels.signatures import Kind
 
 STATUS = ir.IntType(32)
 

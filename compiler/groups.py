@@ -10,7 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from gapgram.kernels.signatures import DTYPES, Array, Bundle, Kind, Signature, signatures
+from compiler.signatures import Array, Bundle, Kind, Signature, signatures
+from gapgram.kernels.kinds import DTYPES
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -30,8 +31,8 @@ class Form(NamedTuple):
 
 # What is optimised together shares what it calls: the folders of `gapgram.kernels` that make one object file. A folder
 # that is not named is one by itself.
-TOGETHER = {"queries": ("tables", "lookup", "probability", "topk", "sampling", "backoff")}
-_TOOLS = "kinds", "target", "entries", "memory", "optimise"  # that object files depend on
+TOGETHER = {"queries": ("tables", "probability", "topk", "sampling", "backoff")}
+_TOOLS = "kinds", "target", "lanes", "entries", "memory", "optimise"  # that object files depend on
 HOT = "queries", "queries_compact"  # worth another build for newer processors
 
 

@@ -18,7 +18,7 @@ from numba.core.imputils import lower_getattr_generic
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.np import arrayobj, numpy_support
 
-from gapgram.kernels.signatures import Array, Bundle, Kind
+from compiler.signatures import Array, Bundle, Kind
 
 WORD, DOUBLE, BIT = ir.IntType(64), ir.DoubleType(), ir.IntType(1)
 WORDS = WORD.as_pointer()

@@ -13,9 +13,6 @@
 
 #include "module.h"
 #include "runtime.h"
-#ifdef __x86_64__
-#include <cpuid.h>
-#endif
 
 #define NPY_NO_DEPRECATED_API NPY_1_19_API_VERSION
 #include <numpy/arrayobject.h>
@@ -405,33 +402,12 @@ static PyObject *make_kernels(void) {
     return kernels;
 }
 
-/* Whether this machine runs code for x86-64-v3, or v4: the processor has the instructions, and the system keeps the
-   registers. No linker's library is asked, since only some have one. */
-static int can_run(int level) {
-#ifdef __x86_64__
-    enum { OSXSAVE = 1 << 27, OF_LEAF_1 = 1 << 12 | 1 << 22 | 1 << 29 | OSXSAVE }; /* FMA, MOVBE, F16C */
-    enum { OF_LEAF_7 = 1 << 3 | 1 << 5 | 1 << 8, LZCNT = 1 << 5 };                 /* BMI1, AVX2, BMI2 */
-    const unsigned newer = 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;   /* AVX512 F, DQ, CD, BW, VL */
-    unsigned a, b, c, d, kept;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & OF_LEAF_1) != OF_LEAF_1)
-        return 0;
-    __asm__("xgetbv" : "=a"(kept), "=d"(d) : "c"(0));
-    if (!__get_cpuid(0x80000001, &a, &b, &c, &d) || !(c & LZCNT) || !__get_cpuid_count(7, 0, &a, &b, &c, &d))
-        return 0;
-    if (level == 3)
-        return (kept & 0x06) == 0x06 && (b & OF_LEAF_7) == OF_LEAF_7;
-    return (kept & 0xe6) == 0xe6 && (b & newer) == newer;
-#else
-    return level == 3;
-#endif
-}
-
 static int fill(PyObject *module) {
-    if (!can_run(3)) {
+    if (!gapgram_can_run(3)) {
         PyErr_SetString(PyExc_ImportError, "the kernels were built for x86-64 processors with AVX2 (since 2013), which this one is not");
         return -1;
     }
-    has_second_processor = can_run(4) && !getenv("GAPGRAM_BASELINE");
+    has_second_processor = gapgram_can_run(4) && !getenv("GAPGRAM_BASELINE");
     if (PyArray_ImportNumPyAPI() < 0)
         return -1;
     for (int i = 0; i < (int)(sizeof dtypes / sizeof *dtypes); i++)

@@ -19,6 +19,13 @@ class Processor(NamedTuple):
 
 def object_file(bitcode: bytes, symbols: set[str], processor: Processor) -> bytes:
     """Machine code of a module; of its functions only those named can be seen from outside."""
+    module, machine = optimised_module(bitcode, symbols, processor)
+    made: bytes = machine.emit_object(module)
+    return made
+
+
+def optimised_module(bitcode: bytes, symbols: set[str], processor: Processor) -> tuple[Any, Any]:
+    """The module as it will be machine code, and what makes that of it."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     target = llvm.Target.from_triple(processor.triple)
@@ -36,8 +43,7 @@ def object_file(bitcode: bytes, symbols: set[str], processor: Processor) -> byte
     for function in map(module.get_function, symbols):  # nobody but the library's own table asks for it
         function.visibility = "hidden"
         function.name += processor.ending
-    made: bytes = machine.emit_object(module)
-    return made
+    return module, machine
 
 
 def _hide_all_but(kept: set[str], module: Any) -> None:

@@ -11,6 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from llvmlite.binding import llvm_version_info
+
 from compiler.optimise import Processor
 
 
@@ -23,6 +25,26 @@ class Platform(NamedTuple):
     flags: tuple[str, ...] = ()  # of the compiler
     libraries: tuple[str, ...] = ()  # what is linked with
     library: str = "_kernels.abi3.so"
+    sanitizer: str = ""  # and with it bounds checks, for fuzzers: "address" or "thread"
+
+    @property
+    def flags_of_c(self) -> tuple[str, ...]:
+        """Those of the library for C, which knows no headers of Python's."""
+        return tuple(flag for flag in self.flags if flag not in _HEADER)
+
+    @property
+    def libraries_of_c(self) -> tuple[str, ...]:
+        """What the library for C is linked with."""
+        if "macosx" in self.tag:
+            return ("-Wl,-install_name,@rpath/libgapgram.dylib",)
+        return (*self.libraries, "-Wl,-soname,libgapgram.so") if self.libraries else ()
+
+
+def library_name(target: Platform) -> str:
+    """The name of the shared library for C."""
+    if target.tag.startswith("win"):
+        return "gapgram.dll"
+    return f"libgapgram.{'dylib' if 'macosx' in target.tag else 'so'}"
 
 
 _INTEL, _MAC = "x86_64-unknown-linux-gnu", "apple-macosx11.0.0"
@@ -71,6 +93,15 @@ def this_platform() -> Platform:
     return PLATFORMS[name]
 
 
+def checked_platform(sanitizer: str) -> Platform:
+    """This one, for a library that says where a kernel reads or writes outside, or beside another thread."""
+    target, flag = this_platform(), f"-fsanitize={sanitizer}"
+    for tool in (f"clang-{llvm_version_info[0]}", f"opt-{llvm_version_info[0]}"):
+        if shutil.which(tool) is None:
+            raise BuildError(f"a sanitizer needs {tool}, of the same LLVM as llvmlite: Debian and apt.llvm.org have it")
+    return target._replace(flags=("-g", flag), libraries=("-lm", flag, "-shared-libsan"), sanitizer=sanitizer)
+
+
 def library_of(target: Platform, *, native: bool) -> str:
     """The name of the library; that of a free-threaded Python, which has no stable interface, is for it alone."""
     if native and sysconfig.get_config_var("Py_GIL_DISABLED"):
@@ -80,6 +111,8 @@ def library_of(target: Platform, *, native: bool) -> str:
 
 def compiler_for(target: Platform, *, native: bool) -> list[str]:
     """The command that compiles C and links, for a platform: the system's, or the one of the package ziglang."""
+    if target.sanitizer:
+        return [f"clang-{llvm_version_info[0]}"]
     if native and (found := _system_compiler()):
         return found
     if find_spec("ziglang") is None:

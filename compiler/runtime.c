@@ -10,6 +10,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include "runtime.h"
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 
 #ifdef _WIN32
 #include <windows.h>
@@ -19,8 +22,8 @@ struct head {
     int64_t refcount;
     int64_t apart;               /* whether the data lie elsewhere, as those of lists do, which grow */
     void (*destructor)(void *);  /* called with the data before they go, or null */
-    void *data;
-    int64_t bytes;
+    _Alignas(8) void *data;
+    _Alignas(8) int64_t bytes;
     int64_t unused;
 };
 
@@ -128,5 +131,26 @@ void gapgram_rest(void) {
     __builtin_ia32_pause();
 #elif defined __aarch64__
     __asm__ volatile("yield");
+#endif
+}
+
+/* Whether this machine runs code for x86-64-v3, or v4: the processor has the instructions, and the system keeps the
+   registers. No linker's library is asked, since only some have one. */
+int gapgram_can_run(int level) {
+#ifdef __x86_64__
+    enum { OSXSAVE = 1 << 27, OF_LEAF_1 = 1 << 12 | 1 << 22 | 1 << 29 | OSXSAVE }; /* FMA, MOVBE, F16C */
+    enum { OF_LEAF_7 = 1 << 3 | 1 << 5 | 1 << 8, LZCNT = 1 << 5 };                 /* BMI1, AVX2, BMI2 */
+    const unsigned newer = 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;   /* AVX512 F, DQ, CD, BW, VL */
+    unsigned a, b, c, d, kept;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & OF_LEAF_1) != OF_LEAF_1)
+        return 0;
+    __asm__("xgetbv" : "=a"(kept), "=d"(d) : "c"(0));
+    if (!__get_cpuid(0x80000001, &a, &b, &c, &d) || !(c & LZCNT) || !__get_cpuid_count(7, 0, &a, &b, &c, &d))
+        return 0;
+    if (level == 3)
+        return (kept & 0x06) == 0x06 && (b & OF_LEAF_7) == OF_LEAF_7;
+    return (kept & 0xe6) == 0xe6 && (b & newer) == newer;
+#else
+    return level == 3;
 #endif
 }

@@ -20,4 +20,7 @@ extern THREAD_LOCAL struct arena gapgram_arena __attribute__((visibility("hidden
 /* Give up a reference to the memory of an array that a kernel returned. */
 void gapgram_release(void *head);
 
+/* Whether this machine runs code for x86-64-v3, or v4; elsewhere only 3 is asked, and yes. */
+int gapgram_can_run(int level);
+
 #endif

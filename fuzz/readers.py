@@ -11,6 +11,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import gapgram
 from fuzz.mutations import (
     mutated_bytes,
@@ -22,7 +24,7 @@ from fuzz.mutations import (
     mutated_value,
 )
 from fuzz.questions import ask, expect
-from fuzz.seeds import PARQUET, TOKENISED
+from fuzz.seeds import LOGITS, PARQUET, TOKENISED
 from gapgram.classes.classes import read_classes
 from gapgram.queries.whole_words import WholeWords
 from gapgram.reporting.model_info import model_info
@@ -191,6 +193,42 @@ def _request(path: Path) -> None:
         expect(b"NaN" not in body and b"Infinity" not in body, f"answered {body[:200]!r}")
 
 
+LABELS = ["", " ", *"wn0123456789"]
+
+
+@cache
+def _decoder(folder: Path) -> Any:
+    from gapgram.ctc import Decoder
+
+    return Decoder(LABELS, gapgram.Model.load(folder / "mkn.model"), beam_width=6)
+
+
+def _logits(path: Path) -> None:
+    """Whatever a file holds is decoded, or refused."""
+    from gapgram.ctc.files import read_logits
+
+    for _, logits in read_logits(path):
+        for found in _decoder(path.parent).decode_beams(logits):
+            expect(not np.isnan(found.total) and set(found.text) <= set("".join(LABELS)), f"decoded {found}")
+
+
+def _labels(path: Path) -> None:
+    from gapgram.ctc import Decoder
+    from gapgram.ctc.files import read_labels
+
+    decoder = Decoder(read_labels(path))
+    n = len(decoder.alphabet.texts)
+    decoder.decode(np.log(np.random.default_rng(1).dirichlet(np.ones(n), 5)))
+
+
+def _hot_words(path: Path) -> None:
+    from gapgram.ctc.files import read_hot_words
+
+    logits = np.random.default_rng(1).normal(size=(9, len(LABELS)))
+    for found in _decoder(path.parent).decode_beams(logits, hot_words=read_hot_words(path, 10.0)):
+        expect(not np.isnan(found.total), f"decoded {found}")
+
+
 _KINDS = ("mkn", "uniform", "counts", "learned", "classes", "custom")
 _MODELS = tuple(f"{kind}{suffix}" for kind in _KINDS for suffix in ("", "-compact", "-pruned", "-quantised"))
 _CLUSTERINGS = tuple(f"clusterings{suffix}" for suffix in ("", "-compact", "-pruned", "-quantised"))
@@ -228,6 +266,11 @@ READERS = {
         Reader("plain", ("wiki",), mutated_lines, _plain),
         Reader("records", ("records",), mutated_lines, _records),
         Reader("parquet", PARQUET, mutated_bytes, partial(_records, ending=".out.parquet")),
+        Reader("logits", LOGITS, mutated_bytes, _logits),
+        Reader("logits-lines", ("logits.jsonl",), mutated_lines, _logits),
+        Reader("labels", ("labels.json", "labels.txt"), mutated_lines, _labels),
+        Reader("labels-json", ("labels.json",), _mutated_json, _labels),
+        Reader("hot-words", ("hot-words",), mutated_lines, _hot_words),
         Reader("http", ("requests",), _requests, _request),
     )
 }

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import zstandard
 
 import gapgram
@@ -23,6 +24,7 @@ from gapgram.models.mixture import Mixture
 
 WORDS = 14
 TOKENISED = ("sentencepiece", "sentencepiece-bytes", "tokenizers", "tokenizers-bytes")
+LOGITS = ("logits.npy", "logits.npz", "logits-packed.npz")
 PARQUET = ("parquet-plain", "parquet-zstd", "parquet-snappy")
 
 
@@ -146,8 +148,26 @@ def _other_files(folder: Path) -> dict[str, Path]:
     lines = [json.dumps({"text": line, "id": i, "more": [i]}) for i, line in enumerate(made_lines(12))]
     made["records"].write_text("\n".join([*lines, ""]), "utf-8")
     made |= _parquet_files(folder)
+    made |= _files_of_recognisers(folder)
     made["requests"] = folder / "requests.json"
     made["requests"].write_text(json.dumps(_REQUESTS), "utf-8")
+    return made
+
+
+def _files_of_recognisers(folder: Path) -> dict[str, Path]:
+    """Logits, labels and hot words."""
+    names = (*LOGITS, "logits.jsonl", "labels.json", "labels.txt", "hot-words")
+    made = {name: folder / name for name in names}
+    logits = np.random.default_rng(1).normal(size=(2, 7, 14))
+    np.save(made["logits.npy"], logits[0])
+    for name, save in (("logits.npz", np.savez), ("logits-packed.npz", np.savez_compressed)):
+        save(made[name], one=logits[0], two=logits[1].astype(np.float32))
+    lines = [json.dumps({"id": f"u{i}", "logits": one.round(3).tolist()}) for i, one in enumerate(logits)]
+    made["logits.jsonl"].write_text("\n".join([*lines, ""]), "utf-8")
+    labels = ["", " ", *"wn0123456789"]
+    made["labels.json"].write_text(json.dumps({label: i for i, label in enumerate(labels)}), "utf-8")
+    made["labels.txt"].write_text("\n".join([*labels, ""]), "utf-8")
+    made["hot-words"].write_text("w1\nw2 w3\t4.5\nn12\t-1e3\n", "utf-8")
     return made
 
 

@@ -7,7 +7,9 @@ TEXTS is a folder of tokenised text, one sentence a line, as `gapgram fetch`, `p
     gapgram split en.txt.zst -o wiki/en
 
 Of each text a generalized model and a modified Kneser-Ney model are trained, and pruned to the same size in the compact
-layout. The one with the lower perplexity on the test text is kept; its card has the figures of both.
+layout. The one with the lower perplexity on the test text is kept; its card has the figures of both. So small a
+generalized model is best with few patterns: words and classes, three at a time, pruned from the whole in one step.
+Sentences of the test text that show what it knows lie beside it, for the page of `gapgram serve`.
 """
 
 from __future__ import annotations
@@ -16,16 +18,20 @@ import argparse
 import shutil
 import tempfile
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import gapgram
 from gapgram.reporting.model_card import model_card
 from gapgram.reporting.prediction_quality import judge
+from gapgram.reporting.showcase import best_places
+from gapgram.text.files import blocks_of_files
 
 HERE = Path(__file__).parent
 PACKAGE = HERE / "gapgram_models"
 JUDGED = 1000  # sentences of the test text whose keystrokes are counted
-MEMORY = "3G"
+FEW = {"order": 3, "lattice": "1,11,111,22,222", "classes": 200}  # the patterns of a small generalized model
+SEARCHED = 5000  # sentences of the test text in which examples are looked for
 TOKENISATION = "marks are words of their own; raw text is cut by the model itself"
 KINDS = {"mkn": "modified Kneser-Ney", "glm": "generalized model", "whole": "generalized model before it is pruned"}
 BY_SA = "CC BY-SA 3.0"
@@ -104,15 +110,17 @@ def build(recipe: Recipe, texts: Path, threads: int) -> None:
     options = {"rules": rules, "split": "done", "layout": "compact", "threads": threads, "about": about}
     with tempfile.TemporaryDirectory(dir=HERE) as scratch:
         folder = Path(scratch)
-        whole = gapgram.train(train, output=folder / "whole", **options)
+        whole = gapgram.train(train, output=folder / "whole", **FEW, **options)
         print(f"{recipe.name}: trained", flush=True)
-        fewer = gapgram.load(whole.path, memory=MEMORY).pruned(counts="0,0,1", output=folder / "fewer")
-        gapgram.load(fewer.path, memory=MEMORY).pruned(size=recipe.size, output=folder / "glm")
+        whole.pruned(size=recipe.size, output=folder / "glm")
         gapgram.train(train, output=folder / "mkn", model="mkn", size=recipe.size, **options)
         print(f"{recipe.name}: pruned", flush=True)
         figures = {name: Figures.of(folder / name, test, threads) for name in KINDS}
         best = min(("glm", "mkn"), key=lambda name: figures[name].perplexity)
         shutil.copyfile(folder / best, path)
+    lines = (line for block in blocks_of_files(test) for line in block.data.decode().split("\n"))
+    places = best_places(gapgram.load(path), list(islice(lines, SEARCHED)))
+    (PACKAGE / f"{recipe.name}.examples.txt").write_text("".join(f"{p.sentence}\n" for p in places), encoding="utf-8")
     card = _card(path, recipe, figures)
     (HERE / f"{recipe.name}.md").write_text(card, encoding="utf-8")
     print(card, flush=True)

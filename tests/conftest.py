@@ -28,6 +28,11 @@ settings.register_profile(
 )
 settings.load_profile("gapgram")
 
+# `nohup make test &` lets its children ignore Ctrl-C and the end of a terminal, which tests send to theirs.
+for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, lambda *_: None)):
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, _handler)
+
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:

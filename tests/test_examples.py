@@ -6,7 +6,6 @@ import re
 import runpy
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -59,22 +58,6 @@ def test_with_models_of_ones_own(
     assert "with the model:" in run("decoder.py", monkeypatch, capsys, path)
     (tmp_path / "text").write_text("w1 w2 w3 w4\nw9 zzz zzz yyy\n")
     assert run("filter.py", monkeypatch, capsys, path, str(tmp_path / "text"), "500") == "w1 w2 w3 w4\n"
-
-
-def test_a_column_for_datasets(made: dict[str, Model]) -> None:
-    add = runpy.run_path(str(EXAMPLES / "datasets_map.py"))["AddPerplexity"](str(made["mkn"].path))
-    found = add({"text": ["w1 w2", "zzz"], "id": [1, 2]})
-    assert found["words"] == [2, 1]
-    assert found["unknown_share"] == [0.0, 1.0]
-    assert found["perplexity"][0] == pytest.approx(made["mkn"].perplexity(sentences=["w1 w2"]).perplexity)
-
-
-def test_a_step_for_datatrove(made: dict[str, Model]) -> None:
-    step = runpy.run_path(str(EXAMPLES / "datatrove_filter.py"))["PerplexityFilter"]
-    documents = [SimpleNamespace(text=text, metadata={}) for text in ("w1 w2 w3", "zzz yyy xxx", "w1")]
-    kept = list(step(str(made["mkn"].path), limit=150.0, least_words=2)(iter(documents)))
-    assert kept == documents[:1]
-    assert kept[0].metadata["perplexity"] < 150 < documents[1].metadata["perplexity"]
 
 
 def test_packages_are_told_apart(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

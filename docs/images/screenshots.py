@@ -1,6 +1,6 @@
 """Pictures of the page for the documentation, from a service that runs.
 
-    gapgram serve .demo/mkn.model .demo/glm.model &
+    gapgram serve .demo/mkn.model .demo/glm.model --text .demo/held-out.txt &
     python docs/images/screenshots.py http://127.0.0.1:8000/
 
 Needs Playwright and Debian's Chromium; writes beside itself, looks and widths as the names say.
@@ -22,25 +22,22 @@ ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"
 
 def type_view(page: Page) -> None:
     """The beginning of a sentence and the guesses for its next word, one learned from the sentence before."""
-    page.fill("#type-text", "The value of the Fibonacci sequence is returned.\nThe value of the ")
+    page.fill("#type-text", "The method of the Fibonacci class may return a list.\nA rich comparison method may ")
     page.wait_for_timeout(900)
     page.press("#type-text", "ArrowDown")
 
 
 def why_view(page: Page) -> None:
-    """The lattice of a word."""
+    """The lattice of the first example: the held-out word where gaps and classes save most bits."""
     page.click("#tab-why")
-    page.fill("#why-context", "The value of the")
-    page.fill("#why-word", "expression")
     page.wait_for_timeout(500)
 
 
 def surprise_view(page: Page) -> None:
     """A shaded text and the lattice of one of its words."""
     page.click("#tab-surprise")
-    page.fill("#surprise-text", "The value of the expression is returned. The value of the banana is evaluated twice.")
     page.wait_for_timeout(700)
-    page.click(".word >> text=evaluated")
+    page.click(".word >> text=return")
     page.wait_for_timeout(400)
 
 

@@ -33,6 +33,10 @@ Asking them
     Explanation     what each pattern contributes, as model.explain gives it
     Session         a reader that learns what it reads, as model.session gives it
     State           what is known before the next word, for model.extend
+    compare         mkn beside each kind of glm on one text: Comparisons
+    Comparisons     what compare gives, as a table
+    best_places     places of held-out text where gaps and classes, or the context, save most bits
+    TellingPlace    a word of a sentence, and what its probability gains
     as_svg          an Explanation as a picture
     as_dot          an Explanation for Graphviz
 
@@ -108,6 +112,7 @@ if TYPE_CHECKING:
     from gapgram.counting.in_memory import count
     from gapgram.counts.counts import Counts
     from gapgram.errors import DiscountWarning, GapgramError, ModelFileError, TextError, UsageError
+    from gapgram.experiments.compare import Comparisons, compare
     from gapgram.lattice import Lattice
     from gapgram.models.arpa import grow_arpa, read_arpa, write_arpa
     from gapgram.models.backoff import BackoffModel
@@ -128,6 +133,7 @@ if TYPE_CHECKING:
     from gapgram.queries.typing_words import TypedWords
     from gapgram.queries.whole_words import WholeWords
     from gapgram.reporting.sharing import push
+    from gapgram.reporting.showcase import TellingPlace, best_places
     from gapgram.signature import __version__
     from gapgram.text.corpus import Corpus, TextRules, read_corpus
     from gapgram.text.vocabulary import Vocabulary
@@ -152,6 +158,7 @@ _HOMES = {
     "classes.exchange": ("find_classes",),
     "counting.in_memory": ("count",),
     "counts.counts": ("Counts",),
+    "experiments.compare": ("Comparisons", "compare"),
     "errors": ("DiscountWarning", "GapgramError", "ModelFileError", "TextError", "UsageError"),
     "lattice": ("Lattice",),
     "models.arpa": ("grow_arpa", "read_arpa", "write_arpa"),
@@ -173,6 +180,7 @@ _HOMES = {
     "queries.typing_words": ("TypedWords",),
     "queries.whole_words": ("WholeWords",),
     "reporting.sharing": ("push",),
+    "reporting.showcase": ("TellingPlace", "best_places"),
     "signature": ("__version__",),
     "text.corpus": ("Corpus", "TextRules", "read_corpus"),
     "text.vocabulary": ("Vocabulary",),
@@ -186,6 +194,7 @@ __all__ = [
     "Choice",
     "Classification",
     "Classifier",
+    "Comparisons",
     "Corpus",
     "Correction",
     "CorrectionOptions",
@@ -220,6 +229,7 @@ __all__ = [
     "StimulusColumns",
     "Suggestion",
     "SurprisalTable",
+    "TellingPlace",
     "TextError",
     "TextRules",
     "TypedWords",
@@ -229,6 +239,8 @@ __all__ = [
     "__version__",
     "as_dot",
     "as_svg",
+    "best_places",
+    "compare",
     "count",
     "evaluate",
     "filter_records",

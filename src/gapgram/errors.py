@@ -64,6 +64,10 @@ class PathWarning(UserWarning):
     """The name of a file was scored as if it were a sentence."""
 
 
+class PruningWarning(UserWarning):
+    """No gram of some pattern is frequent enough for the thresholds of pruning."""
+
+
 class SplitWarning(UserWarning):
     """Words of a text touch punctuation marks that the model knows as words of their own."""
 
@@ -88,7 +92,7 @@ def to_install(extra: str) -> str:
     """How to install the packages of an extra: true however gapgram itself was installed.
 
     >>> to_install("web")
-    "pip install 'fastapi>=0.115' 'uvicorn>=0.30'"
+    "pip install 'fastapi>=0.115' 'uvicorn<1,>=0.30'"
     """
     import re  # only where something is missing
     from importlib.metadata import PackageNotFoundError, requires

@@ -2,13 +2,14 @@
 
 This is the one table of them. `system.array_reading` refuses a file with a section that is not here, of another type or
 size, or, where it is small, with a number that is out of bounds. What the rules cannot say, how sections hang together,
-is checked by `counts.check_structure` and `models.check_numbers`; what large tables mean, by `counts.check_meaning`.
+is checked by `counts.check_structure` and `models.file`; what large tables mean, by `counts.check_meaning`.
 
 Sizes that are named: words (of the vocabulary) and letters (the bytes of all words), patterns (whose tables are
 stored), span (the words before the one predicted), rows (of statistics), counted (words that have classes), classed
 (the same once for each clustering), classes (of all clusterings), edges, starts, large_counts (those that do not fit
-into a gram), features (rows of a gate), history_rows (rows of that of sessions), sources (what it weighs), models (of
-a mixture) and part_bytes (of their files), tokenizer_bytes (of the file of a tokeniser).
+into a gram), features (rows of a gate), history_rows (rows of that of sessions), sources (what it weighs), text_ids
+(of a text that is kept), text_slots (of the table of its n-grams), text_lines (where its lines are counted anew),
+models (of a mixture) and part_bytes (of their files), tokenizer_bytes (of the file of a tokeniser).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from dataclasses import replace
 
 from gapgram.kernels.probability.gate import BUCKETS
 from gapgram.kernels.tables.arrays import N_COLUMNS, N_PACKED_COLUMNS, STATISTICS
+from gapgram.kernels.unbounded.mixing import ROWS, SOURCES
 from gapgram.system.section_rules import Rule, Rules
 
 MOST_COUNT = 1 << 53  # beyond which a float does not hold every count
@@ -87,6 +89,12 @@ MODEL: Rules = {
     # Of models that were trained on documents.
     "history_logits": Rule("f8", "history_rows sources", low=-MOST_LOGIT, high=MOST_LOGIT, optional=True),
     "history_squares": Rule("f8", "history_rows sources", low=1e-12, high=MOST_WEIGHT, optional=True),
+    # Of models that keep the training text, for contexts without a limit.
+    "unbounded_text": Rule("i4", "text_ids", low=0, high="words-1", large=True, optional=True),
+    "unbounded_suffixes": Rule("i4", "text_ids", low=0, large=True, optional=True),
+    "unbounded_slots": Rule("u8", "text_slots", large=True, optional=True),
+    "unbounded_logits": Rule("f8", f"{ROWS} {SOURCES}", low=-MOST_LOGIT, high=MOST_LOGIT, optional=True),
+    "unbounded_lines": Rule("i8", "text_lines 3", low=0, optional=True, large=True),
 }
 
 BACKOFF: Rules = {

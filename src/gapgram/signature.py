@@ -12,8 +12,8 @@ __version__ = "1.0.0"
 class Signature:
     """The model behind a figure.
 
-    `tokenizer`, `splitting`, `pruned` and `counts` are said only where a model has a tokeniser, cuts marks off words,
-    is pruned, its counts not exact.
+    `tokenizer`, `splitting`, `unbounded`, `pruned` and `counts` are said only where a model has a tokeniser, cuts marks
+    off words, keeps its text, is pruned, its counts not exact.
 
     >>> print(Signature(order=3, model="mkn", lattice="chain", classes="none", weights="none", discounts="modified",
     ...                 vocabulary="min_count=1", corpus="00c0ffee"))
@@ -29,6 +29,7 @@ class Signature:
     vocabulary: str
     tokenizer: str = ""
     splitting: str = ""
+    unbounded: str = ""
     pruned: str = ""
     unknown: str = "uniform"
     counts: str = ""
@@ -37,7 +38,7 @@ class Signature:
     gapgram: str = __version__
 
     def __str__(self) -> str:
-        left_out = ("tokenizer", "splitting", "pruned", "counts")
+        left_out = ("tokenizer", "splitting", "unbounded", "pruned", "counts")
         shown = {name: value for name, value in asdict(self).items() if value or name not in left_out}
         return "|".join(f"{name}:{value}" for name, value in shown.items())
 

@@ -14,6 +14,7 @@ from gapgram.errors import DeviceError, UsageError
 from gapgram.models.to_backoff import to_backoff
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+from gapgram.adapters.long_states import LongStates  # noqa: E402 - needs PyTorch
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of the packages themselves
@@ -116,6 +117,59 @@ def test_what_makes_no_sense_is_a_sentence() -> None:
             fusion.to("cuda")
 
 
+def test_states_that_do_not_fit_lie_in_a_table() -> None:
+    model = trained(toy_text(60, seed=5), order=14, model="mkn")
+    fusion = fusion_of(model)
+    fusion._long = fusion._states = LongStates(fusion._words, model.order, rows=60)
+    for line in [line for line in toy_text(9, seed=11) if all(word in model for word in line.split())]:
+        states, total = fusion.get_init_states(2), 0.0
+        for i, word in enumerate(line.split()):
+            label = model.vocabulary.id(word) - 3
+            assert torch.equal(fusion.advance(states, eos_id=0)[1][:, 0], states)
+            total += float(fusion.advance(states)[0][1, label])
+            after = fusion.advance(states)[1]
+            states = after[:, label] if i % 2 else fusion.states_after(states, torch.tensor(label))
+        total += float(fusion.get_final(states)[1])
+        assert total == pytest.approx(model.score(line) * np.log(10), abs=1e-4)
+    with torch.no_grad():
+        assert fusion(torch.tensor([[1, 2, 3, 4], [4, 5, 0, 0]]), eos=True).shape == (2, 5)
+
+
+def test_each_stream_learns_its_own_segments(model: Any) -> None:
+    from gapgram.adapters.nemo import FusionModel
+
+    labels = [*list(model.vocabulary)[3:], "qqq"]
+    fusion = FusionModel(model, labels, streams=2)
+    plain, states = fusion_of(model, "qqq"), torch.arange(4) * 7
+    before, after = fusion.advance(states)
+    assert torch.equal(before, plain.advance(states)[0])
+    for line in toy_text(20, seed=3):
+        fusion.learn(1, [labels.index(word) for word in line.split() if word in labels])
+    learned, same = fusion.advance(states)
+    assert torch.equal(same, after)
+    assert torch.equal(learned[:2], before[:2])
+    assert (learned[2:] - before[2:]).abs().max() > 0.05
+    total = learned.double().exp().sum(dim=1) + fusion.get_final(states).double().exp()
+    np.testing.assert_allclose(total.numpy(), 1.0, atol=1e-5)
+    fusion.assign([1, 0])
+    assert torch.equal(fusion.advance(states)[0][2:], before[2:])
+    fusion.assign([1])
+    assert torch.equal(fusion.advance(states)[0][2:], learned[2:])
+    fusion.forget(1)
+    assert torch.equal(fusion.advance(states)[0], before)
+    for asked, said in (
+        (lambda: fusion.learn(2, [1]), r"stream 2: expected 0 to 1; FusionModel\(…, streams=N\) makes N"),
+        (lambda: fusion.learn(0, [len(labels)]), "expected 0 to"),
+        (lambda: fusion.assign([0, 1, 0]), "3 utterances: expected 1 to 2"),
+        (lambda: plain.learn(0, [1]), "the model has no streams that learn"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            asked()
+    fusion.assign([0, 1])
+    with pytest.raises(UsageError, match="3 states for 2 streams"):
+        fusion.advance(states[:3])
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch sees no card")
 def test_a_card_gives_the_scores_of_the_cpu_and_graphs_record_it(model: Any) -> None:
     if not isinstance(model, gapgram.Model):
@@ -138,6 +192,30 @@ def test_a_card_gives_the_scores_of_the_cpu_and_graphs_record_it(model: Any) -> 
     assert torch.equal(recorded, scores[[2, 0, 1]])
     with pytest.raises(UsageError, match="states on cpu, the model on cuda"):
         card.advance(torch.tensor(states))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch sees no card")
+def test_a_card_learns_as_the_cpu_does_and_graphs_see_it(model: Any) -> None:
+    from gapgram.adapters.nemo import FusionModel
+
+    if not isinstance(model, gapgram.Model):
+        pytest.skip("stays on the CPU")
+    labels = list(model.vocabulary)[3:]
+    cpu, card = FusionModel(model, labels, streams=2), FusionModel(model, labels, streams=2).to("cuda")
+    states = torch.arange(4) * 7
+    held = states.to("cuda")
+    card.advance(held)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        recorded, _ = card.advance(held)
+    for i, line in enumerate(toy_text(20, seed=3)):
+        for fusion in (cpu, card):
+            fusion.learn(i % 2, [labels.index(word) for word in line.split() if word in labels])
+    expected = cpu.advance(states)[0].numpy()
+    np.testing.assert_allclose(card.advance(held)[0].cpu().numpy(), expected, atol=4e-6)
+    graph.replay()
+    np.testing.assert_allclose(recorded.cpu().numpy(), expected, atol=4e-6)
+    np.testing.assert_allclose(card.get_final(held).cpu().numpy(), cpu.get_final(states).numpy(), atol=4e-6)
 
 
 def test_whisper_weighs_what_the_model_says() -> None:

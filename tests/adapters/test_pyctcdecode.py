@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -156,6 +158,11 @@ def test_hot_words_that_cannot_be_spelled_are_left_out() -> None:
     assert decoder.decode(logits(3), hotwords=["naïve", "w1"]) == decoder.decode(logits(3), hotwords=["w1"])
 
 
+def test_a_language_model_of_another_kind_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"expected a LanguageModel of gapgram\.adapters\.pyctcdecode, found list$"):
+        BeamSearchDecoderCTC(Alphabet.build_alphabet(["", " ", "a"]), [])  # type: ignore[arg-type]
+
+
 def test_alphabets() -> None:
     made = Alphabet.build_alphabet(LABELS)
     assert made.labels == [*"0123456789w", " ", ""] and not made.is_bpe
@@ -176,3 +183,28 @@ def test_it_stands_in_for_pyctcdecode() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert ran.stdout == "a\n", ran.stderr
+
+
+def test_a_language_model_scores_as_the_decoder_does(made: dict[str, Model], tmp_path: Path) -> None:
+    write_arpa(made["mkn"], tmp_path / "m.arpa")
+
+    class OfKenLM:
+        path = str(tmp_path / "m.arpa").encode()  # as KenLM's own model has it
+
+    decoder = build_ctcdecoder(LABELS, OfKenLM(), list(made["mkn"].vocabulary)[3:])  # type: ignore[arg-type]
+    lm = decoder._language_model
+    assert lm is not None and lm.order == made["mkn"].order and lm.unigrams
+    best = decoder.decode_beams(logits(4))[0]
+    words, total, state = best.text.split(), best.logit_score, lm.get_start_state()
+    for i, word in enumerate(words):
+        added, state = lm.score(state, word, is_last_word=i + 1 == len(words))
+        total += added
+    assert best.lm_score == pytest.approx(total, abs=1e-6)
+    assert lm.score_partial_token("w") == 0.0
+    assert lm.score_partial_token("x" * 12) == -20.0
+
+
+def test_a_decoder_is_pickled_with_its_model_and_copied_without(made: dict[str, Model]) -> None:
+    decoder = build_ctcdecoder(LABELS, made["mkn"])
+    assert copy.deepcopy(decoder) is decoder
+    assert pickle.loads(pickle.dumps(decoder)).decode(logits(3)) == decoder.decode(logits(3))

@@ -75,7 +75,7 @@ def test_what_a_newcomer_does(cli: Cli, folder: Path) -> None:
     (["train", "text", "-o", "./text"], "text: is read and would be replaced; name another file to write"),
     (["train", "text"], "missing option '-o' / '--output'"),
     (["train", "-o", "m"], "missing argument 'TEXT…'"),
-    (["trian", "text"], "no such command 'trian'; did you mean train?"),
+    (["trian", "text"], "no such command 'trian'; did you mean train or trace?"),
     (["perplex", "m", "text"], "no such command 'perplex'; did you mean perplexity?"),
     (["study", "x.toml"], "study: is now `python -m studies`, in a clone of gapgram's repository"),
     (["xyzzy"], "no such command 'xyzzy'\n"),

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.counts import ReferenceCounts
+from reference.pruned import frequencies
 from tests.support.corpora import corpus_of, golden_text, sentences, texts_and_lattices, toy_text
 from tests.support.made_models import KINDS, trained
 
@@ -28,8 +30,6 @@ from gapgram.estimation.weights.estimators import with_rows_of
 from gapgram.estimation.weights.sample import left_out
 from gapgram.models.arpa import approximate, as_backoff
 from gapgram.queries.predict import predict_by_sorting
-from gapgram.reference.counts import ReferenceCounts
-from gapgram.reference.pruned import frequencies
 from gapgram.system.array_store import IN_MEMORY
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from reference.counts import ReferenceCounts
 from tests.support.corpora import corpus_of, longest, sentences, texts_and_lattices, toy_text
 
 from gapgram import Counts, GapgramError, Lattice, Pattern
 from gapgram.counting.in_memory import TextInMemory, count, sorted_by_word
 from gapgram.counts.assemble import assemble
 from gapgram.kernels.fitting import sample as fitting
-from gapgram.kernels.lookup.lookup import availability
+from gapgram.kernels.probability.query import availability
 from gapgram.kernels.tables.arrays import ROW_BITS, ROW_MASK
-from gapgram.reference.counts import ReferenceCounts
 
 Text = list[list[str]]
 

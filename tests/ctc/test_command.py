@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from gapgram import Model
 from gapgram.applications.decoding.tuning import tune_weights
 from gapgram.ctc import Decoder
 from gapgram.ctc.files import read_hot_words, read_labels, read_logits
-from gapgram.errors import GapgramError, UsageError
+from gapgram.errors import GapgramError, TextError, TextFileError, UsageError
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 Cli = Callable[..., Any]
@@ -57,8 +58,11 @@ def test_weights_are_tuned(cli: Cli, made: dict[str, Model], files: dict[str, Pa
     (tmp_path / "said").write_text("\n".join(["w1 w2", "w2", ""]))
     ran = cli("decode", files["model"], files["x"], "--labels", files["labels"], "--tune", tmp_path / "said", "--json")
     assert np.array(json.loads(ran.out)["rates"]).shape == (6, 5)
-    ran = cli("decode", files["model"], files["x"], "--labels", files["labels"], "--tune", tmp_path / "said")
+    options = ["--tune", tmp_path / "said", "--picture", tmp_path / "grid.svg"]
+    ran = cli("decode", files["model"], files["x"], "--labels", files["labels"], *options)
     assert "fewest word errors" in ran.out
+    drawn = ElementTree.fromstring((tmp_path / "grid.svg").read_text())
+    assert len(list(drawn.iter("{http://www.w3.org/2000/svg}rect"))) == 1 + 6 * 5
     with pytest.raises(UsageError, match="2 utterances and 1 references: expected a text for each"):
         tune_weights(decoder, sounds, ["w1"])
     with pytest.raises(UsageError, match="references without a word"):
@@ -67,12 +71,35 @@ def test_weights_are_tuned(cli: Cli, made: dict[str, Model], files: dict[str, Pa
 
 @pytest.mark.parametrize(("options", "said"), [
     (["--nbest", 0], "--nbest 0: expected 1 or more"),
+    (["--picture", "x.svg"], "--picture shows what --tune finds"),
     (["--known", "--unknown", -3], "--known or --unknown, one of the two"),
     (["--alpha", -1], "alpha -1.0: expected the weight of the model"),
 ], ids=str)  # fmt: skip
 def test_mistakes(cli: Cli, files: dict[str, Path], options: list[Any], said: str) -> None:
     ran = cli("decode", files["model"], files["x"], "--labels", files["labels"], *options)
     assert ran.code == 2 and said in ran.err
+
+
+def test_bad_logits_and_labels(cli: Cli, files: dict[str, Path], tmp_path: Path) -> None:
+    """One sentence that says where, and nothing is written."""
+    good, empty = logits_of(len(LABELS), 1, 4), np.zeros((0, len(LABELS)))
+    (tmp_path / "two").write_text(json.dumps(["", "<pad>", *LABELS[2:]]))
+    (tmp_path / "others").write_text(json.dumps(["", *"abcdefghijkl"]))
+    (tmp_path / "naive").write_text("naïve\n")
+    np.savez(tmp_path / "x.npz", good=good, empty=empty)
+    for labels, hot, said in (
+        ("two", "hot", "may each be the blank; name it"), ("others", "hot", "spell no word of the model"),
+        ("labels.json", "naive", "hot word 'naïve': no label has the letter 'n'"),
+    ):  # fmt: skip
+        ran = cli("decode", files["model"], files["x"], "--labels", tmp_path / labels, "--hot-words", tmp_path / hot)
+        assert ran.code == 2 and said in ran.err and ran.out == "" and len(ran.err.splitlines()) == 1
+    ran = cli("decode", files["model"], files["x"], "--labels", files["labels"], "--beam", 1)
+    assert [line.split("\t")[0] for line in ran.out.splitlines()] == ["good", "empty"] and ran.out.endswith("empty\t\n")
+    for bad, said in ((good * np.nan, "frame 0: the highest is nan"), (good[:, :5], "5 columns for 13 labels")):
+        np.savez(tmp_path / "x.npz", good=good, bad=bad)
+        written = tmp_path / "texts"
+        ran = cli("decode", files["model"], files["x"], "--labels", files["labels"], "-o", written)
+        assert ran.code == 2 and "x.npz: bad: logits of " in ran.err and said in ran.err and not written.exists()
 
 
 def test_files_of_logits(tmp_path: Path) -> None:
@@ -93,6 +120,24 @@ def test_files_of_logits(tmp_path: Path) -> None:
     np.savez(tmp_path / "objects.npz", x=np.array([{}], object))
     with pytest.raises(GapgramError, match="no whole file of arrays"):
         list(read_logits(tmp_path / "objects.npz"))
+
+
+def test_files_that_are_damaged_or_would_forge_lines_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "y.npz"
+    np.savez_compressed(file, one=np.ones((60, 30)))
+    data = bytearray(file.read_bytes())
+    data[len(data) // 3 : len(data) // 3 + 9] = b"\xff" * 9
+    file.write_bytes(data)
+    with pytest.raises(TextFileError, match=r"no whole file of arrays"):
+        list(read_logits(file))
+    lines = tmp_path / "y.jsonl"
+    lines.write_text('{"id": "a\\nb\\tforged", "logits": [[0.0]]}\n')
+    with pytest.raises(TextError, match=r"id 'a.nb.tforged': expected no tab"):
+        list(read_logits(lines))
+    for odd in ("[" * 100_000, '{"logits": [[' + "9" * 400 + "]]}"):
+        lines.write_text(odd)
+        with pytest.raises(TextError, match=r"expected JSON with"):
+            list(read_logits(lines))
 
 
 def test_files_of_labels_and_hot_words(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reference.beam_search import SearchRules, search
 
 import gapgram
 from gapgram import Mixture, Model
@@ -15,7 +16,6 @@ from gapgram.ctc import Alphabet, Decoder
 from gapgram.kernels.text.special_words import SPECIAL
 from gapgram.models.arpa import read_arpa, write_arpa
 from gapgram.queries.language_model import LanguageModel
-from gapgram.reference.beam_search import SearchRules, search
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 
@@ -110,7 +110,7 @@ def test_a_binary_file_of_kenlm(seeds: dict[str, Path]) -> None:
 
 @pytest.mark.parametrize("options", [
     {"unknown": None}, {"unknown": -2.5}, {"boundary": False}, {"alpha": 0.0}, {"beam_width": 1}, {"beam_prune": -2.0},
-    {"token_prune": -2.0}, {"empty_word": False}, {"alpha": 2.0, "beta": -3.0}, {"token_prune": -40.0, "beam_width": 9},
+    {"token_prune": -2.0}, {"empty_word": True}, {"alpha": 2.0, "beta": -3.0}, {"token_prune": -40.0, "beam_width": 9},
 ], ids=str)  # fmt: skip
 def test_options(kinds: dict[str, LanguageModel], options: dict[str, Any]) -> None:
     for seed in range(3):

@@ -9,6 +9,7 @@ import pytest
 
 import gapgram
 from gapgram import Model
+from gapgram.adapters.pyctcdecode import build_ctcdecoder
 from gapgram.ctc import Decoder
 from gapgram.errors import ArgumentTypeError, UsageError
 
@@ -123,11 +124,56 @@ def test_states_of_others(made: dict[str, Model]) -> None:
     ([logits(), logits()], [4], "2 utterances and 1 lengths: expected a length for each"),
     ([logits(), logits()], [4, 5], "length 5 of utterance 1: it has 4 frames"),
     (3, None, r"logits: expected a list of arrays \[frame, label\], or a batch of them, found the number 3"),
-    ([logits(), None], None, "logits: expected an array of numbers"),
+    ([logits(), None], None, "utterance 1: logits: expected an array of numbers"),
+    ([logits(), logits(width=3)], None, "utterance 1: logits of 3 columns for 13 labels"),
+    ([logits() * np.nan, logits()], [2, 4], "utterance 0: logits of frame 0: the highest is nan"),
+    (np.stack([logits(), logits()]), [-1, 4], "length -1 of utterance 0: it has 4 frames"),
 ])  # fmt: skip
 def test_batches(batch: Any, lengths: Any, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         Decoder(LABELS).decode_many(batch, lengths=lengths)
+
+
+@pytest.mark.parametrize("blanks", [["", "<pad>"], ["<blank>", "[PAD]"]], ids=str)
+def test_two_blanks(blanks: list[str]) -> None:
+    for make in (Decoder, build_ctcdecoder):
+        with pytest.raises(UsageError, match=r"\(column 0\) and .* \(column 1\) may each be the blank; name it"):
+            make([*blanks, "a"])
+    assert Decoder([*blanks, "a"], blank=blanks[0]).alphabet.blank == 0
+    assert Decoder(["<pad>", "<blank>", "a"], blank="<blank>").alphabet.blank == 1
+    with pytest.raises(UsageError, match=r"'' \(column 0\) is empty, but the blank is '<pad>' \(column 1\)"):
+        Decoder(["", "<pad>", "a"], blank="<pad>")
+
+
+@pytest.mark.parametrize("options", [{}, {"unknown": None}, {"beam_width": 1}], ids=str)
+def test_a_beam_of_one_and_utterances_without_a_frame(made: dict[str, Model], options: dict[str, Any]) -> None:
+    """In one piece, in a batch, in a stream, by the drop-in: an empty utterance is no words, and harms no other."""
+    decoder, nothing = Decoder(LABELS, made["mkn"], **options), logits(frames=0)
+    said = decoder.decode(logits(frames=9))
+    assert decoder.decode_many([nothing, logits(frames=9), nothing]) == ["", said, ""]
+    assert decoder.decode_many(np.stack([logits(frames=9)] * 2), lengths=[0, 9]) == ["", said]
+    stream = decoder.stream()
+    for some in (nothing, logits(frames=9), nothing):
+        stream.push(some)
+    assert stream.finish().text == said
+    drop_in, width = build_ctcdecoder(LABELS, made["mkn"]), decoder.options.beam_width
+    theirs = [Decoder(LABELS, made["mkn"], empty_word=True).decode(logits(frames=9), beam_width=width), ""]
+    assert [drop_in.decode(one, beam_width=width) for one in (logits(frames=9), nothing)] == theirs
+
+
+@pytest.mark.parametrize(("given", "said"), [
+    (logits() * np.nan, "logits of frame 0: the highest is nan"), (logits()[0], "logits of 1 dimensions"),
+    (logits(width=3), "logits of 3 columns for 13 labels"),
+])  # fmt: skip
+def test_a_stream_and_the_drop_in_refuse_as_the_decoder_does(given: Any, said: str) -> None:
+    stream, drop_in = Decoder(LABELS).stream(), build_ctcdecoder(LABELS)
+    for decode in (stream.push, drop_in.decode, drop_in.decode_beams, lambda one: drop_in.decode_batch(None, [one])):
+        with pytest.raises(UsageError, match=said):
+            decode(given)
+    stream.push(logits())
+    assert stream.finish().text == Decoder(LABELS).decode(logits())
+    with pytest.raises(UsageError, match="no label has the letter 'n'"):
+        Decoder(LABELS).stream(["naïve"])
 
 
 def test_an_error_leaves_the_decoder_as_it_was(made: dict[str, Model]) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+import os
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.card_in_cpp import PlayedCard
 from tests.support.made_models import trained
 
 import gapgram
-from gapgram.cuda.card import THREADS, find_card
+from gapgram.cuda.card import THREADS, find_card, on_cpu
 from gapgram.cuda.model import CardModel
 from gapgram.errors import DeviceError, TextError, UsageError
 
@@ -35,6 +39,19 @@ KINDS: dict[str, dict[str, Any]] = {
     "classes": {"model": "glm", "classes": 3},
     "clusterings": {"model": "glm", "classes": [3, 5]},
 }
+
+
+SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Where Python plays the card for numba-cuda, a C++ compiler plays it for CuPy."""
+    with pytest.MonkeyPatch.context() as patch:
+        if SIMULATED:
+            played = PlayedCard(tmp_path_factory.mktemp("card"))
+            patch.setattr("gapgram.cuda.model.find_cupy", lambda: (played, 1 << 40))
+        yield
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -89,50 +106,102 @@ def test_steps_give_scores_and_the_states_after_them(pair: tuple[gapgram.Model, 
     for word in words:
         ids = np.full(3, model.vocabulary.id(word), np.int32)
         scores, states = card.step(states, ids)
-        np.testing.assert_allclose(scores.copy_to_host(), model.log10_prob(word, context), rtol=1e-12)
+        np.testing.assert_allclose(on_cpu(scores), model.log10_prob(word, context), rtol=1e-12)
         context.append(word)
     nothing = card.step(card.new_states(1, bos=False), np.full(1, model.vocabulary.id("cat"), np.int32))[0]
-    np.testing.assert_allclose(nothing.copy_to_host(), model.log10_prob("cat"), rtol=1e-12)
+    np.testing.assert_allclose(on_cpu(nothing), model.log10_prob("cat"), rtol=1e-12)
 
 
 def test_answers_of_a_step_are_written_where_asked(pair: tuple[gapgram.Model, CardModel]) -> None:
     _, card = pair
-    cuda = find_card()
-    out = cuda.device_array(2, np.float64), cuda.device_array((2, 3), np.int32)
     ids = np.array([3, 4], np.int32)
+    expected, states = card.step(card.new_states(2), ids)
+    out = expected * 0.0, states * 0
     scores, after = card.step(card.new_states(2), ids, out=out)
     assert scores is out[0]
     assert after is out[1]
-    np.testing.assert_array_equal(scores.copy_to_host(), card.step(card.new_states(2), ids)[0].copy_to_host())
+    np.testing.assert_array_equal(on_cpu(scores), on_cpu(expected))
+    np.testing.assert_array_equal(on_cpu(after), on_cpu(states))
 
 
 def test_all_next_words_are_the_distribution(pair: tuple[gapgram.Model, CardModel]) -> None:
     model, card = pair
     _, states = card.step(card.new_states(2), model.vocabulary.ids(["the", "zebra"]))
-    expected = [model.distribution(["<s>", "the"]), model.distribution(["<s>", "<unk>"])]
-    probabilities = 10.0 ** card.next_scores(states).copy_to_host()
-    np.testing.assert_allclose(probabilities, expected, rtol=1e-12)
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=1e-12)
+    expected = np.array([model.distribution(["<s>", "the"]), model.distribution(["<s>", "<unk>"])])
+    scores = card.next_scores(states)
+    np.testing.assert_allclose(10.0 ** on_cpu(scores), expected, rtol=1e-8)
+    out = (states[:, :1] + scores).astype(np.float32)  # another array of that shape
+    assert card.next_scores(states, out=out, base=math.e) is out
+    np.testing.assert_allclose(np.exp(on_cpu(out)), expected, rtol=1e-5)
+    words = model.vocabulary.ids(["</s>", "cat"])
+    some = card.next_scores(states, words=words, base=2.0)
+    np.testing.assert_allclose(2.0 ** on_cpu(some), expected[:, words], rtol=1e-8)
 
 
 def test_the_most_probable_next_words_are_those_of_the_cpu(pair: tuple[gapgram.Model, CardModel]) -> None:
     model, card = pair
     _, states = card.step(card.new_states(2), model.vocabulary.ids(["the", "zebra"]))
-    scores = card.next_scores(states).copy_to_host()
-    for own, context in zip(scores, (["<s>", "the"], ["<s>", "<unk>"]), strict=True):
+    scores, words = map(on_cpu, card.likely_words(states, 5))
+    for own, ids, context in zip(scores, words, (["<s>", "the"], ["<s>", "<unk>"]), strict=True):
         expected = model.predict(context, 5, special=True)
-        ids = np.lexsort((np.arange(own.size), -own.round(12)))[:5]  # words as probable as each other by their ids
-        assert [model.vocabulary[int(i)] for i in ids] == [each.word for each in expected]
+        np.testing.assert_allclose(10.0**own, [each.probability for each in expected], rtol=1e-8)
+        given = model.distribution(context)
+        np.testing.assert_allclose(given[ids], [each.probability for each in expected], rtol=1e-8)
+
+
+@pytest.mark.skipif(SIMULATED, reason="no card")
+@pytest.mark.parametrize("package", ["torch", "cupy", "jax"])
+def test_arrays_of_others_go_in_and_out_without_copies(pair: tuple[gapgram.Model, CardModel], package: str) -> None:
+    model, card = pair
+    their: Any = pytest.importorskip(package)
+    own = card.new_states(2)
+    taken = their.dlpack.from_dlpack(own) if package == "jax" else their.from_dlpack(own)
+    pointer = taken.data_ptr() if package == "torch" else (
+        taken.data.ptr if package == "cupy" else taken.unsafe_buffer_pointer()
+    )  # fmt: skip
+    assert pointer == own.data.ptr
+    words = np.array([3, 4], np.int32)
+    held = {"torch": lambda: their.tensor(words, device="cuda"), "cupy": lambda: their.asarray(words)}.get(
+        package, lambda: their.numpy.asarray(words)
+    )()
+    scores, after = card.step(taken, held)
+    expected = card.step(card.new_states(2), words)
+    np.testing.assert_array_equal(on_cpu(scores), on_cpu(expected[0]))
+    np.testing.assert_array_equal(on_cpu(after), on_cpu(expected[1]))
+    if package == "torch":
+        out = their.zeros(2, len(model.vocabulary), dtype=their.float32, device="cuda")
+        stream = their.cuda.Stream()
+        stream.wait_stream(their.cuda.current_stream())
+        with their.cuda.stream(stream):
+            assert card.next_scores(taken, out=out) is out
+        stream.synchronize()
+        np.testing.assert_allclose(out.cpu().numpy(), on_cpu(card.next_scores(own)), rtol=1e-5)
 
 
 def test_mistakes_are_answered_as_on_the_cpu(pair: tuple[gapgram.Model, CardModel]) -> None:
     _, card = pair
     with pytest.raises(TextError, match="sentences:2: the word <s> is the model's own"):
         card.score_many(["a cat", "the <s> cat"])
-    with pytest.raises(UsageError, match=r"states of shape \(2, 3\) and 1 words: expected \[1, 3\]"):
+    with pytest.raises(UsageError, match=r"states of shape \[2, 3\] and 1 words: expected \[1, 3\]"):
         card.step(card.new_states(2), np.zeros(1, np.int32))
-    with pytest.raises(UsageError, match=r"states of shape \(2, 4\): expected \[state, 3\]"):
-        card.next_scores(np.zeros((2, 4), np.int32))
+    for asked, said in (
+        (lambda: card.next_scores(np.zeros((2, 4), np.int32)), r"states of shape \[2, 4\]: expected \[state, 3\]"),
+        (lambda: card.next_scores(np.zeros((2, 3))), "states of type float64: expected int32"),
+        (lambda: card.next_scores(card.new_states(1), dtype=np.int32), "type int32: expected float32 or float64"),
+        (lambda: card.next_scores(card.new_states(1), base=1.0), "base 1.0: expected a number above 1"),
+        (lambda: card.next_scores(card.new_states(1), words=np.array([900], np.int32)), "expected ids below"),
+        (lambda: card.next_scores(card.new_states(1), out=card.new_states(1)), "type int32: expected float32"),
+        (lambda: card.next_scores(card.new_states(1), out=np.zeros((2, 2))), r"out of shape \[2, 2\]"),
+        (lambda: card.likely_words(card.new_states(1), 900), "k 900: expected 1 to"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            asked()
+
+
+def test_a_model_that_is_too_large_for_the_card_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gapgram.cuda.model.find_cupy", lambda: (np, 99))
+    with pytest.raises(DeviceError, match=r"the model has [\d,]+ bytes, and 99 are free there"):
+        trained(TEXT, order=2, model="mkn").on("cuda")
 
 
 def test_a_compact_model_and_a_mixture_go_to_the_card() -> None:

@@ -49,6 +49,12 @@ def test_a_card_that_is_insisted_on_is_an_error_and_one_that_is_not_a_line(
     assert "the CPU does the work" in wished.err
 
 
+def test_training_says_that_it_works_on_the_cpu(cli: Callable[..., Ran]) -> None:
+    ran = cli("train", "-", "-o", "m", "--device", "cuda", stdin=b"w1 w2\n")
+    assert ran.code == 2
+    assert "train works on the CPU; a card scores: gapgram score MODEL --device cuda" in ran.err
+
+
 def test_another_device_is_refused(models: dict[str, gapgram.Model]) -> None:
     assert models["mkn"].on("cpu") is models["mkn"]
     with pytest.raises(UsageError, match="device 'tpu': expected cpu or cuda"):

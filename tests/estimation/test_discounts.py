@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reference.model import discounts
+from tests.support.corpora import toy_text
 
 import gapgram
-from gapgram.errors import DiscountWarning
+from gapgram.errors import DiscountWarning, UsageError
 from gapgram.estimation.discounts import FALLBACK, discounts_of
 from gapgram.estimation.parts import ModelParts
 from gapgram.models.model import Model
-from gapgram.reference.model import discounts
+from gapgram.pattern import Pattern
 
 # Of pattern 11, n1 … n4 are 4, 1, 1 and 0: D2 = 2 - 3 * 4/6 * 1/1 = 0.
 WITHOUT_DISCOUNT = ["w1 w0 w0", "w0 w0 w0 w0 w1 w0 w0 w0 w0 w0 w0 w1 w0 w0 w0"]
@@ -70,3 +73,21 @@ def test_the_service_explains_a_probability_of_zero(without: Model) -> None:
     question = ExplainQuestion(model="odd", context="w1", word=word_without(without, "w1"))
     answer: Any = ServedModel("odd", without).explain(question)
     assert answer.log10_prob < -300
+
+
+def test_discounts_as_lmplz_has_them(tmp_path: Path) -> None:
+    """The word that is new last, `z`, is met twice after one word: lmplz takes 2 for its 1."""
+    lines = [*toy_text(1200, seed=5, vocabulary=800), "w1 z", "w1 z"]
+    textbook, lmplz = (
+        gapgram.train(sentences=lines, order=3, model="mkn", discounts=rule, output=tmp_path / rule)
+        for rule in ("textbook", "lmplz")
+    )
+    n = textbook.counts.counts_of_counts(Pattern.contiguous(0))
+    expected, _ = discounts_of((n[0] - 1, n[1] + 1, n[2], n[3]))
+    assert lmplz.parts.discounts.values[0].tolist() == list(expected)
+    assert lmplz.parts.discounts.values[2].tolist() == textbook.parts.discounts.values[2].tolist()
+    again = gapgram.Model.load(tmp_path / "lmplz", verify=True)
+    assert again.parts.discounts.as_lmplz and "|discounts:lmplz|" in str(again.signature)
+    assert "|discounts:modified|" in str(textbook.signature)
+    with pytest.raises(UsageError, match="expected textbook, or lmplz for model mkn"):
+        gapgram.train(sentences=lines, discounts="lmplz")

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reference.spelling import ReferenceSpelling
 
 from gapgram.errors import TextError
 from gapgram.estimation.spelling import Spelling, learn_spelling
-from gapgram.reference.spelling import ReferenceSpelling
 from gapgram.text.vocabulary import Vocabulary
 from gapgram.text.word_table import MOST_TIMES, MOST_WORDS, WordSample, sampled
 

@@ -11,7 +11,7 @@ from tests.support.corpora import corpus_of, toy_text
 import gapgram
 from gapgram.counting.memory_needs import threads_within
 from gapgram.estimation.weights.sample import statistics_of
-from gapgram.kernels.lookup.lookup import availability
+from gapgram.kernels.probability.query import availability
 from gapgram.kernels.text.special_words import START_ID
 from gapgram.system.mapped_pages import AROUND, PageBudget
 

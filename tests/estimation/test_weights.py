@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reference.counts import ReferenceCounts
+from reference.left_out import LeftOutCounts
 from tests.support.corpora import toy_text
 from tests.support.gradients import assert_is_the_slope
 
@@ -16,7 +18,7 @@ from gapgram import Corpus, Counts, Model
 from gapgram.counting.in_memory import count
 from gapgram.errors import DiscountWarning, UsageError
 from gapgram.estimation.discounts import estimate_discounts
-from gapgram.estimation.weights.estimators import ESTIMATORS
+from gapgram.estimation.weights.estimators import ESTIMATORS, GLM_WEIGHTS
 from gapgram.estimation.weights.fallback_graph import NAMES
 from gapgram.estimation.weights.learned import Problem
 from gapgram.estimation.weights.pattern_gain import _best_weights
@@ -26,8 +28,6 @@ from gapgram.kernels.fitting.descent import Adam, pieces_of_half
 from gapgram.kernels.tables.model_arrays import BUCKET
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
-from gapgram.reference.counts import ReferenceCounts
-from gapgram.reference.left_out import LeftOutCounts
 from gapgram.text.corpus import blocks_of_sentences, read_corpus
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
@@ -217,7 +217,7 @@ def test_tiny_texts_do_not_lose_to_mkn() -> None:
     ("options", "message"),
     [
         ({"model": "mkn", "weights": "learned"}, "modified Kneser-Ney has none to choose"),
-        ({"weights": "best"}, "weights 'best': expected uniform, counts, learned"),
+        ({"weights": "best"}, f"weights 'best': expected {', '.join(GLM_WEIGHTS)}"),
         ({"model": "srilm"}, "model 'srilm': expected mkn or glm"),
         ({"weights": "counts", "held_out_texts": "x"}, "held-out text is for learned weights"),
     ],

@@ -14,9 +14,9 @@ import numpy as np
 from gapgram.kernels.barrier import next_piece, restart_sharing, wait
 from gapgram.kernels.compiled import brief, kernel
 from gapgram.kernels.intrinsics import part_of, part_of_row, prefetch
+from gapgram.kernels.kinds import DTYPES
 from gapgram.kernels.lanes import in_lanes
-from gapgram.kernels.lookup.search import begin_searches, find_keys, new_searches
-from gapgram.kernels.signatures import DTYPES
+from gapgram.kernels.probability.query import begin_searches, find_keys, new_searches
 from gapgram.kernels.text.cut_words import next_word
 
 BUNDLES = {

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from compiler.build import build_here
-from compiler.platforms import PLATFORMS, BuildError, Platform, compiler_for, this_platform
+from compiler.platforms import PLATFORMS, BuildError, Platform, checked_platform, compiler_for, this_platform
 from tests.support.sample_kernels import LIBRARY, ROOT, Samples, build_apart, loaded, run_apart
 
 from gapgram.kernels import compiled
@@ -95,7 +95,7 @@ def test_a_change_of_the_compiler_makes_all_out_of_date(tree: Path) -> None:
 
 
 def test_a_change_of_a_signature_makes_its_own_group_out_of_date(tree: Path) -> None:
-    path, row = "src/gapgram/kernels/signatures.py", '"classes.exchange.objective": "ClassCounts"'
+    path, row = "compiler/signatures.py", '"classes.exchange.objective": "ClassCounts"'
     assert changed_by(tree, path, old=row, new='"classes.exchange.objective": "int"') == {"classes"}
 
 
@@ -181,6 +181,12 @@ def test_the_package_ziglang_is_taken_without_a_compiler(monkeypatch: pytest.Mon
 
 
 @needs_script
+def test_a_sanitizer_needs_the_tools_of_its_llvm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    with pytest.raises(BuildError, match=r"a sanitizer needs clang-\d+, of the same LLVM as llvmlite"):
+        checked_platform("address")
+
+
 def test_a_compiler_may_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "sh -e")
     assert compiler_for(this_platform(), native=True) == ["sh", "-e"]

@@ -14,7 +14,7 @@ from tests.kernels.samples import Inner, Outer
 from tests.support.sample_kernels import Samples
 
 from gapgram.kernels import compiled
-from gapgram.kernels.signatures import DTYPES
+from gapgram.kernels.kinds import DTYPES
 
 only_built = pytest.mark.skipif(compiled.MODE != "built", reason="Numba or Python calls the kernels")
 not_python = pytest.mark.skipif(compiled.AS_PYTHON, reason="kernels run as plain Python")
@@ -290,7 +290,7 @@ def test_a_kernel_that_was_not_built_says_so() -> None:
             made(1)
         assert str(caught.value) == (
             f"kernel {__name__}.not_in_the_table was not built for calls from Python: name it in the "
-            "table of gapgram.kernels.signatures; found (int)"
+            "table of compiler/signatures.py; found (int)"
         )
     assert compiled.host_callable(not_in_the_table)(3) == 3
 

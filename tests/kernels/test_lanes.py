@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.kernels.samples import N_BITS, bits_of_bytes, every_operation, look_into_lines, shares_from_a_place_on
-from tests.support.sample_kernels import Samples
+from tests.support.sample_kernels import Samples, run_apart
 
 from gapgram.kernels.lanes import LANES, LINE
 
@@ -96,3 +96,22 @@ def test_lanes_take_eight_bytes_and_their_bits(samples: Samples, n: int) -> None
         bits = np.full(n + 3, 7)
         work(chosen, BYTES, bits[:n])
         assert bits.tolist() == [*expected, 7, 7, 7]
+
+
+SEARCH = """
+import numpy as np
+from gapgram.kernels.probability.query import find_keys, new_searches
+from gapgram.kernels.tables.arrays import GramFormat
+form = GramFormat(0, 32, 8, 8, 64, 1)
+grams = (np.arange(64, dtype=np.uint32) << 8).view(np.uint64)
+searches, keys, found = new_searches(3), np.array([40, 40, 40]), np.empty((2, 3), np.int64)
+searches.spread[:3], searches.first[:3] = [0, 64, 0], [-10**18, 0, 10**18]
+searches.guess[:3] = [0, 40, 0]
+find_keys(grams, grams.view(np.uint32), form, 3, keys, searches, *found)
+print(found[0].tolist(), searches.again[0])
+"""
+
+
+def test_where_nothing_is_searched_nothing_is_looked_at() -> None:
+    """A word without a context has memory as it was found for the place of one."""
+    assert run_apart(SEARCH) == "[-1, 40, -1] 0\n"

@@ -10,7 +10,7 @@ import pytest
 from tests.support.sample_kernels import Samples
 
 import gapgram
-from gapgram.kernels.lookup import lookup
+from gapgram.kernels.probability import query
 from gapgram.kernels.probability.gate import LIMIT, add_logits, add_to_row, exponentials, sum_logits
 from gapgram.kernels.tables import keys
 from gapgram.kernels.tables.arrays import REACH, TAIL, GramFormat
@@ -78,19 +78,19 @@ def test_patterns_are_looked_up_after_all_that_they_need() -> None:
     sentences = [f"w{i % 7} w{i % 5} w{i % 3} w{i % 2}" for i in range(60)]
     model = gapgram.train(sentences=sentences, order=4, classes=2)
     tables = model._arrays.tables
-    order = lookup.lookup_order(tables.places)
+    order = query.lookup_order(tables.places)
     assert sorted(order.patterns.tolist()) == list(range(len(tables.places)))
     at = np.argsort(order.patterns)
     for p, place in enumerate(tables.places):
         others = [int(place[TAIL]), *tables.parts[p].tolist()] if place[REACH] > 0 else []
-        assert all(at[other] < at[p] and lookup.depends_on(p, other, tables) for other in others if other != p)
+        assert all(at[other] < at[p] and query.depends_on(p, other, tables) for other in others if other != p)
         assert order.roots[p] == (order.roots[place[TAIL]] if place[REACH] > 0 else p)
     assert order.n_streams == len({*order.roots.tolist()}) == 2
 
 
 def test_a_text_is_scored_the_same_in_blocks_of_any_size(clustered: Model) -> None:
     """A sentence longer than a block, and many shorter ones, word by word and at once."""
-    words = [f"w{i:04}" for i in range(2 * lookup.BLOCK + 5)]
+    words = [f"w{i:04}" for i in range(2 * query.BLOCK + 5)]
     sentences = [" ".join(words), *(" ".join(words[i : i + 7]) for i in range(0, 700, 7))]
     at_once = clustered.score_many(sentences, threads=1)
     for sentence, score in zip(sentences, at_once.tolist(), strict=True):

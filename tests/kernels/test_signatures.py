@@ -7,11 +7,11 @@ import json
 from pathlib import Path
 
 import pytest
+from compiler.signatures import BUNDLES, SIGNATURES, Array, Bundle, Kind, kinds_named, signatures, text_of
 from tests.support.sample_kernels import ROOT, run_apart
 
 import gapgram
 from gapgram.kernels import compiled
-from gapgram.kernels.signatures import BUNDLES, SIGNATURES, Array, Bundle, Kind, kinds_named, signatures, text_of
 
 SOURCES = Path(gapgram.__file__).parent
 FOLDER = SOURCES / "kernels"

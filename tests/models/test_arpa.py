@@ -24,7 +24,7 @@ from gapgram import Model, kenlm
 from gapgram.cli.arpa import command
 from gapgram.errors import ModelFileError, UsageError
 from gapgram.models.arpa import approximate, as_backoff, read_arpa, write_arpa
-from gapgram.models.backoff import write_backoff
+from gapgram.models.backoff import BackoffModel, write_backoff
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 SENTENCES = [*toy_text(200, seed=22, vocabulary=900), "", "w1", "zzz", "w1 zzz w2 w3"]
@@ -338,3 +338,22 @@ def test_the_command(made: dict[str, Model], tmp_path: Path) -> None:
     assert out.exit_code == 0
     assert "written: order 4" in out.stderr
     assert read_arpa(tmp_path / "m.arpa").order == 4
+
+
+def test_long_files_are_read_as_short_ones(tmp_path: Path) -> None:
+    pairs = [(f"a{i}", f"a{j}") for i in range(80) for j in range(80)]  # more than are read at once
+    lines = [f"-{1 + i % 7}.5\t{a} {b}" + "\t-0.25" * (i % 3 == 0) for i, (a, b) in enumerate(pairs)]
+    words = [f"-2\t{word}\t-0.5" for word in ("<s>", "</s>", *(f"a{i}" for i in range(80)))]
+    head = ["\\data\\", f"ngram 1={len(words)}", f"ngram 2={len(pairs)}", "", "\\1-grams:", *words, "", "\\2-grams:"]
+    path = tmp_path / "long.arpa"
+
+    def read(body: list[str]) -> BackoffModel:
+        path.write_text("\n".join([*head, *body, "", "\\end\\", ""]))
+        return read_arpa(path)
+
+    model = read(lines)
+    assert model.log10_prob("a77", ["a71"]) == float(lines[71 * 80 + 77].split()[0])
+    assert read([*lines[:10], "", *lines[10:]]).score("a3 a4 a79 a79") == model.score("a3 a4 a79 a79")
+    for wrong in ("-1\ta1 b", "-1\ta1", "1\ta1 a2", "-1_0\ta1 a2", "nan\ta1 a2", "-1\ta1 a2\tinf"):
+        with pytest.raises(ModelFileError, match=f"long.arpa:{len(head) + 6001}: "):
+            read([*lines[:6000], wrong, *lines[6001:]])

@@ -24,7 +24,7 @@ from gapgram.kernels.text.special_words import END_ID, START_ID, UNKNOWN_ID
 from gapgram.models.arpa import approximate, as_backoff, grow, read_arpa
 from gapgram.models.arpa.growing.drawn_text import contexts_of, draw_text, hidden_words, predicted, seen
 from gapgram.models.arpa.growing.fitting import GrownGrams
-from gapgram.models.arpa.growing.grow import as_model, within
+from gapgram.models.arpa.growing.grow import as_model, grown_fit, measure_on, within
 from gapgram.models.arpa.growing.limits import figure_bytes, limit_of
 from gapgram.models.arpa.growing.longer_grams import grown
 from gapgram.queries.drawing import Drawer
@@ -227,6 +227,24 @@ def test_the_command_grows_and_measures(cli: Cli, made: dict[str, Model], tmp_pa
     done = cli("arpa", made["learned"].path, "-o", out, "--grow", "--grams", "2000", "--measure", tmp_path / "text")
     assert "m.arpa.gz written: order " in done.err and done.out.splitlines()[1].startswith("with unknown words")
     assert sum(read_arpa(out).grams.sizes()) <= 2000
+
+
+def test_half_as_many_grams_are_taken_where_a_held_out_text_is_better_with_them(
+    made: dict[str, Model], tmp_path: Path
+) -> None:
+    held_out, looked, model = tmp_path / "held", dict[int, float](), made["learned"]
+    held_out.write_text("\n".join([*SENTENCES, ""]))
+    asked = measure_on(model, held_out)
+    assert asked is not None
+
+    def measure(fit: GrownGrams) -> float:
+        looked[len(fit.words)] = asked(fit)
+        return looked[len(fit.words)]
+
+    limit = limit_of(model, "20x", None, 4)
+    fit = within(grown_fit(model, limit, 4, measure=measure, enough=40_000), limit, measure)
+    assert looked[len(fit.words)] == min(looked.values())
+    assert len(fit.words) < max(looked)
 
 
 def test_several_sizes_are_several_files_of_one_growth(cli: Cli, made: dict[str, Model], tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tests.support.kenlm_files import FOLDER, NAMES, changed, opened
 
 from gapgram.errors import ModelFileError
 from gapgram.models.kenlm_binary import MAGIC, read_kenlm_binary
-from gapgram.models.kenlm_binary.conversion import MOST_PAIRS, as_backoff, parts_to_try
+from gapgram.models.kenlm_binary.conversion import MAX_PAIRS_TRIED, as_backoff, parts_to_try
 
 HEADER_FAULTS = {
     "unfinished": (0, MAGIC + b" incomplete\n", "unfinished: KenLM's build_binary was stopped"),
@@ -142,9 +142,9 @@ def test_what_cannot_be_read_back_is_said(tmp_path: Path) -> None:
         with pytest.raises(ModelFileError, match=message):
             as_backoff(read_kenlm_binary(changed(tmp_path, name, at, data)))
     model = opened("probing")
-    assert parts_to_try(model, np.array([MOST_PAIRS])) == [(0, 1)]
+    assert parts_to_try(model, np.array([MAX_PAIRS_TRIED])) == [(0, 1)]
     with pytest.raises(ModelFileError, match=r"can only be tried, and 8.8e\+12 pairs are too many"):
-        parts_to_try(model, np.array([MOST_PAIRS, 1]))
+        parts_to_try(model, np.array([MAX_PAIRS_TRIED, 1]))
 
 
 def test_a_word_that_is_there_twice_is_said(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reference.model import ReferenceModel
 from tests.support.corpora import WORDS, lattices, longest, sentences, texts_and_lattices, toy_text
 from tests.support.made_models import ESTIMATORS, KINDS
 from tests.support.references import as_known, reference_of, shaken
@@ -16,8 +17,7 @@ from tests.support.references import as_known, reference_of, shaken
 import gapgram
 from gapgram import Lattice, Model, TextRules
 from gapgram.kernels.probability import gate as kernels
-from gapgram.reference import gate as reference
-from gapgram.reference.model import ReferenceModel
+from reference import gate as reference
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 

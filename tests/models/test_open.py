@@ -92,7 +92,6 @@ def test_another_kind_is_refused_before_it_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("command", "name"), [
     (["explain", "MODEL", "a"], "explain"),
-    (["serve", "MODEL", "--port", "0"], "serve"),
     (["prune", "MODEL", "-o", "new", "--keep", "0.5"], "prune"),
     (["predict", "MODEL", "--evaluate", "text"], "predict --evaluate"),
 ])  # fmt: skip

@@ -149,6 +149,11 @@ def test_an_address_with_a_hash(models: dict[str, gapgram.Model], hub: str, cli:
     assert_refused(cli("info", f"{hub}/b#sha256={digest[:-1]}0"), "the server answers 404")
     kept = Path(os.environ["XDG_CACHE_HOME"]) / "gapgram" / "models"
     assert [path.name for path in kept.iterdir()] == [f"{digest}.model"]
+    # What others could have put there is compared once more.
+    (kept / f"{digest}.model").write_bytes(b"another")
+    kept.chmod(0o777)
+    assert gapgram.load(address).path is not None
+    assert hashlib.sha256((kept / f"{digest}.model").read_bytes()).hexdigest() == digest
 
 
 def test_there_and_back_through_a_hub(
@@ -176,6 +181,7 @@ def test_there_and_back_through_a_hub(
     assert ran("push", model.path, "hf://me/toys/other.model").code == 0
     assert "me/toys/other.model" in Hub.files
     assert_refused(ran("info", "hf://me/nothing"), "hf://me/nothing: not fetched from the hub: ")
+    assert_refused(cli("info", "hf://me/toys/../../x"), "expected hf://OWNER/NAME")
     assert_refused(cli("info", "hf://me"), "expected hf://OWNER/NAME, or hf://OWNER/NAME@REVISION/FILE")
     with pytest.raises(gapgram.ModelFileError, match="save it first"):
         gapgram.push(gapgram.train(sentences=["a b", "a c"] * 9, model="mkn", order=2), "hf://me/toys")

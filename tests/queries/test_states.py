@@ -14,9 +14,8 @@ from tests.support.made_models import KINDS, trained
 
 from gapgram import Model
 from gapgram.errors import TextError, UsageError
-from gapgram.kernels.lookup.lookup import BLOCK
-from gapgram.kernels.probability.chains import only_chains
 from gapgram.kernels.probability.gate import word_bucket
+from gapgram.kernels.probability.query import BLOCK, only_chains
 from gapgram.kernels.probability.stepping import gate_word
 from gapgram.models.arpa import read_arpa, write_arpa
 from gapgram.models.mixture import Mixture
@@ -212,3 +211,26 @@ def test_one_sentence_has_the_bits_of_its_line(kinds: dict[str, LanguageModel], 
     with pytest.raises(TextError, match="the word </s> is the model's own"):
         model.score("w1 </s> w2")
     assert model.line_score(b"w1 <s> w2\n") is None
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_scores_of_all_next_words(kinds: dict[str, LanguageModel], name: str) -> None:
+    model = kinds[name]
+    words = ["w1", "w2", "nothing", "w3"]
+    states = [model.null_context(), model.begin_sentence()]
+    for word in words:
+        states.append(model.extend(states[-1], word)[1])
+    contexts = [[], *(["<s>", *words[:i]] for i in range(len(words) + 1))]
+    expected = np.array([model.distribution(context) for context in contexts])
+    scores = model.next_scores(states)
+    np.testing.assert_allclose(10.0**scores, expected, rtol=1e-6, atol=1e-15)
+    assert np.isneginf(scores[:, 1]).all()
+    asked, out = np.array([2, 5], np.int32), np.empty((len(states), 2), np.float32)
+    assert model.next_scores(states, words=asked, out=out, base=2.0) is out
+    np.testing.assert_allclose(2.0**out, expected[:, asked], rtol=1e-5)
+    for options, said in (
+        ({"words": np.array([1 << 20])}, "expected ids below"), ({"words": np.array([0.5])}, "expected ids"),
+        ({"base": 1.0}, "expected a number above 1"), ({"out": np.empty((1, 1))}, r"out of shape \[1, 1\]"),
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match=said):
+            model.next_scores(states, **options)

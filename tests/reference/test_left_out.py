@@ -6,6 +6,9 @@ import math
 
 import numpy as np
 import pytest
+from reference.gate import Fitted
+from reference.learned import LearnedModel
+from reference.left_out import held_out_losses, left_out_losses
 from tests.support.corpora import corpus_of
 from tests.support.references import as_known, named, reference_counts, reference_of, shaken
 
@@ -16,9 +19,6 @@ from gapgram.estimation.weights.learned import Problem
 from gapgram.estimation.weights.sample import FittingSample, held_out, left_out
 from gapgram.kernels.fitting import sample as fitting
 from gapgram.kernels.text.special_words import START_ID
-from gapgram.reference.gate import Fitted
-from gapgram.reference.learned import LearnedModel
-from gapgram.reference.left_out import held_out_losses, left_out_losses
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 
 import pytest
+from reference.sessions import Feature, ReadingView, ReferenceReader, Table
 
 from gapgram import Model
 from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.kernels.probability.gate import WORD_BUCKETS
 from gapgram.kernels.sessions.history_gate import AGES, FOLLOWERS, SUMS
-from gapgram.reference.sessions import Feature, ReadingView, ReferenceReader, Table
 
 SENTENCES, LENGTH = 14, 7
 

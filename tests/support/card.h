@@ -15,7 +15,7 @@ using std::min;
 
 struct Index { unsigned x; };
 struct int4 { int x, y, z, w; };
-struct float4 { float x, y, z, w; };
+struct int2 { int x, y; };
 Index threadIdx, blockIdx, blockDim, gridDim;
 
 // Threads that wait for each other: a warp, or a block. Those that are done are not waited for.
@@ -69,8 +69,6 @@ struct Card {
 
 inline void __syncthreads() { card.wait(card.block()); }
 inline void __syncwarp() { card.wait(card.warp()); }
-inline void __threadfence() {}
-inline void __nanosleep(unsigned) { card.give_way(); }
 template <class T> T __shfl_sync(unsigned, T value, int from) {
     card.self().handed = value;
     __syncwarp();
@@ -91,13 +89,11 @@ inline unsigned __ballot_sync(unsigned, bool value) {
 }
 inline int __ffs(unsigned x) { return __builtin_ffs(x); }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
-inline float __log2f(float x) { return log2f(x); }
-inline unsigned __float_as_uint(float x) { unsigned bits; memcpy(&bits, &x, 4); return bits; }
-template <class T> T atomicMax(T* at, T n) { T old = *at; *at = std::max(old, n); return old; }
+inline float __int_as_float(int bits) { float x; memcpy(&x, &bits, 4); return x; }
 template <class T> T atomicAdd(T* at, T n) { T old = *at; *at = old + n; return old; }
 
-#define PLAYED unsigned blocks, unsigned threads, unsigned bytes, int together, void** arguments
-#define PLAYED_ARGUMENTS blocks, threads, bytes, together, arguments
+#define PLAYED unsigned blocks, unsigned threads, unsigned bytes, void** arguments
+#define PLAYED_ARGUMENTS blocks, threads, bytes, arguments
 
 void** played_arguments;
 
@@ -139,8 +135,7 @@ template <class... A> void play_blocks(void (*kernel)(A...), unsigned first, uns
 }
 
 template <class... A>
-void play(void (*kernel)(A...), unsigned blocks, unsigned threads, unsigned bytes, int together, void** arguments) {
+void play(void (*kernel)(A...), unsigned blocks, unsigned threads, unsigned bytes, void** arguments) {
     gridDim.x = blocks, blockDim.x = threads;
-    if (together) return play_blocks(kernel, 0, blocks, bytes, arguments);
     for (unsigned block = 0; block < blocks; block++) play_blocks(kernel, block, block + 1, bytes, arguments);
 }

@@ -2,7 +2,7 @@
 
 `PlayedCard` stands for the module `cupy`: NumPy, with a `RawModule` that compiles the same source with `card.h` beside
 it. There each thread of a block is a thread of its own that gives way where a card would wait for others. Slow: for
-tests of what kernels compute, not of how fast, and of nothing that needs two threads to run at once.
+tests of what kernels compute, not of how fast.
 """
 
 from __future__ import annotations
@@ -31,21 +31,17 @@ class PlayedCard:
         self._folder = folder
         self._libraries: dict[tuple[Any, ...], ctypes.CDLL] = {}  # by source and options
         self.cuda = SimpleNamespace(
-            Stream=lambda **_: nullcontext(),
-            Device=lambda: SimpleNamespace(attributes={"MultiProcessorCount": 3}),
-            driver=SimpleNamespace(occupancyMaxActiveBlocksPerMultiprocessor=lambda *_: 1),
+            Device=lambda: SimpleNamespace(attributes={}), get_current_stream=lambda: PlayedStream()
         )
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name)
 
-    def RawModule(
-        self, *, code: str, options: tuple[str, ...] = (), enable_cooperative_groups: bool = False
-    ) -> PlayedModule:
+    def RawModule(self, *, code: str, options: tuple[str, ...] = ()) -> PlayedModule:
         """As CuPy's, from a C++ compiler."""
         if (code, options) not in self._libraries:
             self._libraries[code, options] = self._compiled(code, options)
-        return PlayedModule(self._libraries[code, options], enable_cooperative_groups)
+        return PlayedModule(self._libraries[code, options])
 
     def _compiled(self, code: str, options: tuple[str, ...]) -> ctypes.CDLL:
         names = _KERNEL.findall(code)
@@ -61,31 +57,39 @@ class PlayedCard:
         return ctypes.CDLL(str(library))
 
 
-class PlayedModule:
-    """Compiled kernels. together: all blocks of a launch run at the same time."""
+class PlayedStream(nullcontext[Any]):
+    """Work is done at once."""
 
-    def __init__(self, library: ctypes.CDLL, together: bool) -> None:
-        self._library, self._together = library, together
+    ptr = 0
+
+    def __enter__(self) -> PlayedStream:
+        return self
+
+
+class PlayedModule:
+    """Compiled kernels."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self._library = library
 
     def get_function(self, name: str) -> PlayedKernel:
         """As CuPy's."""
-        return PlayedKernel(getattr(self._library, f"launch_{name}"), self._together)
+        return PlayedKernel(getattr(self._library, f"launch_{name}"))
 
 
 class PlayedKernel:
     """Called with the blocks, the threads of a block, and what the kernel takes."""
 
-    kernel = SimpleNamespace(ptr=0)
-
-    def __init__(self, launch: Any, together: bool) -> None:
-        self._launch, self._together = launch, together
+    def __init__(self, launch: Any) -> None:
+        self._launch = launch
 
     def __call__(
-        self, blocks: tuple[int], threads: tuple[int], arguments: tuple[Any, ...], *, shared_mem: int = 0
-    ) -> None:
+        self, blocks: tuple[int], threads: tuple[int], arguments: tuple[Any, ...], *, shared_mem: int = 0,
+        stream: Any = None,
+    ) -> None:  # fmt: skip
         held = [_as_c(argument) for argument in arguments]
         pointers = (ctypes.c_void_p * len(held))(*map(ctypes.addressof, held))
-        self._launch(blocks[0], threads[0], shared_mem, int(self._together), pointers)
+        self._launch(blocks[0], threads[0], shared_mem, pointers)
 
 
 def _as_c(argument: Any) -> Any:

@@ -15,9 +15,10 @@ from functools import wraps
 from typing import Any
 
 import numpy as np
+from compiler.signatures import Array, Bundle, Kind, signatures
 
 from gapgram.kernels import compiled
-from gapgram.kernels.signatures import Array, Bundle, Kind, found_kinds, signatures
+from gapgram.kernels.kinds import found_kinds
 
 called: set[str] = set()
 missing: set[str] = set()

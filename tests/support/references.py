@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from reference.by_counts import CountsModel
+from reference.counts import ReferenceCounts
+from reference.gate import ContextKnown, Feature, Fitted, WordAt, WordsAvailable
+from reference.learned import LearnedModel
+from reference.model import ReferenceModel
+from reference.pruned import PrunedCounts, seen_more_often
 
 from gapgram import Model, Pattern
 from gapgram.arrays import Floats
 from gapgram.estimation.parts import ModelParts
 from gapgram.kernels.probability.gate import BUCKETS, WORD_BUCKETS, word_row
-from gapgram.reference.by_counts import CountsModel
-from gapgram.reference.counts import ReferenceCounts
-from gapgram.reference.gate import ContextKnown, Feature, Fitted, WordAt, WordsAvailable
-from gapgram.reference.learned import LearnedModel
-from gapgram.reference.model import ReferenceModel
-from gapgram.reference.pruned import PrunedCounts, seen_more_often
 
 
 def reference_of(model: Model, text: Sequence[Sequence[str]], prune: Sequence[int] = ()) -> ReferenceModel:

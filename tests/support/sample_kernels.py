@@ -13,7 +13,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from gapgram.kernels import compiled, signatures
+from compiler import signatures
+
+from gapgram.kernels import compiled
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "build" / "samples" / "_kernels.abi3.so"  # where it is found again if nothing changed

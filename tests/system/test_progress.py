@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-from types import ModuleType
+from itertools import count
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from gapgram.system import progress
 from gapgram.system.progress import progress_bar
 
 
@@ -26,3 +28,17 @@ def test_a_notebook_has_a_bar_and_a_pipe_has_none(
     assert drawn(capsys) == ""
     monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))
     assert "counting" in drawn(capsys)
+
+
+def test_a_script_is_told_once_what_takes_long(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=count(0, 60).__next__))
+    monkeypatch.setattr(progress, "_told", set())
+    for title in ("reading", "sorting"):
+        for wanted in (False, True):
+            with progress.progress_bar(title, progress=wanted) as advance:
+                advance(1)
+                advance(1)
+    assert capsys.readouterr().err == "gapgram: reading takes long, and goes on (-q hides this)\n"

@@ -11,7 +11,7 @@ import gapgram
 from gapgram import Lattice, TextRules
 from gapgram.classes.exchange import automatic_k
 from gapgram.training.choose_classes import EFFORTS, LEAST_POSITIONS, ClassSource, with_classes
-from gapgram.training.run import TrainingTask
+from gapgram.training.task import TrainingTask
 
 FULL = Lattice.full(3)
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")

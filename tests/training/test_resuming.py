@@ -90,14 +90,14 @@ def test_bands_that_are_counted_are_not_counted_again(
     counted: list[str] = []
     write = PieceFile.write
 
-    def noting(folder: WorkFolder, name: str, pieces: Any) -> None:
-        write(folder, name, pieces)
-        counted.append(name)
+    def noting(file: Any, pieces: Any) -> None:
+        write(file, pieces)
+        counted.append(Path(file.name).name)
 
-    def stopping(folder: WorkFolder, name: str, pieces: Any) -> None:
+    def stopping(file: Any, pieces: Any) -> None:
         if len(counted) == 5:
             raise KeyboardInterrupt
-        noting(folder, name, pieces)
+        noting(file, pieces)
 
     with monkeypatch.context() as patch:
         patch.setattr(PieceFile, "write", staticmethod(stopping))

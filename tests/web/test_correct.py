@@ -43,7 +43,8 @@ def page(browser: Any, service: Service, models: dict[str, Model]) -> Iterator[P
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.goto(f"{service.url}#correct")
-    page.wait_for_selector("#correct-table td")
+    page.wait_for_selector("#correct-table td", state="attached")
+    page.click("#view-correct summary")
     yield page
     assert complaints == []
     context.close()

@@ -225,7 +225,7 @@ def test_a_disc_tells_its_numbers_on_hover_and_focus(page: Page, models: dict[st
     told = page.inner_text("#why-lattice .details")
     found = next(p for p in models["glm"].explain("w3", ["w1", "w2", "w9"]).patterns if p.pattern == "11")
     assert "After “w9”" in told
-    for name in ("count of the word", "discount", "D1, D2, D3+", "g, passed on", "weight received"):
+    for name in ("count, of", "its discount D", "D of counts 1, 2, 3+", "backoff weight", "weight received"):
         assert name in told
     assert f"{found.backoff:.3f}" in told
     assert f"{found.total:,}" in told
@@ -349,3 +349,20 @@ def test_views_are_reached_by_keyboard(page: Page) -> None:
         page.keyboard.press("ArrowRight")
         assert page.is_visible(f"#view-{view}")
         assert page.get_attribute(f"#tab-{view}", "aria-selected") == "true"
+
+
+def test_two_lattices_side_by_side_with_what_they_do_not_see(page: Page) -> None:
+    open_why(page, "w1 w2 w9 w4 w5", "w3", model="'*'")
+    page.wait_for_selector("#why-lattice.pair > div:last-child svg")
+    assert page.locator("#why-lattice h2").all_inner_texts() == ["mkn", "glm"]
+    assert page.locator("#why-lattice .beyond").all_inner_texts() == ["w1 w2 ", "w1 w2 "]
+    page.check("#why-models input[value=mkn]", force=True)
+    page.wait_for_selector("#why-lattice:not(.pair) svg")
+    assert page.locator("#why-lattice svg").count() == 1
+
+
+def test_words_alone_are_guessed_where_asked(page: Page) -> None:
+    write(page, "w1 ")
+    assert len(guesses(page, 0)) == 5
+    page.check("#type-words")
+    page.wait_for_selector(".guesses .none")  # w2 is no word of letters

@@ -64,7 +64,7 @@ def test_no_such_address(models: dict[str, Model]) -> None:
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, models: dict[str, Model]) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    assert refused(models["mkn"].path) == "uvicorn is not installed: pip install 'fastapi>=0.115' 'uvicorn>=0.30'"
+    assert refused(models["mkn"].path) == "uvicorn is not installed: pip install 'fastapi>=0.115' 'uvicorn<1,>=0.30'"
 
 
 def test_other_addresses_answer_to_every_name(models: dict[str, Model]) -> None:

@@ -15,16 +15,18 @@ import numpy as np
 
 from gapgram.arrays import Ids
 from gapgram.errors import DeviceError, UsageError, to_install
-from gapgram.kernels.text.special_words import END_ID, START, UNKNOWN_ID
+from gapgram.kernels.text.special_words import END_ID, START, START_ID, UNKNOWN_ID
 from gapgram.models.model import Model
 from gapgram.models.open import load
 from gapgram.queries.language_model import LanguageModel
-from gapgram.queries.packed_states import PackedStates
+from gapgram.queries.packed_states import STATE_BITS, PackedStates
+from gapgram.queries.stream_sessions import StreamSessions
 
 try:
     import torch
 except ImportError as error:
     raise ImportError(f"this adapter needs PyTorch: {to_install('nemo')}") from error
+from gapgram.adapters.long_states import LongStates
 
 Tensor = Any  # torch.Tensor
 
@@ -32,28 +34,37 @@ Tensor = Any  # torch.Tensor
 class FusionModel(torch.nn.Module):  # type: ignore[misc, unused-ignore]
     """The interface of NeMo's `NGramGPULanguageModel`, with a gapgram model or a path to one.
 
-    A state is one whole number, which holds the last words. On the CPU it takes every kind of model; on a card,
+    A state is one whole number, which holds the last words, or, where they need more than 63 bits, a place in a table
+    (`gapgram.adapters.long_states` says what that costs). On the CPU it takes every kind of model; on a card,
     after `to("cuda")`, one that gapgram has trained.
 
     labels: the recogniser's, in their order, without the blank, as words of the model; by default the tokens of the
         model's tokeniser, by their ids. Labels that the model does not know share the probability of `<unk>`.
+    streams: how many streams are heard side by side, each with a session that learns (`learn`); by default none is.
+        Utterance i of a batch is of stream i, unless `assign` says otherwise.
     """
 
     START_STATE = 0  # nothing is known
 
-    def __init__(self, model: LanguageModel | str | os.PathLike[str], labels: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, model: LanguageModel | str | os.PathLike[str], labels: Sequence[str] | None = None, *, streams: int = 0
+    ) -> None:
         super().__init__()
         self.model: LanguageModel = load(model) if isinstance(model, str | os.PathLike) else model
-        self._labels = _labels_of(self.model) if labels is None else list(labels)
-        self._words = _ids_of(self.model, self._labels)
-        self._packed = PackedStates(len(self._labels), self.model.order)
+        self._words = _ids_of(self.model, labels)
+        fits = (self._words.size + 1).bit_length() * (self.model.order - 1) <= STATE_BITS
+        self._packed = PackedStates(self._words.size, self.model.order) if fits else None
+        self._long = None if fits else LongStates(self._words, self.model.order)
+        self._states: Any = self._packed or self._long
+        self._sessions = StreamSessions(self.model, streams) if streams else None
+        self._batch = list(range(streams))
         self._on_card: Any = None
         self.device = torch.device("cpu")
 
     @property
     def vocab_size(self) -> int:
         """The number of labels, without the blank."""
-        return len(self._labels)
+        return int(self._words.size)
 
     @property
     def max_order(self) -> int:
@@ -63,7 +74,7 @@ class FusionModel(torch.nn.Module):  # type: ignore[misc, unused-ignore]
     @property
     def bos_state(self) -> int:
         """The state at the beginning of a sentence."""
-        return int(self._packed.beginning)
+        return int(self._states.beginning)
 
     def to(self, device: Any, *_: Any, **__: Any) -> FusionModel:
         """Answer on this device from now on: a name or a `torch.device`."""
@@ -71,8 +82,10 @@ class FusionModel(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         if device.type == "cuda" and self._on_card is None:
             from gapgram.cuda.torch_streams import TorchNextWords
 
-            self._on_card = TorchNextWords(self._own_model(), self._words, device)
+            self._on_card = TorchNextWords(self._own_model(), self._words, self._packed, device, self._sessions)
         self.device = device
+        if self._long is not None:
+            self._long.to(device)
         return self
 
     def _own_model(self) -> Model:
@@ -102,33 +115,74 @@ class FusionModel(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         self._check(states)
         if eos_id is not None and not 0 <= eos_id < self.vocab_size:
             raise UsageError(f"eos_id {eos_id}: expected the label that ends a sentence, 0 to {self.vocab_size - 1}")
-        if states.is_cuda:
-            answer: tuple[Tensor, Tensor] = self._on_card.advance(states, -1 if eos_id is None else eos_id, out)
+        eos = -1 if eos_id is None else eos_id
+        if states.is_cuda and self._long is None:
+            answer: tuple[Tensor, Tensor] = self._on_card.advance(states, eos, out)
             return answer
-        scores = torch.from_numpy(self._log_probs(states))
-        if eos_id is not None:
-            scores[:, eos_id] = scores[:, -1]
-        after = self._packed.after(states[:, None], torch.arange(self.vocab_size))
+        labels = torch.arange(self.vocab_size, device=states.device)
+        if self._long is not None:
+            places, rows = self._long.rows(states)
+            after = places[:, None] << self._long.bits | labels + 1
+        else:
+            rows, after = None, self._states.after(states[:, None], labels)
+        if states.is_cuda:
+            scores, _ = self._on_card.advance(states, eos, None, rows)
+        else:
+            scores = torch.from_numpy(self._log_probs(states, rows))
+            if eos_id is not None:
+                scores[:, eos_id] = scores[:, -1]
+            scores = scores[:, :-1].contiguous()
         if eos_id is not None:
             after[:, eos_id] = states
         if out is None:
-            return scores[:, :-1].contiguous(), after
-        out[0].copy_(scores[:, :-1])
+            return scores, after
+        out[0].copy_(scores)
         out[1].copy_(after)
         return out
+
+    def learn(self, stream: int, ids: Sequence[int]) -> None:
+        """Learn a settled segment of a stream, the ids of its labels, as a sentence: later ones expect its words."""
+        labels = np.asarray(ids, np.int64).reshape(-1)
+        if labels.size and not 0 <= labels.min() <= labels.max() < self.vocab_size:
+            raise UsageError(f"labels from {labels.min()} to {labels.max()}: expected 0 to {self.vocab_size - 1}")
+        self._learning().learn(stream, self._words[labels])
+        if self._on_card is not None:
+            self._on_card.update(stream)
+
+    def forget(self, stream: int, share: float = 1.0) -> None:
+        """Forget what a stream has read, or a share of it."""
+        self._learning().forget(stream, share)
+        if self._on_card is not None:
+            self._on_card.update(stream)
+
+    def assign(self, streams: Sequence[int]) -> None:
+        """Say of which stream each utterance of the next batches is; the states of an utterance follow each other."""
+        for stream in streams:
+            self._learning().check(stream)
+        if not 0 < len(streams) <= len(self._learning()):
+            raise UsageError(f"{len(streams)} utterances: expected 1 to {len(self._learning())}, one a stream at most")
+        self._batch = list(streams)
+        if self._on_card is not None:
+            self._on_card.assign(self._batch)
+
+    def _learning(self) -> StreamSessions:
+        if self._sessions is None:
+            raise UsageError("the model has no streams that learn: FusionModel(…, streams=N) makes N")
+        return self._sessions
 
     def get_final(self, states: Tensor) -> Tensor:
         """float32, as `states`: the natural logarithm of the probability that the sentence ends here."""
         flat = states.reshape(-1)
         self._check(flat)
+        rows = None if self._long is None else self._long.rows(flat)[1]
         if states.is_cuda:
-            ends: Tensor = self._on_card.end(flat).view(states.shape)
+            ends: Tensor = self._on_card.end(flat, rows).view(states.shape)
             return ends
-        return torch.from_numpy(self._log_probs(flat)[:, -1].copy()).view(states.shape)
+        return torch.from_numpy(self._log_probs(flat, rows)[:, -1].copy()).view(states.shape)
 
     def states_after(self, states: Tensor, labels: Tensor) -> Tensor:
         """The states after a label each; a decoder finds them among those that `advance` gives."""
-        after: Tensor = self._packed.after(states, labels)
+        after: Tensor = self._states.after(states, labels)
         return after
 
     def score_sentences(
@@ -161,18 +215,28 @@ class FusionModel(torch.nn.Module):  # type: ignore[misc, unused-ignore]
             raise UsageError(
                 f"states of shape {list(states.shape)} and type {states.dtype}: expected [state], torch.int64"
             )
+        if self._batch and len(states) % len(self._batch):
+            raise UsageError(
+                f"{len(states)} states for {len(self._batch)} streams: expected as many of each; assign([stream, …]) "
+                "says of which streams a batch is"
+            )
 
-    def _log_probs(self, states: Tensor) -> Any:
-        """float32 [state, label, and the end]: natural logarithms, by the CPU."""
-        different, rows = np.unique(states.numpy(), return_inverse=True)
-        if different.size and not 0 <= different[0] <= different[-1] <= self._packed.kept:
-            raise UsageError(f"state {different[-1 if different[0] >= 0 else 0]}: that of another model")
+    def _log_probs(self, states: Tensor, rows: Tensor | None) -> Any:
+        """float32 [state, label, and the end]: natural logarithms, by the CPU. rows: of long states."""
+        each = max(len(states) // max(len(self._batch), 1), 1)
+        of_streams = np.repeat(self._batch, each) if self._batch else np.zeros(len(states), np.int64)
+        keys = np.column_stack([states.numpy() if rows is None else rows.numpy(), of_streams])
+        different, at = np.unique(keys, axis=0, return_inverse=True)
         words, shares = self._columns
-        given = np.empty((different.size, words.size), np.float32)
-        for i, state in enumerate(different.tolist()):
-            given[i] = self.model.distribution(self._context(state))[words] * shares
+        given = np.empty((len(different), words.size), np.float32)
+        for i, (*key, stream) in enumerate(different.tolist()):
+            context = self._context(key)
+            probabilities = self.model.distribution(context)
+            if self._sessions is not None:
+                probabilities = self._sessions.mixed(stream, self.model.vocabulary.ids(context), probabilities)
+            given[i] = probabilities[words] * shares
         with np.errstate(divide="ignore"):
-            return np.log(given)[rows]
+            return np.log(given)[at.reshape(-1)]
 
     @cached_property
     def _columns(self) -> tuple[Ids, Any]:
@@ -180,9 +244,12 @@ class FusionModel(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         shares = np.where(self._words == UNKNOWN_ID, 1.0 / max((self._words == UNKNOWN_ID).sum(), 1), 1.0)
         return np.append(self._words, np.int32(END_ID)), np.append(shares, 1.0)
 
-    def _context(self, state: int) -> list[str]:
-        """The words of a state."""
-        labels = self._packed.labels(state)
+    def _context(self, key: list[int]) -> list[str]:
+        """The words of a state, packed, or of a row."""
+        if self._packed is None:
+            return [self.model.vocabulary[word] for word in key[1 : key[0] + 1][::-1]]
+        state = key[0]
+        labels = self._packed.labels(state) if 0 <= state <= self._packed.kept else [self.vocab_size] * 2
         if max(labels, default=0) > self.vocab_size or self.vocab_size in labels[1:]:
             raise UsageError(f"state {state}: that of another model")
         return [START if label == self.vocab_size else self._context_words[label] for label in labels]
@@ -196,25 +263,16 @@ class FusionModel(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         return f"{self.model!r}, {self.vocab_size:,} labels"
 
 
-def _labels_of(model: LanguageModel) -> list[str]:
-    """The tokens of a model's tokeniser, by their ids."""
-    ids = model.tokeniser.engine.ids if model.tokeniser is not None else {}
-    if not ids:
+def _ids_of(model: LanguageModel, labels: Sequence[str] | None) -> Ids:
+    """The word of each label, by default each token; UNKNOWN_ID where the model has none."""
+    if labels is None and (model.tokeniser is None or not model.tokeniser.engine.ids):
         raise UsageError(
             "the model has no tokeniser whose tokens have ids: give the recogniser's labels as words of the model, "
             "labels=[…], or train with its tokeniser"
         )
-    labels = [""] * (max(ids.values()) + 1)
-    for token, number in ids.items():
-        labels[number] = token
-    return labels
-
-
-def _ids_of(model: LanguageModel, labels: Sequence[str]) -> Ids:
-    """The word of each label; UNKNOWN_ID where the model has none."""
-    words: Ids = model.vocabulary.ids(labels)
-    words[np.isin(words, (END_ID, model.vocabulary.id(START)))] = UNKNOWN_ID
-    if not (words != UNKNOWN_ID).any():
+    words: Ids = (model.token_words if labels is None else model.vocabulary.ids(labels)).copy()
+    words[np.isin(words, (END_ID, START_ID))] = UNKNOWN_ID
+    if labels is not None and not (words != UNKNOWN_ID).any():
         shown = ", ".join(map(repr, labels[:3]))
         raise UsageError(
             f"none of {len(labels):,} labels ({shown}, …) is a word of the model: its vocabulary is another"

@@ -15,20 +15,25 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, MutableMapping, Sequence
+from functools import cached_property
 from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
+from weakref import WeakValueDictionary
 
 from gapgram.adapters import kenlm
 from gapgram.ctc.alphabet import UNKNOWN_SIGN, WORD_BEGINS
 from gapgram.ctc.alphabet import Alphabet as LabelAlphabet
-from gapgram.ctc.decoder import Decoder
+from gapgram.ctc.decoder import LN10, Decoder
 from gapgram.ctc.hypotheses import Hypothesis
 from gapgram.ctc.lexicon import hot_words_of
 from gapgram.ctc.options import DecoderOptions
 from gapgram.errors import ModelFileError, UsageError
+from gapgram.kernels.ctc.prefixes import USUAL_LENGTH
 from gapgram.models.mixture import Mixture, write_mixture
 from gapgram.models.model import Model as GapgramModel
 from gapgram.queries.language_model import LanguageModel as AnyLanguageModel
@@ -44,8 +49,18 @@ DEFAULT_MIN_TOKEN_LOGP, DEFAULT_HOTWORD_WEIGHT = _OPTIONS.token_prune, _OPTIONS.
 DEFAULT_PRUNE_BEAMS, DEFAULT_SCORE_LM_BOUNDARY = False, True
 BPE_TOKEN, UNK_TOKEN, UNK_BPE_TOKEN = WORD_BEGINS, UNKNOWN_SIGN, f"{WORD_BEGINS}{UNKNOWN_SIGN}{WORD_BEGINS}"
 
-OutputBeam = tuple[str, Any, list[tuple[str, tuple[int, int]]], float, float]
+WordFrames = tuple[str, tuple[int, int]]
 _ALPHABET, _FOLDER, _ATTRIBUTES, _UNIGRAMS = "alphabet.json", "language_model", "attrs.json", "unigrams.txt"
+
+
+class OutputBeam(NamedTuple):
+    """A text, the state of the model after it, its words with their frames, the score of the logits and that of all."""
+
+    text: str
+    last_lm_state: kenlm.State | None
+    text_frames: list[WordFrames]
+    logit_score: float
+    lm_score: float
 
 
 class Alphabet:
@@ -101,8 +116,10 @@ class LanguageModel:
         unk_score_offset: float = DEFAULT_UNK_LOGP_OFFSET,
         score_boundary: bool = DEFAULT_SCORE_LM_BOUNDARY,
     ) -> None:
-        self._kenlm_model = kenlm_model if isinstance(kenlm_model, kenlm.Model) else kenlm.Model(kenlm_model)
-        self.unigrams = None if not unigrams else sorted(set(unigrams))
+        if not isinstance(kenlm_model, kenlm.Model):
+            path = getattr(kenlm_model, "path", None)  # KenLM's own model names its file
+            kenlm_model = kenlm.Model(path if isinstance(path, bytes) else kenlm_model)
+        self._kenlm_model, self._unigram_set = kenlm_model, set(unigrams or ())
         self.alpha, self.beta = alpha, beta
         self.unk_score_offset, self.score_boundary = unk_score_offset, score_boundary
 
@@ -110,6 +127,11 @@ class LanguageModel:
     def model(self) -> AnyLanguageModel:
         """The model itself."""
         return self._kenlm_model._model
+
+    @property
+    def unigrams(self) -> list[str] | None:
+        """The known words; None where they are those of the model."""
+        return sorted(self._unigram_set) or None
 
     @property
     def order(self) -> int:
@@ -133,6 +155,28 @@ class LanguageModel:
         (self._kenlm_model.BeginSentenceWrite if self.score_boundary else self._kenlm_model.NullContextWrite)(state)
         return state
 
+    @cached_property
+    def _ordered(self) -> list[str]:
+        """The known words, in order."""
+        vocabulary = self.model.vocabulary
+        return sorted(self._unigram_set or (vocabulary if getattr(vocabulary, "has_words", True) else ()))
+
+    def score_partial_token(self, partial_token: str) -> float:
+        """What a word that is not finished adds to a score."""
+        at = bisect_left(self._ordered, partial_token)
+        is_known = at < len(self._ordered) and self._ordered[at].startswith(partial_token)
+        return 0.0 if is_known else self.unk_score_offset * max(1.0, len(partial_token) / USUAL_LENGTH)
+
+    def score(self, prev_state: kenlm.State, word: str, is_last_word: bool = False) -> tuple[float, kenlm.State]:
+        """(what a word adds to a score, the state after it)."""
+        state = kenlm.State()
+        score = self._kenlm_model.BaseScore(prev_state, word, state)
+        if (self._unigram_set and word not in self._unigram_set) or word not in self._kenlm_model:
+            score += self.unk_score_offset
+        if is_last_word and self.score_boundary:
+            score += self._kenlm_model.BaseScore(state, "</s>", kenlm.State())
+        return self.alpha * score * LN10 + self.beta, state
+
     @property
     def serializable_attrs(self) -> dict[str, Any]:
         """The weights, by name."""
@@ -140,26 +184,29 @@ class LanguageModel:
 
     def save_to_dir(self, filepath: str, unigram_encoding: str | None = None) -> None:
         """Write the weights, the known words and the model into a folder, under the name that its file has."""
-        folder = Path(filepath)
+        model, path, folder = self.model, self.model.path, Path(filepath)
+        if path is None and not isinstance(model, Mixture | GapgramModel):
+            raise UsageError("a model without a file cannot be saved with a decoder: write it to a file and open that")
+        name = path.name if path else "language.model"
+        others = [other for other in _files_in(folder) if other not in (_ATTRIBUTES, _UNIGRAMS, name)]
+        if others:
+            raise UsageError(f"{folder}: another model is in it, {', '.join(others)}: save to a new folder")
         with written_aside(folder / _ATTRIBUTES) as file:
             file.write(json.dumps(self.serializable_attrs).encode())
         with written_aside(folder / _UNIGRAMS) as file:
             file.write("".join(f"{word}\n" for word in self.unigrams or ()).encode(unigram_encoding or "utf-8"))
-        model, path = self.model, self.model.path
         if isinstance(model, Mixture):
-            write_mixture(folder / (path.name if path else "mixture.model"), model)
-        elif path is not None:
-            with path.open("rb") as source, written_aside(folder / path.name) as file:
+            write_mixture(folder / name, model)
+        elif isinstance(model, GapgramModel) and path is None:
+            model.save(folder / name)
+        elif path is not None and path.resolve() != (folder / name).resolve():
+            with path.open("rb") as source, written_aside(folder / name) as file:
                 shutil.copyfileobj(source, file)
-        elif isinstance(model, GapgramModel):
-            model.save(folder / "language.model")
-        else:
-            raise UsageError("a model without a file cannot be saved with a decoder: write it to a file and open that")
 
     @staticmethod
     def parse_directory_contents(filepath: str) -> dict[str, str]:
         """The paths of what `save_to_dir` wrote."""
-        names = [name for name in os.listdir(filepath) if not name.startswith((".", "__"))]
+        names = _files_in(filepath)
         for name in (_ATTRIBUTES, _UNIGRAMS):
             if name not in names:
                 raise UsageError(f"{filepath}: no {name} in it, found {', '.join(sorted(names)) or 'nothing'}")
@@ -186,17 +233,24 @@ class LanguageModel:
 class BeamSearchDecoderCTC:
     """pyctcdecode's decoder."""
 
+    _ALPHABET_SERIALIZED_FILENAME, _LANGUAGE_MODEL_SERIALIZED_DIRECTORY = _ALPHABET, _FOLDER
+    model_container: ClassVar[MutableMapping[bytes, LanguageModel | None]] = WeakValueDictionary()
+
     def __init__(self, alphabet: Alphabet, language_model: LanguageModel | None = None) -> None:
-        self._alphabet, self._model_key = alphabet, os.urandom(16)
-        self.model_container: dict[bytes, LanguageModel | None] = {self._model_key: language_model}
+        if not isinstance(language_model, LanguageModel | None):
+            found = type(language_model).__name__
+            raise UsageError(f"language_model: expected a LanguageModel of gapgram.adapters.pyctcdecode, found {found}")
+        self._alphabet, self._model_key, self._language_model = alphabet, os.urandom(16), language_model
+        if language_model is not None:
+            self.model_container[self._model_key] = language_model
         labels = LabelAlphabet(tuple(alphabet.labels), alphabet.is_bpe)
         model = None if language_model is None else language_model.model
         words = None if language_model is None else language_model.unigrams
-        self._decoder = Decoder(labels, model, words=words, unit="word")
+        self._decoder = Decoder(labels, model, words=words, unit="word", empty_word=True)
 
-    @property
-    def _language_model(self) -> LanguageModel | None:
-        return self.model_container[self._model_key]
+    def __deepcopy__(self, memo: object) -> BeamSearchDecoderCTC:
+        """Itself, as transformers copies what it saves."""
+        return self
 
     def reset_params(
         self,
@@ -213,10 +267,12 @@ class BeamSearchDecoderCTC:
 
     @classmethod
     def clear_class_models(cls) -> None:
-        """Nothing: models belong to their decoders, and are gone with them."""
+        """Name no models any more; each is gone with its decoders, anyway."""
+        cls.model_container.clear()
 
     def cleanup(self) -> None:
-        """Nothing: the model is gone with the decoder."""
+        """Do not name the model any more; it is gone with the decoder, anyway."""
+        self.model_container.pop(self._model_key, None)
 
     def _state(self, given: kenlm.State | None) -> State | None:
         if given is None or self._language_model is None:
@@ -273,7 +329,7 @@ class BeamSearchDecoderCTC:
         prune_history: bool = DEFAULT_PRUNE_BEAMS,
         hotwords: Iterable[str] | None = None,
         hotword_weight: float = DEFAULT_HOTWORD_WEIGHT,
-    ) -> list[list[tuple[str, list[tuple[str, tuple[int, int]]], float, float]]]:
+    ) -> list[list[tuple[str, list[WordFrames], float, float]]]:
         """As `decode_beams` for many, without states; a pool says that all cores may be used."""
         options = self._options(beam_width=beam_width, beam_prune=beam_prune_logp, token_prune=token_min_logp)
         hot = hot_words_of(hotwords, hotword_weight, self._decoder.letters, skip=True)
@@ -303,13 +359,13 @@ class BeamSearchDecoderCTC:
             file.write(self._alphabet.dumps().encode())
         if self._language_model is not None:
             folder = Path(filepath) / _FOLDER
-            folder.mkdir()
+            folder.mkdir(exist_ok=True)
             self._language_model.save_to_dir(str(folder))
 
     @staticmethod
     def parse_directory_contents(filepath: str) -> dict[str, str | None]:
         """The paths of what `save_to_dir` wrote."""
-        names = [name for name in os.listdir(filepath) if not name.startswith((".", "__"))]
+        names = _files_in(filepath)
         if _ALPHABET not in names:
             raise UsageError(f"{filepath}: no {_ALPHABET} in it, found {', '.join(sorted(names)) or 'nothing'}")
         others = sorted(set(names) - {_ALPHABET})
@@ -334,13 +390,17 @@ class BeamSearchDecoderCTC:
         return cls.load_from_dir(snapshot_download(model_id, cache_dir=cache_dir, **kwargs))
 
 
+def _files_in(folder: str | Path) -> list[str]:
+    return sorted(name for name in os.listdir(folder) if not name.startswith((".", "__")))
+
+
 def _beam(found: Hypothesis) -> OutputBeam:
     state = None
     if found.state is not None:
         state = kenlm.State()
         state.key = found.state.key
     words = [(one.word, (one.first, one.after)) for one in found.words]
-    return found.text, state, words, found.acoustic, found.total
+    return OutputBeam(found.text, state, words, found.acoustic, found.total)
 
 
 def build_ctcdecoder(
@@ -360,7 +420,7 @@ def build_ctcdecoder(
 
 
 def stand_in() -> None:
-    """Let `import pyctcdecode` find this module, in programs that import it later."""
+    """Let later imports of pyctcdecode find this module, and those of kenlm `gapgram.kenlm` if there is none."""
     from gapgram.ctc import alphabet as labels
 
     own = sys.modules[__name__]
@@ -383,3 +443,5 @@ def stand_in() -> None:
         if room:
             setattr(sys.modules["pyctcdecode"], room[1:], module)
     vars(sys.modules["pyctcdecode"]).update(__version__="0.5.0", __path__=[])
+    if find_spec("kenlm") is None:
+        sys.modules["kenlm"] = kenlm

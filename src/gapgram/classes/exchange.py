@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 
@@ -44,23 +42,6 @@ BATCHES = 256  # of a sweep, about: a smaller text has smaller ones
 _BATCHES_AT_ONCE = 64  # that threads work through before Python hears of it
 _BLOCK_BITS = 7, 9  # at least and at most, of the classes that a word is judged for at a time; few take longer each
 _LEAST_WORDS = 1 << 18  # of a text, whose pairs one thread counts: to start another would take as long
-
-
-class MovesWords(Protocol):
-    """Classes on their way."""
-
-    def sweep(self, words: Ids, advance: Callable[[int], object] = ...) -> object:
-        """Let each of some words move to where it fits best."""
-
-
-class ClassEngine(Protocol):
-    """What counts neighbours and moves words in the place of the cores."""
-
-    def count(self, texts: Sequence[Ids], n_words: int) -> list[Pairs]:
-        """As `count_pairs`; the arrays may lie elsewhere."""
-
-    def exchange(self, pairs: Pairs, class_of: Ids, k: int) -> MovesWords:
-        """As `Exchange`; it changes class_of."""
 
 
 def count_pairs(
@@ -235,22 +216,6 @@ class Exchange:
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class OnCores:
-    """The cores, as a `ClassEngine`; other work may take some of them meanwhile."""
-
-    threads: int
-    cores: SharedCores | None
-
-    def count(self, texts: Sequence[Ids], n_words: int) -> list[Pairs]:
-        """As `ClassEngine`."""
-        return count_pairs(texts, n_words, threads=self.threads if self.cores is None else self.cores.kept)
-
-    def exchange(self, pairs: Pairs, class_of: Ids, k: int) -> Exchange:
-        """As `ClassEngine`."""
-        return Exchange(pairs, class_of, k, threads=self.threads, cores=self.cores)
-
-
 def cut_by_size(sizes: Integers, most: int) -> list[int]:
     """Where to cut a list so that the sizes of each part are about `most` together; no part is empty."""
     if not len(sizes):
@@ -274,7 +239,7 @@ def automatic_k(n_positions: int, share: float = 1.0) -> int:
     return max(2, round(share * min(500, max(2, round(0.3 * math.sqrt(n_positions))))))
 
 
-def find_classes(  # noqa: PLR0913 - by keyword
+def find_classes(
     ids: Ids,
     n_words: int,
     k: int | None = None,
@@ -283,7 +248,6 @@ def find_classes(  # noqa: PLR0913 - by keyword
     sweeps: int = SWEEPS,
     threads: int | None = None,
     cores: SharedCores | None = None,
-    engine: ClassEngine | None = None,
     progress: bool = False,
 ) -> Classes:
     """Find classes of the words of an encoded text (`Corpus.ids`), whose vocabulary has `n_words` words.
@@ -292,7 +256,6 @@ def find_classes(  # noqa: PLR0913 - by keyword
     the text has fewer words or does not bear out so many.
     later: more text, in which words that the first does not have are put into the classes they fit best.
     cores: that other work takes some of meanwhile.
-    engine: what does it in the place of the cores.
     """
     if not isinstance(ids, np.ndarray):
         raise wrong_type("find_classes", ids, "the ids of a corpus, as read_corpus gives them")
@@ -310,16 +273,16 @@ def find_classes(  # noqa: PLR0913 - by keyword
         return Classes.numbered(np.zeros(n_ordinary, np.int64), counts[len(SPECIAL) :])
     class_of = np.minimum(np.arange(n_words), k + len(SPECIAL) - 1).astype(np.int32)
     texts = [ids, later] if later.size else [ids]
-    engine = OnCores(threads, cores) if engine is None else engine
-    pairs, *pairs_later = engine.count(texts, n_words)
-    _sweep(engine.exchange(pairs, class_of, k), class_of.size, k, sweeps, progress)
+    pairs, *pairs_later = count_pairs(texts, n_words, threads=at_once)
+    _sweep(Exchange(pairs, class_of, k, threads=threads, cores=cores), class_of.size, k, sweeps, progress)
     if later.size:
         new = np.flatnonzero((before == 0) & (counts > 0))
-        engine.exchange(pairs_later[0], class_of, k).sweep(new[new >= len(SPECIAL)].astype(np.int32))
+        exchange = Exchange(pairs_later[0], class_of, k, threads=threads, cores=cores)
+        exchange.sweep(new[new >= len(SPECIAL)].astype(np.int32))
     return Classes.numbered(class_of[len(SPECIAL) :], counts[len(SPECIAL) :])
 
 
-def _sweep(exchange: MovesWords, n_words: int, k: int, sweeps: int, progress: bool) -> None:
+def _sweep(exchange: Exchange, n_words: int, k: int, sweeps: int, progress: bool) -> None:
     words = np.arange(len(SPECIAL), n_words, dtype=np.int32)
     total = len(words) * sweeps - k
     bar = progress_bar("finding classes", total=total, unit="word", progress=True) if progress else NO_BAR

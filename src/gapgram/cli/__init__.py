@@ -19,4 +19,5 @@
     filter      records kept by their perplexity        classify    texts told apart by models
     correct     spelling corrected in context           rescore     n-best lists ranked anew
     push        a model and its card to a hub           decode      logits of a recogniser to text
+    trace       runs of words that a training text has
 """

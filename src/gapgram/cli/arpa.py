@@ -26,11 +26,12 @@ _of_growing = Described("gapgram.models.arpa.growing.files:grow_arpa")
 @_of_growing("size", metavar="SIZE")
 @_of_growing("order", type=int, metavar="N")
 @_of_growing("encoding", choices=["words", "nemo"], default="words")
+@_of_growing("held_out", metavar="TEXT")
 @option("--measure", metavar="TEXT", help="Text on which to measure what the file loses.")
 @shared("threads", "json", "quiet")
 def command(
     model: str, output: str, nearly: bool, grow: bool, grams: str | None, size: str | None, order: int | None,
-    encoding: str, measure: str | None, threads: int | None, as_json: bool, quiet: bool,
+    encoding: str, held_out: str | None, measure: str | None, threads: int | None, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Write a modified Kneser-Ney model as an ARPA file, which KenLM and other toolkits read.
 
@@ -43,11 +44,13 @@ def command(
     from gapgram import load
     from gapgram.system.atomic_file import check_writable
 
-    _check(nearly, grow, measure, {"--grams": grams, "--size": size, "--order": order})
-    check_writable(output, [model, *([measure] if measure else [])])
+    _check(nearly, grow, measure, {"--grams": grams, "--size": size, "--order": order,
+                                   "--held-out": held_out})  # fmt: skip
+    check_writable(output, [model, *(text for text in (measure, held_out) if text)])
     opened = load(model, progress=not quiet)
     if grow:
-        options = {"order": order, "encoding": encoding, "threads": threads, "progress": not quiet}
+        options: dict[str, Any] = {"order": order, "encoding": encoding, "held_out": held_out}
+        options |= {"threads": threads, "progress": not quiet}
         files = _grown(opened, output, grams, size, options)
     else:
         files = iter([(output, _written(opened, output, nearly, encoding, threads, not quiet))])

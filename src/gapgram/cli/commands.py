@@ -16,6 +16,7 @@ GROUPS = {
         "score": "Print the probability of each line or word",
         "predict": "Print the most probable next words",
         "explain": "Show where a probability comes from",
+        "trace": "Find runs of words that a training text has",
         "generate": "Draw sentences from a model",
         "serve": "Open a page and a JSON API on this machine",
     },

@@ -12,6 +12,7 @@ import click
 from gapgram.cli.options import model_argument, option, shared, talk
 
 if TYPE_CHECKING:
+    from gapgram.applications.decoding.tuning import TunedWeights
     from gapgram.ctc import Decoder, Hypothesis
 
 _READ = ("labels", "hot_words", "tune")  # options that name files to read
@@ -30,10 +31,11 @@ _READ = ("labels", "hot_words", "tune")  # options that name files to read
 @option("--unknown", type=float, metavar="LOG10", help="Score of an unknown word, log10.  [default: -10]")
 @option("--known", is_flag=True, help="Allow only words that the model knows, and hot words.")
 @option("--tune", metavar="FILE", help="References, a line an utterance: find alpha and beta with the fewest errors.")
+@option("--picture", metavar="FILE", help="Write the word errors that --tune finds as a picture, SVG.")
 @shared("threads", "json", "quiet")
 def command(
-    model: str, logits: str, output: str | None, nbest: int | None, known: bool, threads: int | None, as_json: bool,
-    quiet: bool, **options: Any,
+    model: str, logits: str, output: str | None, nbest: int | None, known: bool, picture: str | None,
+    threads: int | None, as_json: bool, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Turn the logits of a recogniser trained with CTC into text, with a model.
 
@@ -54,16 +56,22 @@ def command(
         raise UsageError(f"decode: --nbest {nbest}: expected 1 or more")
     if known and options["unknown"] is not None:
         raise UsageError("decode: --known allows no unknown words: --known or --unknown, one of the two")
-    if output is not None:
-        check_writable(output, [model, logits, *(options[name] for name in _READ if options[name] is not None)])
+    if picture is not None and options["tune"] is None:
+        raise UsageError("decode: --picture shows what --tune finds: give that, too")
+    for written in (output, picture):
+        if written is not None:
+            check_writable(written, [model, logits, *(options[name] for name in _READ if options[name] is not None)])
     names = ("alpha", "beta", "beam_width", "unknown")
     chosen: dict[str, Any] = {name: options[name] for name in names if options[name] is not None}
     if known:
         chosen["unknown"] = None
     decoder = Decoder(read_labels(options["labels"]), load(model, progress=not quiet), **chosen)
-    utterances = list(read_logits(logits))
+    utterances = list(read_logits(logits, len(decoder.alphabet.texts)))
     if options["tune"] is not None:
-        _tune(decoder, [one for _, one in utterances], options["tune"], threads, as_json, quiet)
+        tuned = _tune(decoder, [one for _, one in utterances], options["tune"], threads, as_json, quiet)
+        if picture is not None:
+            with written_aside(picture) as file:
+                file.write(tuned.as_svg().encode())
         return
     hot = read_hot_words(options["hot_words"], decoder.options.hot_weight) if options["hot_words"] else None
     lists = decoder.decode_beams_many([one for _, one in utterances], hot, threads=threads, distinct=nbest is None)
@@ -83,7 +91,9 @@ def _lines(name: str, found: list[Hypothesis], nbest: int | None, as_json: bool)
     return [f"{name}\tacoustic={one.acoustic:.6f} language={one.language:.6f}\t{one.text}\n" for one in kept]
 
 
-def _tune(decoder: Decoder, logits: list[Any], path: str, threads: int | None, as_json: bool, quiet: bool) -> None:
+def _tune(
+    decoder: Decoder, logits: list[Any], path: str, threads: int | None, as_json: bool, quiet: bool
+) -> TunedWeights:
     from gapgram.applications.classification.labelled import read_lines
     from gapgram.applications.decoding.tuning import tune_weights
     from gapgram.cli.options import print_json
@@ -92,10 +102,11 @@ def _tune(decoder: Decoder, logits: list[Any], path: str, threads: int | None, a
     tuned = tune_weights(decoder, logits, list(read_lines(path)), threads=threads, progress=not quiet)
     if as_json:
         print_json({**tuned._asdict(), "rates": tuned.rates.tolist()})
-        return
+        return tuned
     rows = [
         [alpha, *(f"{100 * rate:.2f}" for rate in rates)]
         for alpha, rates in zip(tuned.alphas, tuned.rates, strict=True)
     ]
     print(table(["alpha \\ beta", *map(str, tuned.betas)], rows))
     print(f"fewest word errors, {100 * tuned.rates.min():.2f} %, with --alpha {tuned.alpha} --beta {tuned.beta}")
+    return tuned

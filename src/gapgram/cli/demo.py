@@ -12,87 +12,100 @@ import click
 from gapgram.cli.options import option, print_json, shared, talk
 
 if TYPE_CHECKING:
-    from gapgram import LanguageModel, Model
+    from gapgram import Model
     from gapgram.experiments.compare import Comparison
+    from gapgram.reporting.showcase import TellingPlace
 
-SENTENCE = "The expression is evaluated once ."
-CONTEXT = ["The", "value", "of", "the"]
+_ROWS = 5  # of patterns that are shown
 
 
 @click.command()
 @option("-o", "--output", metavar="FOLDER", help="Keep the models in this folder.  [default: not kept]")
 @shared("json")
 def command(output: str | None, as_json: bool) -> None:
-    """Compare MKN and GLM on Python's own language reference, and look inside a prediction."""
+    """Compare MKN and GLM on Python's own language reference, and look inside a prediction.
+
+    A fifth of the text is held out: all figures and examples are of sentences that the models have not seen.
+    """
     import tempfile
 
+    from gapgram.experiments.compare import SEED, TRAIN_SHARE, split_lines
     from gapgram.experiments.demo import reference_sentences
+    from gapgram.reporting.showcase import best_places
+    from gapgram.text.files import Block
 
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(output or scratch)
         folder.mkdir(parents=True, exist_ok=True)
         text = reference_sentences()
         words = sum(len(sentence.split()) for sentence in text)
-        talk(f"Python's language reference: {len(text):,} sentences, {words:,} words\n")
-        rows = _compare(text)
-        model = _train(text, folder)
+        talk(f"Python's language reference: {len(text):,} sentences, {words:,} words; a fifth is held out\n")
+        training, held_out = split_lines([Block("demo", 1, "\n".join([*text, ""]).encode())], TRAIN_SHARE, SEED)
+        rows = _compare(training, held_out)
+        mkn, glm = _train(training, held_out, folder)
+        places = best_places(glm, held_out, beside=mkn)
         if as_json:
-            print_json(_as_dict(rows, model))
+            print_json(_as_dict(rows, mkn, glm, places))
             return
-        _print(rows, model)
+        _print(rows, mkn, glm, places)
     _next_steps(output)
 
 
-def _compare(text: list[str]) -> list[Comparison]:
-    from gapgram.experiments.compare import compare, split_lines, usual_models
-    from gapgram.text.files import Block
+def _compare(training: list[str], held_out: list[str]) -> list[Comparison]:
+    from gapgram.experiments.compare import compare
 
-    block = Block("demo", 1, "\n".join([*text, ""]).encode())
-    training, test = split_lines([block], 0.8, 1)
-    return compare(training, test, [3, 4, 5], models=usual_models(training))
+    return compare(training, held_out)
 
 
-def _train(text: list[str], folder: Path) -> Model:
-    """Write the text, an mkn and a glm of it; the glm is the one that is looked into."""
+def _train(training: list[str], held_out: list[str], folder: Path) -> tuple[Model, Model]:
+    """Write both parts of the text, and an mkn and a glm of the first."""
     from gapgram import train
 
+    for name, sentences in (("python.txt", training), ("held-out.txt", held_out)):
+        (folder / name).write_text("\n".join([*sentences, ""]), encoding="utf-8")
     lines = folder / "python.txt"
-    lines.write_text("\n".join([*text, ""]), encoding="utf-8")
-    train(lines, output=folder / "mkn.model", model="mkn")
-    return train(lines, output=folder / "glm.model", model="glm")
+    return train(lines, output=folder / "mkn.model", model="mkn"), train(lines, output=folder / "glm.model")
 
 
-def first_guess(model: LanguageModel) -> str:
-    """The word that the model thinks most probable after the context."""
-    return model.predict(CONTEXT, k=1)[0].word
+def _as_dict(rows: list[Comparison], mkn: Model, glm: Model, places: list[TellingPlace]) -> dict[str, Any]:
+    from dataclasses import asdict
 
-
-def _as_dict(rows: list[Comparison], model: Model) -> dict[str, Any]:
-    scores = zip([*SENTENCE.split(), "</s>"], model.scores(SENTENCE).tolist(), strict=True)
+    best = places[0]
+    scores = zip([*best.sentence.split(), "</s>"], *(m.scores(best.sentence).tolist() for m in (mkn, glm)), strict=True)
     return {
         "comparison": [row.as_dict() for row in rows],
-        "explanation": model.explain(first_guess(model), CONTEXT).as_dict(),
-        "scores": [{"word": word, "log10_prob": score} for word, score in scores],
+        "places": [asdict(place) for place in places],
+        "explanation": glm.explain(best.word, best.context).as_dict(),
+        "scores": [{"word": word, "log10_prob_mkn": a, "log10_prob": b} for word, a, b in scores],
     }
 
 
-def _print(rows: list[Comparison], model: Model) -> None:
+def _print(rows: list[Comparison], mkn: Model, glm: Model, places: list[TellingPlace]) -> None:
     from gapgram.experiments.compare import comparison_table
-    from gapgram.reporting.tables import explanation_table, table
+    from gapgram.reporting.showcase import rule_of
+    from gapgram.reporting.tables import LEGEND, explanation_table, table
 
-    print("Perplexity of a fifth of it, held out (lower is better):\n")
+    print("Perplexity of the held-out sentences, lower is better: modified Kneser-Ney (mkn), and models with gaps")
+    print("(glm) whose weights are the same (uniform), by counts, learned, and learned with word classes:\n")
     print(comparison_table(rows), end="\n\n")
-    word, context = first_guess(model), " ".join(CONTEXT)
-    print(f"Why a GLM of all of it{_with_classes(model)} expects '{word}' after '{context}':\n")
-    print(explanation_table(model.explain(word, CONTEXT)), end="\n\n")
-    print("The log10 probability of each word of a sentence:\n")
-    scores = zip([*SENTENCE.split(), "</s>"], model.scores(SENTENCE), strict=True)
-    print(table(["word", "log10"], [[word, f"{score:.3f}"] for word, score in scores]))
-    print(f"\nin all {model.score(SENTENCE):.3f}   ({model.signature})")
-
-
-def _with_classes(model: Model) -> str:
-    return ", with word classes," if model.counts.class_names else ""
+    best = places[0]
+    context, glm_sees = " ".join(best.context), glm.explain(best.word, best.context)
+    print(f"What skipping a word buys: in held-out text '{best.word}' comes after '{context}'.")
+    seen = 10 ** mkn.log10_prob(best.word, best.context)
+    print(f"mkn gives it {seen:.2%}, the glm {glm_sees.probability:.2%}, and this is where that comes from:\n")
+    print(explanation_table(glm_sees, most=_ROWS), LEGEND, sep="\n\n", end="\n\n")
+    print(f"This place and the next ones are {rule_of(glm)}:\n")
+    probabilities = [
+        [f"{' '.join(p.context)} → {p.word}", *(f"{10 ** m.log10_prob(p.word, p.context):.2%}" for m in (mkn, glm))]
+        for p in places
+    ]
+    print(table(["words before → word", "mkn", "glm"], probabilities))
+    print("\nThe bits that each word of its sentence costs (log10 probabilities: gapgram score --words):\n")
+    bits = ([-score / 0.30103 for score in model.scores(best.sentence)] for model in (mkn, glm))
+    words = [*best.sentence.split(), "</s>"]
+    costs = [[word, f"{a:.1f}", f"{b:.1f}"] for word, a, b in zip(words, *bits, strict=True)]
+    print(table(["word", "mkn", "glm"], costs))
+    print(f"\nsignature of the glm, on which its figures depend: {glm.signature}")
 
 
 def _next_steps(output: str | None) -> None:
@@ -104,8 +117,8 @@ def _next_steps(output: str | None) -> None:
         talk(f"\nThe models are in {output}. Try:")
     talk(f"  {program} info {folder}/glm.model")
     talk(f"  echo 'The value of the expression is returned .' | {program} score {folder}/glm.model --words")
-    talk(f"  {program} perplexity {folder}/mkn.model {folder}/python.txt")
+    talk(f"  {program} perplexity {folder}/mkn.model {folder}/held-out.txt")
     talk(f"  {program} predict {folder}/glm.model 'The value of the'")
-    talk(f"  {program} serve {folder}/mkn.model {folder}/glm.model      (a page, at http://127.0.0.1:8000)")
+    talk(f"  {program} serve {folder}/mkn.model {folder}/glm.model --text {folder}/held-out.txt      (a page)")
     talk(f"  {program} train YOUR_TEXT -o YOUR_MODEL      (one sentence a line)")
     talk(f"  {program} compare YOUR_TEXT                  (MKN beside GLM on your text)")

@@ -45,14 +45,17 @@ def command(
     """Score the records of IN and write those that are chosen to OUT, in their order.
 
     IN holds JSON lines, plain text (both compressed or not) or Parquet. Without limits, all records are written with
-    their perplexity, words and share of unknown words. With several models, records are chosen by the first.
+    their perplexity, words and share of unknown words. With several models, records are chosen by the first. IN may be
+    a folder or a pattern of names in quotes: OUT is then a folder, and each worker takes a file at a time.
 
     \b
         gapgram filter MODEL web.jsonl.gz -o scored.jsonl.gz
         gapgram filter MODEL web.jsonl -o good.jsonl --keep-below 0.3 --min-words 20
+        gapgram filter MODEL 'web/*.jsonl.gz' -o good --max-perplexity 500 --threads 8
         gapgram filter GOOD web.parquet -o good.parquet --against BAD --max-difference 0
     """
     from gapgram.applications.filtering.choice import Choice
+    from gapgram.applications.filtering.folders import files_of, filter_files
     from gapgram.applications.filtering.run import FilterOptions, filter_records
     from gapgram.errors import UsageError
     from gapgram.models.open import load
@@ -62,6 +65,16 @@ def command(
         raise UsageError("filter: expected a model and a file of records: gapgram filter MODEL IN -o OUT")
     reading = {name: options.pop(name) for name in _READING}
     choice = Choice(**options, buckets=_cuts(buckets))
+    if (files := files_of(source)) is not None:
+        several = filter_files(
+            models, files, output, choice, against=against, options=FilterOptions(**reading), workers=threads,
+            told=lambda line: talk(line, quiet),
+        )  # fmt: skip
+        if as_json:
+            _print_json(several.as_dict(), to_stderr=False)
+        else:
+            talk(str(several), quiet)
+        return
     opened = [load(path, progress=not quiet) for path in models]
     other = load(against, progress=not quiet) if against is not None else None
     summary = filter_records(

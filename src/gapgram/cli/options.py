@@ -32,17 +32,14 @@ def _special(default: str) -> Callable[[Command], Command]:
     return option("--special", choices=["error", "skip", "unk"], default=default, help=does)
 
 
-def _device(does: str) -> Callable[[Command], Command]:
-    where = f"{does} on the CPU, on a graphics card, or on a card if there is one."
-    return option("--device", choices=["cpu", "cuda", "auto"], default="cpu", help=where)
-
-
 _SHARED: dict[str, Callable[[Any], Any]] = {
     "json": option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
     "quiet": option("-q", "--quiet", is_flag=True, help="Hide progress and messages."),
     "threads": option("--threads", type=int, metavar="N", help="Number of threads.  [default: all cores]"),
-    "device": _device("Score"),
-    "training device": _device("Count, find classes and fit"),
+    "device": option(
+        "--device", choices=["cpu", "cuda", "auto"], default="cpu",
+        help="Score on the CPU, on a graphics card, or on a card if there is one.",
+    ),
     "memory": option(
         "--memory", metavar="SIZE",
         help="Memory to use beside the program itself, such as 4G.  [default: half of the machine's]",

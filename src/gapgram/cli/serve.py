@@ -11,15 +11,22 @@ from gapgram.cli.options import option, shared, talk
 @click.argument("models", nargs=-1, required=True, metavar="MODEL…")
 @option("--port", type=click.IntRange(0, 65535), default=8000, help="Port to listen on; 0 takes any free one.")
 @option("--host", default="127.0.0.1", help="Address to listen on; the default is reached from this machine only.")
+@option(
+    "--text", metavar="FILE",
+    help="Text that the models were not trained on, a sentence a line: the page's examples are taken from it.  "
+    "[default: MODEL.examples.txt beside a model; else a model writes them]",
+)
 @shared("quiet")
-def command(models: tuple[str, ...], port: int, host: str, quiet: bool) -> None:
+def command(models: tuple[str, ...], port: int, host: str, text: str | None, quiet: bool) -> None:
     """Show what models predict, and why, on a page in the browser.
 
-    The page compares several models side by side. A model is called as its file is, without the ending; NAME=MODEL
-    gives it another name. Programs find a JSON API beside the page, described at /api/openapi.json.
+    The page compares several models side by side, KenLM's and ARPA files, too. A model is called as its file is,
+    without the ending; NAME=MODEL gives it another name. Programs find a JSON API beside the page, described at
+    /api/openapi.json.
 
     \b
-        gapgram serve mkn.model glm.model
+        gapgram serve mkn.model glm.model --text held-out.txt
+        gapgram serve kenlm.bin glm.model
         gapgram serve old=2024/glm.model new=glm.model --port 8080
     """
     from gapgram.errors import UsageError, to_install
@@ -29,10 +36,11 @@ def command(models: tuple[str, ...], port: int, host: str, quiet: bool) -> None:
         import uvicorn  # noqa: F401
     except ImportError as missing:
         raise UsageError(f"{missing.name} is not installed: {to_install('web')}") from None
-    from gapgram.web.server import application, is_loopback, listen, open_models, run
+    from gapgram.web.server import application, held_out_sentences, is_loopback, listen, open_models, run
 
     with listen(host, port) as listener:
-        app = application(open_models(models), host)
+        sentences = held_out_sentences(text, models)
+        app = application(open_models(models), host, sentences)
         address = listener.getsockname()
         shown = f"[{address[0]}]" if ":" in address[0] else address[0]
         talk(f"open http://{shown}:{address[1]}/ in a browser; end with Ctrl-C", quiet)

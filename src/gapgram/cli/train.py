@@ -32,7 +32,9 @@ _LONG_SENTENCES = 1_000  # words, on average, that hardly a sentence has
     help="Replace words that occur less often by <unk>.  [default: 1, with --open-vocabulary 2]",
 )
 @_of_train("open_vocabulary", is_flag=True)
+@_of_train("discounts", choices=["textbook", "lmplz"], default="textbook")
 @_of_train("documents", is_flag=True)
+@_of_train("unbounded", is_flag=True)
 @option(
     "--empty-lines", choices=["skip", "count"], default="skip", show_default=False,
     help="Treatment of lines without words: skip them, or count each as a sentence of no words, as lmplz does.",
@@ -58,11 +60,12 @@ _LONG_SENTENCES = 1_000  # words, on average, that hardly a sentence has
     "--about", multiple=True, metavar="NAME=TEXT",
     help="Entry about the model, kept in its file, such as language=en or licence=CC-BY-4.0; see gapgram about.",
 )
-@shared("training special", "invalid", "training device", "threads", "json", "quiet")
+@option("--device", hidden=True, help="Refused: training works on the CPU; a card scores.")
+@shared("training special", "invalid", "threads", "json", "quiet")
 def command(
     texts: tuple[str, ...], held_out_texts: tuple[str, ...], special: str, invalid: str, min_count: int | None,
     vocab_limit: int | None, empty_lines: str, engine: str, master: str | None, spark_conf: tuple[str, ...],
-    shards: str | None, about: tuple[str, ...], device: str, as_json: bool, quiet: bool, **options: Any,
+    shards: str | None, about: tuple[str, ...], device: str | None, as_json: bool, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Train a model on text, one sentence a line.
 
@@ -72,7 +75,8 @@ def command(
     import time
 
     settings = _settings(spark_conf)
-    device = _device_for(device, quiet)
+    if device not in (None, "cpu"):
+        raise click.UsageError("train works on the CPU; a card scores: gapgram score MODEL --device cuda")
     from gapgram.counts.about import parse_about
     from gapgram.errors import UsageError
     from gapgram.reporting.model_info import train_summary
@@ -90,7 +94,7 @@ def command(
     )
     spark = SparkOptions(master=master, settings=settings, shards=shards) if engine == "spark" else None
     held_out = list(held_out_texts) or None
-    options |= {"about": parse_about(about) if about else {}, "device": device}
+    options["about"] = parse_about(about) if about else {}
     model = train(
         list(texts), held_out_texts=held_out, rules=rules, spark=spark, progress=not quiet, **options
     )
@@ -119,18 +123,3 @@ def _settings(given: tuple[str, ...]) -> dict[str, str]:
         if "=" not in setting.strip("="):
             raise click.BadParameter(f"{setting!r}: expected NAME=VALUE", param_hint="--spark-conf")
     return dict(setting.split("=", 1) for setting in given)
-
-
-def _device_for(device: str, quiet: bool) -> str:
-    """The device that a model is trained on; with `auto` the CPU, and a line that says why, where there is no card."""
-    if device != "auto":
-        return device
-    from gapgram.cuda.card import find_sorter
-    from gapgram.errors import DeviceError
-
-    try:
-        find_sorter()
-    except DeviceError as missing:
-        talk(f"{missing}; the CPU does the work", quiet)
-        return "cpu"
-    return "cuda"

@@ -45,7 +45,8 @@ def quantised(parts: ModelParts, bits: int, store: ArrayStore = IN_MEMORY) -> Mo
     new = replace(counts, tables=compacted(counts, replaced, store), quantised=bits)
     weights = with_rows_of(new, parts.discounts, parts.weights)
     spelling = parts.spelling.in_layout(COMPACT) if parts.spelling is not None else None
-    return ModelParts.of(parts.name, new, parts.discounts, weights, parts.history, spelling)
+    made = ModelParts.of(parts.name, new, parts.discounts, weights, parts.history, spelling)
+    return replace(made, unbounded=parts.unbounded)
 
 
 def _counts_of_counts(counts: Counts, p: int, chunk: int) -> tuple[Integers, Integers]:

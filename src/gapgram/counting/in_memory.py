@@ -6,17 +6,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from gapgram.arrays import Begins, Ids, Integers
 from gapgram.classes.classes import Classes
-from gapgram.classes.exchange import ClassEngine
-from gapgram.counting.band import Band
+from gapgram.counting.band import NO_CUTS, Band, Cuts
 from gapgram.counting.text_source import TextSource
-from gapgram.counts.assemble import NO_COUNTS, assemble, flat_classes
+from gapgram.counts.assemble import NO_COUNTS, assemble, flat_classes, frozen
 from gapgram.counts.counts import Counts, Piece
-from gapgram.counts.streaming import Pieces
+from gapgram.counts.streaming import Pieces, seen_of
 from gapgram.errors import TextError
 from gapgram.kernels.counting import sorting
 from gapgram.kernels.text.word_order import renumber
@@ -64,10 +64,13 @@ class Bands:
         return windows
 
 
-def sorted_by_word(ids: Ids, n_words: int, threads: int, *, least_span: int = 1 << 18) -> tuple[Ids, Integers]:
+def sorted_by_word(
+    ids: Ids, n_words: int, threads: int, *, least_span: int = 1 << 18, out: Ids | None = None
+) -> tuple[Ids, Integers]:
     """All positions of a text by word, then in their order, and where each word's begin; each thread has a span of it.
 
     least_span: positions that a thread has at least; to start another would take as long as to sort fewer.
+    out: where the positions are written; without it, a new array.
 
     >>> positions, starts = sorted_by_word(np.array([1, 0, 1, 2], np.int32), 3, threads=2, least_span=2)
     >>> positions.tolist(), starts.tolist()
@@ -75,7 +78,7 @@ def sorted_by_word(ids: Ids, n_words: int, threads: int, *, least_span: int = 1 
     """
     n = min(threads, max(1, ids.size // least_span))
     spans = [(ids.size * i // n, ids.size * (i + 1) // n) for i in range(n)]
-    counts, positions = np.zeros((n, n_words), np.int64), np.empty(ids.size, np.int32)
+    counts, positions = np.zeros((n, n_words), np.int64), np.empty(ids.size, np.int32) if out is None else out
     list(parallel_map(lambda i: sorting.count_words(ids, *spans[i], counts[i]), range(n), n))
     starts: Integers = sorting.begins_of_spans(counts)
     list(parallel_map(lambda i: sorting.place_words(ids, *spans[i], counts[i], positions), range(n), n))
@@ -104,6 +107,7 @@ class TextInMemory:
     band_positions: of the text, about, that a thread counts at a time, as `usual_band` says unless said otherwise;
         there are at least as many bands as threads.
     documents: the first sentence of each, and the number of sentences, where they are told apart.
+    lines: where its lines were read, where it is kept.
     keeps_words: it is counted again, with other classes: the counts of words stay in memory.
     """
 
@@ -115,8 +119,10 @@ class TextInMemory:
         progress: bool = False,
         band_positions: int | None = None,
         documents: Begins | None = None,
+        lines: Any = None,
         keeps_words: bool = False,
     ) -> None:
+        self.lines = lines
         self.documents, self.word_sample = documents, corpus.word_sample
         self.ids, self.vocabulary, self.word_counts = corpus.ids, corpus.vocabulary, corpus.word_counts
         self.facts, self.positions, self.longest_sentence = corpus.facts, corpus.ids.size, corpus.longest_sentence
@@ -124,9 +130,6 @@ class TextInMemory:
         self._band_positions = band_positions or usual_band(corpus.ids.size)
         self._ahead: dict[Pattern, list[Piece]] | None = None
         self._keeps_words = keeps_words
-
-    takes_cores = True  # for counting
-    class_engine: ClassEngine | None = None  # what finds classes faster than the cores do
 
     def chunks(self) -> Iterator[Ids]:
         """All sentences in their order."""
@@ -136,11 +139,11 @@ class TextInMemory:
         """As `TextSource`."""
         return sample_sentences([self.ids], seed=seed, limit=limit, threads=self._threads)
 
-    def pieces(self, lattice: Lattice, classes: Sequence[Classes]) -> Pieces:
+    def pieces(self, lattice: Lattice, classes: Sequence[Classes], cuts: Cuts = NO_CUTS) -> Pieces:
         """As `TextSource`, given away once, so that memory falls while tables are made of them."""
         if self.ids.size >= MAX_POSITIONS:
             raise TextError(f"{self.ids.size:,} words at once: this engine counts up to {MAX_POSITIONS:,}")
-        pieces = self._ahead or self._count_words(lattice)
+        pieces = self._ahead or self._count_words(lattice, cuts=cuts)
         self._ahead = dict(pieces) if self._keeps_words else None
         for clustering, (of_classes, patterns) in enumerate(zip(classes, lattice.of_classes, strict=True), 1):
             ids = renumbered(self.ids, of_classes.of_word, self._threads)
@@ -152,18 +155,21 @@ class TextInMemory:
         """Count the patterns of words, for `pieces`, while other work shares the cores."""
         self._ahead = self._count_words(lattice, cores)
 
-    def _count_words(self, lattice: Lattice, cores: SharedCores | None = None) -> dict[Pattern, list[Piece]]:
-        return self._count(self.ids, self.word_counts.size, lattice.of_words, "counting", cores)
+    def _count_words(
+        self, lattice: Lattice, cores: SharedCores | None = None, cuts: Cuts = NO_CUTS
+    ) -> dict[Pattern, list[Piece]]:
+        return self._count(self.ids, self.word_counts.size, lattice.of_words, "counting", cores, cuts)
 
     def _count(
-        self, ids: Ids, n_words: int, lattice: Lattice, title: str, cores: SharedCores | None = None
+        self, ids: Ids, n_words: int, lattice: Lattice, title: str, cores: SharedCores | None = None,
+        cuts: Cuts = NO_CUTS,
     ) -> dict[Pattern, list[Piece]]:
         n_bands = max(-(-ids.size // self._band_positions), 1)
         bands = Bands.of(ids, n_words, n_bands if n_bands == 1 else max(n_bands, 2 * self._threads), self._threads)
 
         def count_band(words: tuple[int, int]) -> dict[Pattern, Piece]:
             with cores.one() if cores is not None else nullcontext():
-                return Band(bands.windows(*words, lattice.order), *words, n_words, lattice).pieces()
+                return Band(bands.windows(*words, lattice.order), *words, n_words, lattice, cuts).pieces()
 
         counted = all_in_threads(
             count_band, list(pairwise(bands.cuts)), self._threads, title=title, unit="band",
@@ -187,14 +193,20 @@ def count(
     return counts_in_memory(text, lattice, classes, threads=threads)
 
 
-def counts_in_memory(text: TextSource, lattice: Lattice, classes: Sequence[Classes], *, threads: int) -> Counts:
+def counts_in_memory(
+    text: TextSource, lattice: Lattice, classes: Sequence[Classes], *, threads: int, cuts: Cuts = NO_CUTS
+) -> Counts:
     """Count a text, and put the tables of all its bands together in memory."""
     check_longest(text.longest_sentence, lattice.order)
-    pieces = text.pieces(lattice, classes)
+    pieces = text.pieces(lattice, classes, cuts)
     held = {pattern: list(pieces(pattern)) for pattern in lattice.stored}
     class_of, names = flat_classes(classes)
+    seen = seen_of(cuts, lambda pattern: iter(held[pattern]))
     tables = assemble(lattice.stored, held, class_of, text.word_counts if classes else NO_COUNTS, threads=threads)
-    return Counts(lattice, text.vocabulary, text.facts, tables, names)
+    if cuts:  # a gram may be there without its parts
+        tables = frozen(tables._replace(parts=np.zeros_like(tables.parts)))
+    return Counts(lattice, text.vocabulary, text.facts, tables, names, seen=seen)
+
 
 
 def check_longest(longest_sentence: int, order: int) -> None:

@@ -16,6 +16,7 @@ from gapgram.errors import TextError
 from gapgram.kernels.counting import distinct_rows
 from gapgram.kernels.tables import arrays as kernels
 from gapgram.kernels.tables import build as build_tables
+from gapgram.kernels.tables import structure
 from gapgram.kernels.tables.arrays import COUNT_BITS, COUNT_MASK, FAST_WIDTH, ROW_BITS, ROW_MASK, Tables
 from gapgram.pattern import Pattern
 from gapgram.system.memory import trim
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 NO_CLASSES, NO_COUNTS = np.empty(0, np.int32), np.empty(0, np.int64)
 _TASKS = 16  # for each thread: pieces are many and small
-_TRIMS = 8  # how often the memory of pieces is given back
+_MEMORY_TRIMS = 8  # while tables are filled
 _WORTH_BYTES = 1 << 27
 NO_PIECE = Piece(*np.empty((3, 0), np.int64))
 
@@ -51,7 +52,7 @@ def assemble(
     rows, numbers = zip(*parallel_map(_distinct_rows, all_rows_of, threads), strict=True)
     places = places_of(patterns, sizes, [len(r) for r in rows])
     grams = np.zeros(-(-sum(sizes) * FAST_WIDTH // 64), np.uint64)
-    contexts, parts = np.empty(n_contexts(places), np.int64), parts_of(patterns)
+    contexts, parts = np.empty(n_contexts(places), np.int64), structure.parts_of(numbers_of(patterns))
 
     def fill(p: int, i: int, done: int, context: int) -> tuple[Integers, Integers]:
         """Put one piece of pattern p into its place; so many grams and contexts of the pattern come before it."""
@@ -64,7 +65,7 @@ def assemble(
 
     wanted = list(_in_turn(patterns, pieces))
     step = -(-len(wanted) // (_TASKS * threads))
-    between_trims = step * (_TASKS * threads // _TRIMS)
+    between_trims = step * (_TASKS * threads // _MEMORY_TRIMS)
 
     def fill_some(first: int) -> list[tuple[Integers, Integers]]:
         placed = [fill(*one) for one in wanted[first : first + step]]
@@ -111,40 +112,19 @@ def frozen(tables: Tables) -> Tables:
     return tables
 
 
+def numbers_of(patterns: tuple[Pattern, ...]) -> Integers:
+    """Patterns as kernels take them: mask and clustering of each."""
+    return np.array([(pattern.mask, pattern.classes) for pattern in patterns], np.int64)
+
+
 def places_of(patterns: tuple[Pattern, ...], sizes: list[int], n_rows: list[int]) -> Integers:
-    """Where tables of these sizes lie (`kernels.tables.arrays`), the contexts of one tail side by side."""
-    number = {pattern: p for p, pattern in enumerate(patterns)}
-    places = np.zeros((len(patterns), kernels.N_COLUMNS), np.int64)
-    places[:, kernels.N_GRAMS] = sizes
-    places[:, kernels.FIRST_GRAM] = np.cumsum([0, *sizes[:-1]])
-    places[:, kernels.GRAM_BIT] = places[:, kernels.FIRST_GRAM] * FAST_WIDTH
-    places[:, kernels.WIDTH] = FAST_WIDTH
-    places[:, kernels.OF_CLASSES] = _clusterings(patterns, sizes)
-    places[:, kernels.KEY_BITS] = [checked_key_bits(sizes[number[Pattern(0, p.classes)]]) for p in patterns]
-    places[:, kernels.CODE_BITS] = FAST_WIDTH - places[:, kernels.KEY_BITS]
-    places[:, kernels.N_ROWS] = n_rows
-    places[:, kernels.FIRST_ROW] = np.cumsum([0, *n_rows[:-1]])
-    places[:, kernels.TAIL] = [number[p.tail] for p in patterns]
-    places[:, kernels.NEAREST] = [p.nearest for p in patterns]
-    places[:, kernels.REACH] = [p.reach for p in patterns]
-    used = 0
-    for group in side_by_side(patterns):
-        for i, p in enumerate(group):
-            places[p, kernels.FIRST_CONTEXT] = used + i
-            places[p, kernels.STRIDE] = len(group)
-            places[p, kernels.N_CONTEXTS] = sizes[places[p, kernels.TAIL]] if patterns[p].mask else 1
-        used += len(group) * int(places[group[0], kernels.N_CONTEXTS] + 1)
-    return places
-
-
-def _clusterings(patterns: tuple[Pattern, ...], sizes: list[int]) -> list[int]:
-    """The column of `places` that says of which clustering a pattern is, and how many classes those before it have."""
-    first_classes, n_classes = {0: 0}, 0
+    """Where tables of these sizes lie; refuses more words than can be told apart."""
     for pattern, size in zip(patterns, sizes, strict=True):
-        if pattern.classes and not pattern.mask:
-            first_classes[pattern.classes] = n_classes
-            n_classes += size
-    return [first_classes[p.classes] << kernels.CLUSTERING_BITS | p.classes for p in patterns]
+        if not pattern.mask:
+            checked_key_bits(size)
+    numbers = numbers_of(patterns), np.array(sizes, np.int64), np.array(n_rows, np.int64)
+    places: Integers = structure.places_of(*numbers)
+    return places
 
 
 def side_by_side(patterns: tuple[Pattern, ...]) -> list[list[int]]:
@@ -171,16 +151,6 @@ def checked_key_bits(n_words: int) -> int:
     if bits > FAST_WIDTH - 2:
         raise TextError(f"{n_words:,} different words: at most {1 << (FAST_WIDTH - 2):,} can be told apart")
     return bits
-
-
-def parts_of(patterns: tuple[Pattern, ...]) -> Integers:
-    """[pattern, n-1]: the numbers of the stored patterns that skip one word more, 0 where there are none."""
-    number = {pattern: p for p, pattern in enumerate(patterns)}
-    parts = np.zeros((len(patterns), max(p.reach for p in patterns)), np.int64)
-    for p, pattern in enumerate(patterns):
-        for k, smaller in enumerate(pattern.smaller()):
-            parts[p, k] = number.get(smaller, 0)
-    return parts
 
 
 def all_words(grams_of_bands: list[Integers]) -> Piece:

@@ -25,7 +25,7 @@ from gapgram.kernels.tables.read import context_at, unpack_contexts, unpack_gram
 from gapgram.kernels.text.special_words import SPECIAL, START_ID
 from gapgram.pattern import Pattern
 
-SMALL_GRAMS = 1 << 16  # of a model whose tables are checked whenever it is opened
+MAX_GRAMS_CHECKED_ON_OPENING = 1 << 16
 _CHUNK = 1 << 20  # contexts read at a time
 _NO_GRAMS = np.zeros(0, np.int64)
 
@@ -57,7 +57,7 @@ def is_checked_whole(counts: Counts, verify: bool | None) -> bool:
 
 def are_small(counts: Counts) -> bool:
     """Whether the tables are so small that they are checked whenever a file is opened."""
-    return int(counts.tables.places[:, columns.N_GRAMS].sum()) <= SMALL_GRAMS
+    return int(counts.tables.places[:, columns.N_GRAMS].sum()) <= MAX_GRAMS_CHECKED_ON_OPENING
 
 
 def check_meaning(counts: Counts) -> None:

@@ -22,9 +22,10 @@ from gapgram.kernels.tables import bits, compact_write
 from gapgram.kernels.tables import compact_read as columns
 from gapgram.kernels.tables.arrays import COUNT_MASK, NO_CONTEXTS, ROW_BITS, ROW_MASK, GramFormat, Tables
 from gapgram.kernels.tables.read import unpack_contexts, unpack_grams
+from gapgram.kernels.tables.structure import packed_columns
 from gapgram.system.array_store import IN_MEMORY, ArrayStore
 
-LARGE_BITS = 128  # of a count among the large ones
+LARGE_COUNT_BITS = 128  # its place and its value
 
 _COUNTED = 1 << 12  # counts below this are told apart when codes are chosen
 _MOST_CODE_BITS = 8
@@ -71,7 +72,7 @@ def choose_codes(numbers: Integers) -> Codes:
         buckets = (n >> bucket_bits) * bits.width_of(n_listed)
         for value_width in range(2, 13):
             large = int(listed[(1 << value_width) - 1 :].sum())
-            size = n * width + n_listed * (value_width + bucket_bits) + buckets + large * LARGE_BITS + slowness
+            size = n * width + n_listed * (value_width + bucket_bits) + buckets + large * LARGE_COUNT_BITS + slowness
             if best is None or size < best[0]:
                 best = size, width, book, value_width, bucket_bits, whole
     assert best is not None
@@ -128,35 +129,6 @@ def compacted(
     for packer, packed_at in zip(packers, packed_places, strict=True):
         packer.write_rest(packed, packed_at)
     return frozen(made._replace(packed=packed, packed_places=store.put("packed_places", packed_places)))
-
-
-def packed_columns(first_word: int, own: Integers, numbers: Integers) -> Integers:
-    """The columns of `packed_places` of a pattern whose packed words begin at a word.
-
-    place: its columns of `places`; numbers: its packed columns, of which those that say how many there are, and how
-    wide listed counts and buckets are, are taken as they are.
-    """
-    at = numbers.copy()
-    n_grams, n_contexts = int(own[kernels.N_GRAMS]), int(own[kernels.N_CONTEXTS])
-    n_more, bucket_bits = int(at[columns.N_MORE]), int(at[columns.BUCKET_BITS])
-    at[columns.BUCKET_WIDTH] = max(1, n_more.bit_length())
-    at[columns.ROW_WIDTH] = row_width = max(1, (int(own[kernels.N_ROWS]) - 1).bit_length())
-    sizes = {
-        columns.BOOK: 64 << int(own[kernels.CODE_BITS]),
-        columns.MORE: n_more * (int(at[columns.VALUE_WIDTH]) + bucket_bits),
-        columns.BUCKETS: ((n_grams >> bucket_bits) + 2) * int(at[columns.BUCKET_WIDTH]),
-        columns.VECTOR: n_grams + n_contexts + 1,
-        columns.RECORDS: ((n_contexts >> columns.BLOCK_BITS) + 1) * columns.RECORD * 64,
-        columns.FAR: int(at[columns.N_FAR]) * (columns.BLOCK + 1) * columns.FAR_WIDTH,
-        columns.LISTED: int(at[columns.N_LISTED]) * row_width,
-        columns.FEW: columns.FEW_SIZE * row_width,
-    }
-    word = first_word
-    for column, size in sizes.items():
-        at[column] = word if column in (columns.BOOK, columns.VECTOR, columns.RECORDS) else word * 64
-        word += -(-size // 64)
-    at[columns.END] = word
-    return at
 
 
 class _Packer:

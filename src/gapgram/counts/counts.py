@@ -5,8 +5,8 @@ The tables of all patterns lie in a handful of flat arrays, whatever the order: 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -44,6 +44,7 @@ from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.text.vocabulary import Vocabulary
 
 _CHUNK = 1 << 22  # grams read at a time
+NONE_SEEN = np.zeros(4, np.int64)
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,13 @@ class Piece:
     """The tables of one pattern, of a whole text or of a band of it, as `kernels.tables.build` makes them.
 
     grams: `word << COUNT_BITS | count`; contexts: `begin << ROW_BITS | row`; rows: their distinct statistics.
+    seen: where rare grams were left out, how many there were with a count of 1, 2, 3 and 4.
     """
 
     grams: Integers
     contexts: Integers
     rows: Integers
+    seen: Integers = field(default_factory=lambda: NONE_SEEN)
 
     @property
     def n_grams(self) -> int:
@@ -78,6 +81,7 @@ class Counts:
     about: About = ()  # what its maker says of the model
     tokeniser: Tokeniser | None = None  # how raw text is cut into the words that were counted
     splitting: str = ""  # or that marks were cut off them: `text.splitting.MARKS`
+    seen: Mapping[Pattern, Integers] = field(default_factory=dict)  # `Piece.seen` of patterns cut while counting
 
     @cached_property
     def classes_digest(self) -> str:
@@ -154,6 +158,8 @@ class Counts:
 
     def counts_of_counts(self, pattern: Pattern, upto: int = 4) -> tuple[int, ...]:
         """How many grams have count 1 … `upto`."""
+        if pattern in self.seen:
+            return tuple(self.seen[pattern][:upto].tolist())
         p, totals = self.index(pattern), np.zeros(upto + 2, np.int64)
         size = int(self.tables.places[p, N_GRAMS])
         for begin in range(0, size, _CHUNK):

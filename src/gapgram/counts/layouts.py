@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.counts.assemble import frozen
-from gapgram.counts.compact import LARGE_BITS, compacted, put_rest
+from gapgram.counts.compact import LARGE_COUNT_BITS, compacted, put_rest
 from gapgram.counts.counts import Counts
 from gapgram.errors import UsageError
 from gapgram.kernels.tables import arrays as kernels
@@ -41,7 +41,7 @@ def bits_of(tables: Tables, p: int) -> Parts:
     at, rows = tables.places[p], int(tables.places[p, kernels.N_ROWS]) * _ROW_BYTES * 8
     n_grams, first = int(at[kernels.N_GRAMS]), int(at[kernels.FIRST_GRAM])
     keys, codes = n_grams * int(at[kernels.KEY_BITS]), n_grams * int(at[kernels.WIDTH] - at[kernels.KEY_BITS])
-    large = LARGE_BITS * int(np.subtract(*np.searchsorted(tables.large_at, [first + n_grams, first])))
+    large = LARGE_COUNT_BITS * int(np.subtract(*np.searchsorted(tables.large_at, [first + n_grams, first])))
     if not is_compact(tables):
         entries = int(at[kernels.N_CONTEXTS]) + 1
         return Parts(keys, codes + large, entries * (64 - ROW_BITS), entries * ROW_BITS + rows)

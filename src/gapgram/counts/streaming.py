@@ -5,7 +5,7 @@ Each pattern's pieces are read three times: for the sizes and the distinct rows,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,13 +18,15 @@ from gapgram.counts.assemble import (
     all_words,
     check_rows,
     n_contexts,
-    parts_of,
+    numbers_of,
     places_of,
     side_by_side,
 )
-from gapgram.kernels.counting.distinct_rows import row_numbers
+from gapgram.counts.counts import NONE_SEEN
+from gapgram.kernels.counting.distinct_rows import numbered, row_numbers
 from gapgram.kernels.tables import arrays as kernels
 from gapgram.kernels.tables import build as build_tables
+from gapgram.kernels.tables import structure
 from gapgram.kernels.tables.arrays import FAST_WIDTH, ROW_BITS
 from gapgram.pattern import Pattern
 from gapgram.system.array_file import Stream
@@ -44,6 +46,8 @@ class StoredPiece(Protocol):
     def contexts(self) -> Integers: ...
     @property
     def rows(self) -> Integers: ...
+    @property
+    def seen(self) -> Integers: ...
 
 
 # Of a text that was counted, wherever that is, the pieces of a pattern in the order of the bands. The bands are the
@@ -57,12 +61,18 @@ def words_and_classes(words: Pieces, *classes: Pieces) -> Pieces:
     return lambda pattern: streams[pattern.classes](pattern.of_words)
 
 
+def seen_of(cut: Iterable[Pattern], pieces: Pieces) -> dict[Pattern, Integers]:
+    """How many grams of patterns that were cut while they were counted had a count of 1, 2, 3 and 4."""
+    return {pattern: np.sum([NONE_SEEN, *(piece.seen for piece in pieces(pattern))], axis=0) for pattern in cut}
+
+
 def table_streams(
-    patterns: tuple[Pattern, ...], pieces: Pieces, class_of: Ids = NO_CLASSES, word_counts: Integers = NO_COUNTS
+    patterns: tuple[Pattern, ...], pieces: Pieces, class_of: Ids = NO_CLASSES, word_counts: Integers = NO_COUNTS,
+    *, whole: bool = True,
 ) -> Iterator[Stream]:
     """The arrays of `Tables`, in its order; each is to be read to its end before the next is asked for.
 
-    pieces: those of a pattern are asked for three times.
+    pieces: those of a pattern are asked for three times. whole: nothing was left out of them.
     """
     streamed = _Streamed(patterns, pieces)
     yield Stream("grams", np.uint64, (-(-sum(streamed.sizes) * FAST_WIDTH // 64),), read_ahead(streamed.grams()))
@@ -70,7 +80,7 @@ def table_streams(
         yield _whole(name, np.concatenate([pair[i] for pair in streamed.large]))
     yield Stream("contexts", np.int64, (n_contexts(streamed.places),), read_ahead(streamed.contexts()))
     yield _whole("places", streamed.places)
-    yield _whole("parts", parts_of(patterns))
+    yield _whole("parts", structure.parts_of(numbers_of(patterns)) * whole)  # else a gram may lack its parts
     yield _whole("rows", np.concatenate(streamed.rows))
     yield _whole("class_of", class_of)
     yield _whole("word_counts", word_counts)
@@ -147,7 +157,8 @@ def _size_and_rows(pieces: Iterator[StoredPiece]) -> tuple[int, Integers]:
         tables.append(piece.rows)
         n_rows += len(tables[-1])
         if n_rows > _ROWS:
-            tables = [np.unique(np.concatenate(tables), axis=0)]
+            tables = [numbered(np.concatenate(tables))[0]]
             n_rows = len(tables[0])
-    return size, np.unique(np.concatenate(tables), axis=0)
+    rows: Integers = numbered(np.concatenate(tables))[0]
+    return size, rows
 

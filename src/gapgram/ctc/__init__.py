@@ -1,6 +1,8 @@
 """From the logits of a recogniser trained with CTC to text: speech, handwriting and print, with a model of language.
 
     decoder     the decoder: one utterance, or many
+    batched     many utterances side by side, in tensors of PyTorch, on a card
+    tensor_states   states of a model for that
     stream      an utterance decoded while it goes on
     options     how it scores and prunes
     hypotheses  what it finds: texts, where their words are, what their scores are made of

@@ -49,6 +49,9 @@ class Alphabet(NamedTuple):
         is_pieces = any(text.startswith((GOES_ON, WORD_BEGINS)) for text in texts)
         column = _column_of_blank(texts, blank, is_pieces)
         if column is not None:
+            if "" in texts and texts.index("") != column:
+                said = f"'' (column {texts.index('')}) is empty, but the blank is {texts[column]!r} (column {column})"
+                raise UsageError(f"labels: {said}; write what the empty one stands for")
             texts[column] = ""
         if is_pieces:
             texts = _pieces(texts)
@@ -164,7 +167,7 @@ class Letters:
         pairs = list(zip(alphabet.stripped, alphabet.ends_word, strict=True))
         usual = sorted({letter for text, ends in pairs for letter in (text[:-1] if ends else text)})
         closing = sorted({text[-1] for text, ends in pairs if ends and text})
-        self.spelled = [*usual, *closing]
+        self.codes = np.array([*map(ord, (*usual, *closing)), ord(" ")], "<u4")  # the last one, -1, divides words
         self.first_closed = len(usual)
         self.numbers = {letter: i for i, letter in enumerate(usual)}
         closed = {letter: len(usual) + i for i, letter in enumerate(closing)}

@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,13 +21,16 @@ from gapgram.ctc.search import Search, Tables, labels_of
 from gapgram.ctc.stream import DecoderStream
 from gapgram.errors import UsageError
 from gapgram.kernels.ctc.beams import Frames
-from gapgram.kernels.ctc.prefixes import HotWords, Rules
+from gapgram.kernels.ctc.prefixes import HotWords, Lexicon, Rules
 from gapgram.models.open import load
 from gapgram.queries.language_model import LanguageModel, checked_model
 from gapgram.queries.session import Session
 from gapgram.queries.session_rows import SessionRows
 from gapgram.queries.states import State
 from gapgram.system.parallel import checked_threads, parallel_map
+
+if TYPE_CHECKING:
+    from gapgram.ctc.batched import BatchedDecoder
 
 LN10 = float(np.log(10.0))
 HotWordList = Iterable[str] | Mapping[str, float] | None
@@ -88,6 +91,12 @@ class Decoder:
         self._lock = threading.Lock()
         self._tables = self._of_model = self._made_tables()
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_lock": None, "_searches": []}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock())
+
     def __repr__(self) -> str:
         return f"<Decoder of {len(self.alphabet.texts)} labels{f' with {self.model!r}' if self.model else ''}>"
 
@@ -143,7 +152,18 @@ class Decoder:
         """The hypotheses for many utterances, as `decode_many` takes them."""
         return self._many(logits, hot_words, lengths, threads, options, distinct=distinct, all_of_them=True)
 
+    def on(self, device: str) -> BatchedDecoder:
+        """The same search for batches of tensors, where they lie: `cuda` or `cpu`; needs PyTorch."""
+        from gapgram.ctc.batched import BatchedDecoder
+
+        return BatchedDecoder(self, device)
+
     # How.
+
+    @property
+    def lexicon(self) -> Lexicon:
+        """The words that are known."""
+        return self._tables.lexicon
 
     def _many(
         self,
@@ -159,10 +179,13 @@ class Decoder:
         hot = self.hot_words(hot_words, self.options.changed(options))
         utterances = _utterances(logits, lengths)
 
-        def work(one: Any) -> list[Hypothesis]:
-            return self._decoded(one, hot, None, options, distinct=distinct, all_of_them=all_of_them)
+        def work(numbered: tuple[int, Any]) -> list[Hypothesis]:
+            try:
+                return self._decoded(numbered[1], hot, None, options, distinct=distinct, all_of_them=all_of_them)
+            except UsageError as error:
+                raise type(error)(f"utterance {numbered[0]}: {error}") from None
 
-        return list(parallel_map(work, utterances, checked_threads(threads), ahead=4))
+        return list(parallel_map(work, enumerate(utterances), checked_threads(threads), ahead=4))
 
     def _decoded(
         self,
@@ -279,7 +302,9 @@ class Decoder:
         if self.model is not None and self.by_label:
             words = self._words_of_labels()
         elif self.model is not None:
-            lexicon = lexicon_of(self.model, self.letters, self._words, ahead=self.options.ahead)
+            chosen = self.options
+            ahead = chosen.unknown is None if chosen.ahead is None else chosen.ahead
+            lexicon = lexicon_of(self.model, self.letters, self._words, ahead=ahead)
             check_spelling(self.model, lexicon, self.alphabet.texts)
         return Tables(self.alphabet, self.letters, labels_of(self.alphabet, self.letters, words), lexicon)
 

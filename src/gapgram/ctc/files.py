@@ -3,21 +3,45 @@
 from __future__ import annotations
 
 import json
+import lzma
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
 
 from gapgram.ctc.alphabet import Alphabet
-from gapgram.errors import TextError, TextFileError, TextNotFoundError
+from gapgram.ctc.logits import as_array, highest_of
+from gapgram.errors import TextError, TextFileError, TextNotFoundError, UsageError
 
 LIKE_ZIP, LIKE_ARRAY = b"PK", b"\x93NUMPY"
+# What NumPy and its packers raise where a file of arrays is not whole, or says that it is larger than memory
+_ODD = (
+    ValueError, KeyError, SyntaxError, TokenError, NotImplementedError, RecursionError, OverflowError, EOFError,
+    OSError, MemoryError, zipfile.BadZipFile, zlib.error, lzma.LZMAError,
+)  # fmt: skip
 
 
-def read_logits(path: str | Path) -> Iterator[tuple[str, Any]]:
-    """(id, logits) of each utterance of a file: .npz, .npy, or JSON lines with "id" and "logits"."""
+def read_logits(path: str | Path, n_labels: int | None = None) -> Iterator[tuple[str, Any]]:
+    """(id, logits) of each utterance of a file: .npz, .npy, or JSON lines with "id" and "logits".
+
+    n_labels: logits that are not those of so many labels, or have what is no number, are refused.
+    """
+    for name, logits in _utterances(path):
+        if any(mark in name for mark in "\t\n\r"):  # it would look like other lines of what is printed
+            raise TextError(f"{path}: id {name!r}: expected no tab and no new line in it")
+        if n_labels is not None:
+            try:
+                highest_of(as_array(logits), n_labels)
+            except UsageError as error:
+                raise TextError(f"{path}: {name}: {error}") from None
+        yield name, logits
+
+
+def _utterances(path: str | Path) -> Iterator[tuple[str, Any]]:
     file = Path(path)
     head = _content(file, 6)
     if head.startswith((LIKE_ZIP, LIKE_ARRAY)):
@@ -28,7 +52,7 @@ def read_logits(path: str | Path) -> Iterator[tuple[str, Any]]:
             try:
                 one = json.loads(line)
                 name, logits = str(one.get("id", number)), np.array(one["logits"], np.float64)
-            except (ValueError, TypeError, KeyError, AttributeError):
+            except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
                 expected = 'JSON with "logits", a list of numbers for each frame'
                 raise TextError(f"{file}:{number}: {line[:40]!r}: expected {expected}") from None
             yield name, logits
@@ -43,7 +67,7 @@ def _arrays(file: Path) -> Iterator[tuple[str, Any]]:
                 return
             for name in held.files:
                 yield name, held[name]
-    except (ValueError, zipfile.BadZipFile, EOFError, OSError) as error:
+    except _ODD as error:
         raise TextFileError(f"{file}: no whole file of arrays: {error}; write it again with numpy.savez") from None
 
 
@@ -58,7 +82,7 @@ def read_labels(path: str | Path) -> list[str] | Alphabet:
         return text.removesuffix("\n").split("\n")
     try:
         held = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text.removesuffix("\n").split("\n")  # a label may be a bracket
     if isinstance(held, dict) and "labels" in held:
         labels = held["labels"]
@@ -66,8 +90,7 @@ def read_labels(path: str | Path) -> list[str] | Alphabet:
             return Alphabet(tuple(labels), bool(held.get("is_bpe")))
         held = labels
     if isinstance(held, dict):  # transformers' vocab.json
-        columns = sorted(held.values(), key=str)
-        if sorted(map(str, columns)) != sorted(map(str, range(len(held)))):
+        if any(type(column) is not int for column in held.values()) or sorted(held.values()) != [*range(len(held))]:
             raise TextError(f"{file}: columns other than 0 to {len(held) - 1}; expected one for each label")
         held = sorted(held, key=held.__getitem__)
     if not isinstance(held, list):

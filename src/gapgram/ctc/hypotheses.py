@@ -10,6 +10,7 @@ import numpy as np
 
 from gapgram.ctc.alphabet import WORD_BEGINS, Alphabet
 from gapgram.ctc.search import Ending, Search, shares_of
+from gapgram.kernels.ctc.prefixes import BLANK, BREAKS
 from gapgram.queries.states import State
 
 
@@ -49,35 +50,45 @@ class Hypothesis:
         return {**{name: getattr(self, name) for name in names}, "words": [word._asdict() for word in self.words]}
 
 
+WordAt = tuple[str, int, int]  # a word, its first frame and the one after its last
+
+
 class _Spelled(NamedTuple):
     text: str
-    words: list[tuple[str, int, int]]
+    words: list[WordAt]
 
 
-def hypotheses_of(search: Search, endings: Sequence[Ending], alphabet: Alphabet, *, by_label: bool) -> list[Hypothesis]:
-    """What endings of a search say, in their order."""
+def hypotheses_of(
+    search: Search, endings: Sequence[Ending], alphabet: Alphabet, *, by_label: bool, first: int | None = None
+) -> list[Hypothesis]:
+    """What endings of a search say, in their order; or the first of them, with their share of all."""
     if not endings:
         return []
     spelled = [_of_labels(search, one, alphabet) if by_label else _of_words(search, one) for one in endings]
     shares = shares_of(np.array([one.log_prob + one.of_model + one.of_hot for one in endings])).tolist()
-    places: dict[str, list[tuple[int, int, int]]] = {}
-    for i, one in enumerate(spelled):
-        for word, first, after in one.words:
-            places.setdefault(word, []).append((first, after, i))
+    confidence = shares_at([one.words for one in spelled], shares, [one.words for one in spelled[:first]])
     out = []
-    for ending, one, share in zip(endings, spelled, shares, strict=True):
+    for ending, one, share in zip(endings[:first], spelled, shares, strict=False):
         key = search.key(ending.text)
-        words = tuple(
-            DecodedWord(*word, confidence=_share_at(places[word[0]], word[1], word[2], shares)) for word in one.words
-        )
+        words = tuple(DecodedWord(*word, confidence=confidence[word]) for word in one.words)
         state = None if key is None else State(key)
         out.append(Hypothesis(one.text, words, ending.log_prob, ending.of_model, ending.of_hot, share, state))
     return out
 
 
-def _share_at(places: list[tuple[int, int, int]], first: int, after: int, shares: list[float]) -> float:
-    """The share of the hypotheses that have a word where some frames are."""
-    return min(1.0, sum(shares[i] for i in {i for a, b, i in places if a < after and first < b}))
+def shares_at(
+    spelled: Sequence[list[WordAt]], shares: list[float], wanted: Sequence[list[WordAt]]
+) -> dict[WordAt, float]:
+    """For each word that is wanted, at its frames, the share of the hypotheses that have it where some of these are."""
+    having: dict[str, dict[tuple[int, int], list[int]]] = {}  # hypotheses with a word at frames
+    for i, one in enumerate(spelled):
+        for word, first, after in one:
+            having.setdefault(word, {}).setdefault((first, after), []).append(i)
+    out = {}
+    for word, first, after in {word for one in wanted for word in one}:
+        near = {i for (a, b), own in having[word].items() if a < after and first < b for i in own}
+        out[word, first, after] = min(1.0, sum(shares[i] for i in near))
+    return out
 
 
 def _of_words(search: Search, ending: Ending) -> _Spelled:
@@ -103,3 +114,25 @@ def _of_labels(search: Search, ending: Ending, alphabet: Alphabet) -> _Spelled:
             is_open = True
         is_open = is_open and not alphabet.ends_word[label]
     return _Spelled(alphabet.text_of(labels), words)
+
+
+def words_of_path(labels: list[int], alphabet: Alphabet, *, last: bool) -> list[WordAt]:
+    """The words that the labels of frames spell, with their frames; last: the one that is not ended, too."""
+    kinds, stripped, closes = alphabet.kinds.tolist(), alphabet.stripped, alphabet.ends_word
+    out: list[WordAt] = []
+    is_open, before, closed = False, -1, False
+    for frame, label in enumerate(labels):
+        if label < 0:
+            break
+        if label == before and kinds[label] != BLANK and is_open:
+            out[-1] = (*out[-1][:2], frame + 1)
+        elif label != before and kinds[label] != BLANK:
+            if kinds[label] == BREAKS or closed:
+                is_open = False
+            if stripped[label]:
+                word, first, _ = out.pop() if is_open else ("", frame, 0)
+                out.append((word + stripped[label], first, frame + 1))
+                is_open = True
+            closed = closes[label]
+        before = label
+    return out if last or not is_open else out[:-1]

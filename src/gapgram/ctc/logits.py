@@ -12,7 +12,7 @@ from gapgram.arguments import wrong_type
 from gapgram.errors import UsageError
 from gapgram.kernels.ctc.beams import Frames
 
-_LEAST = 1e-15  # a probability is at least this
+LEAST = 1e-15  # a probability is at least this
 
 
 def as_array(logits: Any) -> npt.NDArray[Any]:
@@ -34,28 +34,39 @@ def as_array(logits: Any) -> npt.NDArray[Any]:
     return array.astype(np.float32) if array.dtype.itemsize < 4 or array.dtype.kind != "f" else array
 
 
-def log_probs_of(logits: Any, n_labels: int) -> npt.NDArray[Any]:
-    """log of the probability of each label of each frame, from logits, such logarithms or probabilities."""
-    array = as_array(logits)
+def check_shape(array: Any, n_labels: int) -> None:
+    """Refuse what is no array of frames and as many columns as there are labels."""
     if array.ndim != 2:
         raise UsageError(f"logits of {array.ndim} dimensions: expected two, frames and labels")
     if array.shape[1] != n_labels:
         raise UsageError(
             f"logits of {array.shape[1]} columns for {n_labels} labels, the blank among them: expected one for each"
         )
-    if not len(array):
-        return array
+
+
+def highest_of(array: npt.NDArray[Any], n_labels: int) -> npt.NDArray[Any]:
+    """The highest of each frame, [frame, 1]; logits of a wrong shape, or with what is no number, are refused."""
+    check_shape(array, n_labels)
     highest = array.max(axis=1, keepdims=True)
     wrong = np.flatnonzero(~np.isfinite(highest[:, 0]))  # of a row with NaN this is NaN
     if wrong.size:
         frame = int(wrong[0])
         raise UsageError(f"logits of frame {frame}: the highest is {highest[frame, 0]}; expected finite numbers")
-    if math.isclose(array.sum(axis=1).mean(), 1):  # probabilities
-        return np.asarray(np.log(np.clip(array, _LEAST, 1)))
+    return np.asarray(highest)
+
+
+def log_probs_of(logits: Any, n_labels: int) -> npt.NDArray[Any]:
+    """log of the probability of each label of each frame, from logits, such logarithms or probabilities."""
+    array = as_array(logits)
+    highest = highest_of(array, n_labels)
+    if not len(array):
+        return array
+    if math.isclose(array.sum() / len(array), 1):  # probabilities
+        return np.asarray(np.log(np.clip(array, LEAST, 1)))
     with np.errstate(under="ignore"):
         shifted = array - highest
         out: npt.NDArray[Any] = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
-        return np.clip(out, np.log(_LEAST), 0, out=out)
+        return np.clip(out, np.log(LEAST), 0, out=out)
 
 
 def frames_of(log_probs: npt.NDArray[Any], least: float, always: int | None = None) -> Frames:

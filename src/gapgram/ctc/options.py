@@ -24,7 +24,8 @@ class DecoderOptions:
     beam_prune  how far below the best one they may be
     token_prune labels below this are left out, but for the best of a frame
     hot_weight  of hot words without a weight of their own
-    ahead       words that are not finished have the score of the most probable word that goes on from them
+    ahead       words that are not finished have the score of the most probable word that goes on from them; None:
+                where `unknown` is None when the decoder is made
     empty_word  a text that ends in a delimiter is scored with one more word, an unknown one, as pyctcdecode does
     """
 
@@ -36,8 +37,8 @@ class DecoderOptions:
     beam_prune: float = -10.0
     token_prune: float = -5.0
     hot_weight: float = 10.0
-    ahead: bool = False
-    empty_word: bool = True
+    ahead: bool | None = None
+    empty_word: bool = False
 
     def __post_init__(self) -> None:
         numbers = [

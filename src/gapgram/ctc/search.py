@@ -148,11 +148,10 @@ class Search:
             if at >= 0:
                 break
             out = np.empty(4 * out.size, np.int32)
-        numbers = out[at:].tolist()
         if self._rules.by_label:
-            return self.tables.alphabet.text_of(numbers)
-        spelled = self.tables.letters.spelled
-        return " ".join("".join(spelled[i] if i >= 0 else " " for i in numbers).split())
+            return self.tables.alphabet.text_of(out[at:].tolist())
+        codes = self.tables.letters.codes[out[at:]]
+        return " ".join(codes.tobytes().decode("utf-32-le", "surrogatepass").split())
 
     def labels_of(self, text: int) -> list[int]:
         """The labels of a text, where the model is one of labels."""

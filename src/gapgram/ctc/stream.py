@@ -59,15 +59,19 @@ class DecoderStream(OneAtATime):
 
     def finish(self) -> Hypothesis:
         """The text of the whole utterance; nothing can be pushed after that."""
-        return self.finish_beams()[0]
+        return self._finished(1)[0]
 
-    @one_at_a_time
     def finish_beams(self) -> list[Hypothesis]:
         """The hypotheses for the whole utterance, best first."""
+        return self._finished(None)
+
+    @one_at_a_time
+    def _finished(self, first: int | None) -> list[Hypothesis]:
         search = self._search
         if search is None:
             raise _is_finished()
-        found = hypotheses_of(search, search.endings(), self._decoder.alphabet, by_label=self._decoder.by_label)
+        alphabet, by_label = self._decoder.alphabet, self._decoder.by_label
+        found = hypotheses_of(search, search.endings(), alphabet, by_label=by_label, first=first)
         self._search, self._final = None, StreamedText(found[0].text, "")
         self._decoder.give_back(search)
         return found

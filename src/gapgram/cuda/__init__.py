@@ -6,13 +6,11 @@
     mixing          the patterns that a prediction starts from, mixed
     scoring         the probability of every word of a text
     encoding        bytes to word ids
-    stepping        one more word after many states, and the probabilities of all next words
-    next_words      all next words after packed states, in one launch: `gapgram.adapters.nemo`
+    stepping        one more word after many states
+    next_words      all next words after states, in one launch: `Model.on("cuda")`, `gapgram.adapters.nemo`
+    session_lists   what streams have read, to be mixed in by that launch
     torch_streams   the same for tensors of PyTorch
     model           a model on a card: `Model.on("cuda")`
-    counting        all patterns of a text counted on a card: `train(device="cuda")`
-    classes         word classes found on a card
-    fitting         weights fitted on a card
 
 The small functions of `gapgram.kernels` are compiled for the card from the same source; what is written here is how the
 work is laid out: processors take many positions a step, cards take one position a thread.

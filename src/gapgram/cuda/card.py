@@ -8,10 +8,8 @@ from __future__ import annotations
 import dis
 import inspect
 import os
-import threading
 import warnings
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -20,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from gapgram.arrays import Bytes
 from gapgram.errors import DeviceError, to_install
 from gapgram.kernels.compiled import AS_PYTHON, function_of
 
@@ -35,6 +32,7 @@ def find_card() -> Any:
     is_real = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") in ("", "0")
     if is_real and find_spec("numba_cuda") is None:
         raise DeviceError(f"device cuda: the package numba-cuda is missing: {to_install('cuda')}")
+    os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")  # small launches are meant
     try:
         with warnings.catch_warnings():  # what numba-cuda uses of NumPy that is to go is no matter of who scores
             warnings.simplefilter("ignore")
@@ -65,76 +63,49 @@ def _import_implementations() -> None:
             del np.row_stack  # type: ignore[attr-defined, unused-ignore]
 
 
-def find_sorter() -> tuple[ModuleType, int]:
-    """The module `cupy`, which sorts on a card, and the bytes that are free there.
-
-    CuPy has the sorts and running sums that counting consists of; numba-cuda has none.
-    """
+def find_cupy() -> tuple[ModuleType, int]:
+    """The module `cupy`, which holds arrays on a card and launches C++, and the bytes that are free there."""
     if find_spec("cupy") is None:
-        raise DeviceError(f"device cuda: training needs the package CuPy, which is missing: {to_install('cuda')}")
+        raise DeviceError(f"device cuda: the package CuPy is missing: {to_install('cuda')}")
     try:
         import cupy
 
         free_bytes, _ = cupy.cuda.runtime.memGetInfo()
     except Exception as error:  # whatever a missing card or a broken driver raises
-        raise DeviceError(f"device cuda: no card that CuPy can use was found ({error}); train on the CPU") from None
+        raise DeviceError(f"device cuda: CuPy found no card ({error}); leave it out to use the CPU") from None
     return cupy, int(free_bytes)
 
 
 _CARD_OF_DLPACK = 2  # the kind of device that DLPack calls kDLCUDA
 
 
-def held_on_card(cuda: Any, array: Any) -> Any:
-    """An array of the card as kernels take it, without a copy; one of the CPU is copied.
+def held_on_card(xp: ModuleType, array: Any) -> Any:
+    """An array of the card as CuPy has it, without a copy; one of the CPU is copied.
 
-    Of the card is what has `__cuda_array_interface__`, as tensors of PyTorch and arrays of CuPy do, or what gives its
-    memory by DLPack, as arrays of JAX do. cuda: the module, as `find_card` gives it.
+    Of the card is what has `__cuda_array_interface__`, as tensors of PyTorch and arrays of CuPy and numba-cuda do, or
+    what gives its memory by DLPack, as arrays of JAX do. xp: CuPy.
     """
-    if cuda.cudadrv.devicearray.is_cuda_ndarray(array):
+    if isinstance(array, xp.ndarray):
         return array
-    if hasattr(array, "__cuda_array_interface__"):
-        return cuda.as_cuda_array(array)
-    if hasattr(array, "__dlpack_device__") and array.__dlpack_device__()[0] == _CARD_OF_DLPACK:
-        return cuda.as_cuda_array(find_sorter()[0].from_dlpack(array))
-    return cuda.to_device(array)
+    is_far = not hasattr(array, "__cuda_array_interface__") and hasattr(array, "__dlpack_device__")
+    if is_far and array.__dlpack_device__()[0] == _CARD_OF_DLPACK:
+        return xp.from_dlpack(array)
+    return xp.asarray(array)
 
 
-_PIECE_BYTES = 1 << 22  # that a thread copies at a time
-_COPIERS = 8  # threads: one alone takes longer to find room in memory than the card takes to send
+def stream_of(xp: ModuleType, *arrays: Any) -> Any:
+    """The caller's stream: PyTorch's current one where an array is its tensor, else CuPy's."""
+    for array in arrays:
+        if type(array).__module__.partition(".")[0] == "torch" and array.is_cuda:
+            from gapgram.cuda.torch_streams import current_stream
+
+            return current_stream(array.device)
+    return xp.cuda.get_current_stream()
 
 
 def on_cpu(array: Any) -> Any:
-    """The same array of NumPy; a large one is copied in pieces, by several threads."""
-    if not hasattr(array, "get"):
-        return array
-    if array.nbytes < 4 * _PIECE_BYTES:
-        return array.get()
-    from cupy.cuda import get_current_stream
-
-    out = np.empty(array.shape, array.dtype)
-    to, source = out.reshape(-1).view(np.uint8), array.ravel().view(np.uint8)
-    get_current_stream().synchronize()
-    pieces = [slice(at, at + _PIECE_BYTES) for at in range(0, to.size, _PIECE_BYTES)]
-    list(_copiers().map(lambda piece: _copy_piece(source[piece], to[piece]), pieces))
-    return out
-
-
-@cache
-def _copiers() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_COPIERS)
-
-
-_own = threading.local()  # of a thread that copies: its stream, and memory that the card writes into
-
-
-def _copy_piece(source: Any, to: Bytes) -> None:
-    from cupy.cuda import Stream, alloc_pinned_memory
-
-    if not hasattr(_own, "stream"):
-        _own.stream, _own.memory = Stream(non_blocking=True), alloc_pinned_memory(_PIECE_BYTES)
-    held = np.frombuffer(_own.memory, np.uint8, to.size)
-    source.get(stream=_own.stream, out=held)
-    to[:] = held
+    """The same array of NumPy."""
+    return array.get() if hasattr(array, "get") else array
 
 
 @cache

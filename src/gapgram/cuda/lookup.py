@@ -15,8 +15,7 @@ from numba import cuda
 
 from gapgram.cuda.card import THREADS, for_card
 from gapgram.errors import DeviceError
-from gapgram.kernels.lookup.search import find_key, first_at_least, first_guess
-from gapgram.kernels.probability.chains import fallback_of
+from gapgram.kernels.probability.query import fallback_of
 from gapgram.kernels.tables.arrays import (
     CLUSTERING_BITS,
     CODE_BITS,
@@ -41,6 +40,7 @@ from gapgram.kernels.tables.arrays import (
 )
 from gapgram.kernels.tables.keys import key_of
 from gapgram.kernels.tables.model_arrays import BACKOFF, SCALE
+from gapgram.kernels.tables.search import find_key, first_at_least, first_guess
 
 SHARED_BYTES = 48 << 10  # that a block may use without asking for more
 _ROW_COLUMNS = 4

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gapgram.arrays import Begins, Floats, Ids, Integers
-from gapgram.cuda.card import THREADS, find_card, held_on_card
-from gapgram.errors import UsageError
-from gapgram.kernels.probability.chains import only_chains
+from gapgram.cuda.card import THREADS, find_card, find_cupy, held_on_card, on_cpu, stream_of
+from gapgram.errors import DeviceError, UsageError
+from gapgram.kernels.probability.query import only_chains
 from gapgram.kernels.tables.model_arrays import ModelArrays
 from gapgram.kernels.text.special_words import START_ID
 from gapgram.kernels.text.words import SKIP_SPECIAL
-from gapgram.queries.language_model import LanguageModel, Sentence
+from gapgram.queries.language_model import LanguageModel, Sentence, checked_columns, unit_of
 from gapgram.queries.line_scores import ScoredLines
 from gapgram.queries.predict import Prediction
 from gapgram.queries.states import Stepper
@@ -24,6 +26,7 @@ from gapgram.text.files import Block
 from gapgram.text.refused import special_word
 
 _PIECE_BYTES = 1 << 25  # of text that the card takes at a time
+_SMALL_BYTES, _MOST_SMALL = 1 << 24, 16  # of arrays that numba-cuda is shown once
 
 
 class CardModel(LanguageModel):
@@ -38,7 +41,7 @@ class CardModel(LanguageModel):
 
     def __init__(self, model: LanguageModel, arrays: ModelArrays) -> None:
         """arrays: of the model, in the fast layout."""
-        self._cuda = find_card()
+        self._cuda, (self._xp, free) = find_card(), find_cupy()
         from gapgram.cuda.buffer import packed
         from gapgram.cuda.lookup import Shape
         from gapgram.cuda.scoring import CardScorer
@@ -50,8 +53,11 @@ class CardModel(LanguageModel):
             arrays.starts.size == arrays.start_base.size - 1, arrays.gate_table.size > 0,
             arrays.given_class.size // max(arrays.tables.word_counts.size, 1),
         )  # fmt: skip
-        self._n_classes = max(arrays.member_base.size - 1, 0)
-        self._buffer = self._cuda.to_device(packed(arrays))
+        self._fast, self._small = arrays, dict[tuple[int, tuple[int, ...]], Any]()
+        held = packed(arrays)
+        if held.nbytes > free:
+            raise DeviceError(f"device cuda: the model has {held.nbytes:,} bytes, and {free:,} are free there")
+        self._buffer = self._cuda.to_device(held)
         self._scorer = CardScorer(self._buffer, self._shape)
 
     @property
@@ -95,8 +101,11 @@ class CardModel(LanguageModel):
         """log10 of the probability of every position."""
         starts_here = np.zeros(ids.size, np.uint8)
         starts_here[begins[:-1][begins[:-1] < ids.size]] = 1
-        scores: Floats = self.score_on_card(np.ascontiguousarray(ids, np.int32), starts_here).copy_to_host(out)
-        return scores
+        scores: Floats = on_cpu(self.score_on_card(np.ascontiguousarray(ids, np.int32), starts_here))
+        if out is None:
+            return scores
+        out[:] = scores
+        return out
 
     def score_on_card(self, ids: Any, starts_here: Any) -> Any:
         """log10 of the probability of every position, left on the card.
@@ -104,9 +113,25 @@ class CardModel(LanguageModel):
         ids: int32, starts_here: uint8, 1 where a sequence begins: arrays of the card (`held_on_card` says which) or of
         the CPU. Nothing is checked.
         """
-        out = self._cuda.device_array(len(ids), np.float64)
-        self._scorer.score(self._held(ids), self._held(starts_here), out)
+        with stream_of(self._xp, ids, starts_here) as stream:
+            out = self._xp.empty(len(ids), np.float64)
+            self._scorer.score(self._seen(ids), self._seen(starts_here), self._seen(out), self._on(stream))
         return out
+
+    def _seen(self, array: Any) -> Any:
+        """An array of the card as numba-cuda has it, without a copy; one of the CPU is copied."""
+        held = held_on_card(self._xp, array)
+        if isinstance(held, np.ndarray):
+            return held
+        key = held.data.ptr, held.shape
+        seen = self._small.get(key)  # to make one takes longer than a step
+        if seen is None or seen.dtype != held.dtype:
+            seen = self._cuda.as_cuda_array(held, sync=False)
+            if held.nbytes < _SMALL_BYTES:
+                if len(self._small) >= _MOST_SMALL:
+                    self._small.clear()
+                self._small[key] = seen  # holds the array: its place is not given to another
+        return seen
 
     def score_block(
         self, block: Block, rules: TextRules = QUERY_RULES, *, bos: bool = True, eos: bool = True
@@ -125,9 +150,9 @@ class CardModel(LanguageModel):
         scores = self.score_on_card(encoded.ids, encoded.starts_here)
         n_lines = encoded.begins.size - 1
         sums = self._cuda.device_array(n_lines, np.float64)
-        sum_lines[-(-n_lines // THREADS), THREADS](scores, encoded.begins, sums)
-        ids, on_host, begins, of_lines = (a.copy_to_host() for a in (encoded.ids, scores, encoded.begins, sums))
-        return ScoredLines(ids, on_host, begins, of_lines, block)
+        sum_lines[-(-n_lines // THREADS), THREADS](self._seen(scores), encoded.begins, sums)
+        ids, begins, of_lines = (a.copy_to_host() for a in (encoded.ids, encoded.begins, sums))
+        return ScoredLines(ids, on_cpu(scores), begins, of_lines, block)
 
     @cached_property
     def _words(self) -> Any:
@@ -140,34 +165,41 @@ class CardModel(LanguageModel):
     def new_states(self, n: int, *, bos: bool = True) -> Any:
         """n states on the card for `step`: at the beginning of a sentence, or, without `bos`, where nothing is known.
 
-        int32 [state, order]: how many words are known, and these, the nearest first.
+        int32 [state, order]: how many words are known, and these, the nearest first. An array of CuPy, as all that is
+        given back; PyTorch and JAX take it by DLPack.
         """
         states = np.full((n, self.order), -1, np.int32)
         states[:, 0] = int(bos and self.order > 1)
         if bos and self.order > 1:
             states[:, 1] = START_ID
-        return self._cuda.to_device(states)
+        return self._xp.asarray(states)
 
     def step(self, states: Any, words: Any, *, out: tuple[Any, Any] | None = None) -> tuple[Any, Any]:
         """(log10 of the probability of words[s] after states[s], the states after the words), all on the card.
 
         states: int32 [state, order] as `new_states` gives them. words: int32 [state]. Both may be any array of a card
-        (`held_on_card` says which).
-        out: where to write the two answers, float64 [state] and int32 [state, order], which spares making new arrays.
+        (`held_on_card` says which); the work is done on the caller's stream.
+        out: where to write the two answers, float64 [state] and int32 [state, order].
         """
-        states, words = self._held(states), self._held(words)
-        if states.ndim != 2 or states.shape != (words.size, self.order):
-            raise UsageError(
-                f"states of shape {states.shape} and {words.size} words: expected [{words.size}, {self.order}]"
-            )
-        n, new = words.size, self._cuda.device_array
-        scores, after = out if out is not None else (new(n, np.float64), new((n, self.order), np.int32))
-        if n:
-            kernel, each = self._stepping
-            kernel[-(-n // each), self._shape.threads](
-                self._buffer, states, words, self._held(scores), self._held(after)
-            )
+        stream = stream_of(self._xp, states, words)
+        with stream:
+            held, words = self._held(states, np.int32, "states"), self._held(words, np.int32, "words")
+            if held.ndim != 2 or held.shape != (words.size, self.order):
+                raise UsageError(
+                    f"states of shape {list(held.shape)} and {words.size} words: expected [{words.size}, {self.order}]"
+                )
+            n, new = words.size, self._xp.empty
+            scores, after = out if out is not None else (new(n, np.float64), new((n, self.order), np.int32))
+            results = self._written(scores, np.float64, (n,)), self._written(after, np.int32, (n, self.order))
+            if n:
+                kernel, each = self._stepping
+                arguments = map(self._seen, (held, words, *results))
+                kernel[-(-n // each), self._shape.threads, self._on(stream)](self._buffer, *arguments)
         return scores, after
+
+    def _on(self, stream: Any) -> Any:
+        """A stream of CuPy's as numba-cuda has it."""
+        return self._cuda.external_stream(stream.ptr) if stream.ptr else 0
 
     @cached_property
     def _stepping(self) -> tuple[Any, int]:
@@ -176,26 +208,76 @@ class CardModel(LanguageModel):
 
         return step_kernel(self._shape), states_a_block(self._shape)
 
-    def _held(self, array: Any) -> Any:
-        """An array of the card as kernels take it, without a copy; one of the CPU is copied."""
-        return held_on_card(self._cuda, array)
+    def _held(self, array: Any, dtype: Any, name: str) -> Any:
+        """An array of the card, without a copy; one of the CPU is copied."""
+        held = held_on_card(self._xp, array)
+        if held.dtype != dtype:
+            raise UsageError(f"{name} of type {held.dtype}: expected {np.dtype(dtype)}")
+        return self._xp.ascontiguousarray(held)
 
-    def next_scores(self, states: Any) -> Any:
-        """float64 [state, word]: log10 of the probability of every next word after each state, on the card."""
-        from gapgram.cuda.stepping import lists_kernel, spread_kernel, states_a_block
+    def _written(self, out: Any, dtype: Any, shape: tuple[int, ...]) -> Any:
+        """An array of the card that answers are written to."""
+        held = held_on_card(self._xp, out)
+        is_copy = isinstance(out, np.ndarray) and held is not out
+        if held.dtype != dtype or held.shape != shape or not held.flags.c_contiguous or is_copy:
+            raise UsageError(
+                f"out of shape {list(held.shape)} and type {held.dtype}: expected {list(shape)}, {np.dtype(dtype)}, "
+                "without gaps, on the card"
+            )
+        return held
 
-        states, shape = self._held(states), self._shape
-        if states.ndim != 2 or states.shape[1] != self.order:
-            raise UsageError(f"states of shape {states.shape}: expected [state, {self.order}]")
-        n, new = states.shape[0], self._cuda.device_array
-        begins, sizes = new((n, shape.n_patterns), np.int64), new((n, shape.n_patterns), np.int64)
-        scales, floors = new((n, shape.n_patterns), np.float64), new(n, np.float64)
-        masses, out = new((n, self._n_classes), np.float64), new((n, len(self.vocabulary)), np.float64)
-        if n:
-            blocks = -(-n // states_a_block(shape))
-            lists_kernel(shape)[blocks, shape.threads](self._buffer, states, begins, sizes, scales, floors)
-            spread_kernel(shape)[n, THREADS](self._buffer, begins, sizes, scales, floors, masses, out)
-        return out
+    def next_scores(
+        self, states: Any, *, words: Ids | None = None, out: Any = None, dtype: npt.DTypeLike = np.float64,
+        base: float = 10.0,
+    ) -> Any:  # fmt: skip
+        """[state, word] on the card: the logarithm of the probability of every next word; minus infinity for `<s>`.
+
+        states: as for `step`. words: ids of the words that are asked for, such as `token_words`; all of the vocabulary
+        by default. out: where to write; without it, a new array of this dtype, float64 (to 1e-8) or float32 (to 1e-5).
+        base: of the logarithms.
+        """
+        unit = unit_of(base) / unit_of(math.e)
+        with stream_of(self._xp, states) as stream:
+            held = self._held(states, np.int32, "states")
+            if held.ndim != 2 or held.shape[1] != self.order:
+                raise UsageError(f"states of shape {list(held.shape)}: expected [state, {self.order}]")
+            kind = held_on_card(self._xp, out).dtype if out is not None else np.dtype(dtype)
+            if kind not in (np.float32, np.float64):
+                raise UsageError(f"probabilities of type {kind}: expected float32 or float64")
+            asked = self._asked(kind.name, None if words is None else words.tobytes())
+            shape = len(held), asked.n_columns
+            scores = self._xp.empty(shape, kind) if out is None else out
+            written = self._written(scores, kind, shape)
+            asked(len(held), 0, written, 0, rows=held, unit=unit, stream=stream)
+        return scores
+
+    @lru_cache(maxsize=8)  # noqa: B019 - as long as the model
+    def _asked(self, kind: str, words: bytes | None) -> Any:
+        """What finds all next words, or some, in float32 or float64."""
+        from gapgram.cuda.next_words import NextWords
+
+        n = len(self.vocabulary)
+        ids = np.arange(n) if words is None else checked_columns(np.frombuffer(words, np.int32), n)
+        return NextWords(self._arrays, np.where(ids == START_ID, -1, ids), None, kind)
+
+    @cached_property
+    def _arrays(self) -> Any:
+        """The arrays of the model as `NextWords` reads them."""
+        from gapgram.cuda.next_words import HeldArrays
+
+        return HeldArrays(self._xp, self._fast)
+
+    def likely_words(self, states: Any, k: int = 10) -> tuple[Any, Any]:
+        """(log10 of the probabilities, float64 [state, k], words, int64 [state, k]): the most probable next words.
+
+        Words as probable as each other come by their ids; k is at most the size of the vocabulary.
+        """
+        if not 1 <= k <= len(self.vocabulary):
+            raise UsageError(f"k {k}: expected 1 to {len(self.vocabulary)} words")
+        with stream_of(self._xp, states):
+            scores = self.next_scores(states)
+            words = self._xp.argsort(-scores, axis=1, kind="stable")[:, :k]
+            return self._xp.take_along_axis(scores, words, axis=1), words
 
     def __repr__(self) -> str:
         return f"<CardModel {self.signature}>"

@@ -1,16 +1,20 @@
 // All next words after packed states, and the states after them: equations (8) to (20), (24) and (25) of
 // docs/ideas/mathematics.md in one launch, a block of threads a state.
 //
-// A state holds the last words, the nearest in its lowest bits: code 0 is no word, code v + 1 label v, and the one after
-// all labels <s>. A block finds the contexts of all patterns, level by level, a warp a search; shares the prediction out;
+// A packed state holds the last words, the nearest in its lowest bits: code 0 is no word, code v + 1 label v, and the one
+// after all labels <s>. States may also be rows: how many words are known, and these, the nearest first. A block finds the contexts of all patterns, level by level, a warp a search; shares the prediction out;
 // adds the grams that follow every context to the mass of their words; and writes logarithms. Masses are whole numbers,
 // 2**62 of them a probability of one, so that a sum is the same in whatever order threads add to it.
 //
 // What bounds a block is how many reads wait for each other. So the head, in which all that is small lies one after the
 // other, is copied to shared memory by one read of each thread, and the lists of a level are found beside its searches.
+//
+// What a stream's session has read (`gapgram.queries.stream_sessions`) is mixed in: its views are looked up beside the
+// contexts, their weights are a softmax of logits that add up, and what followed in them joins the mass of words.
+// Equations (34) to (38).
 
 typedef long long Int;
-typedef unsigned long long Mass;
+typedef unsigned long long Mass;  // REAL: float or double; SESSIONS: 0 where there are none
 
 #define LANES 32
 #define ALL 0xffffffffu
@@ -18,12 +22,16 @@ typedef unsigned long long Mass;
 #define FREQUENT_WORDS 256
 #define WORD_BUCKETS 296
 #define LOGIT_LIMIT 600.0
-#define ONE 4611686018427387904.0f
+#define ONE ((REAL)4611686018427387904.0)
 #define ROW_BITS 24
 #define UNKNOWN 0  // words
 #define START 1
 #define PARTS 8  // of what adds up to a logit
 #define COLUMNS 2  // of the answer that a thread has at a time
+#define MOST_VIEWS 16
+#define SUMS 18  // buckets of how much a view has read after a context; of how many words followed it
+#define FOLLOWERS 8
+#define AGES 28
 #define AT_ONCE 4  // pieces of lists whose grams a thread asks for before it adds any
 
 // The head, as `gapgram.cuda.next_words` makes it. What ends in _at is the place of a table in it, in words of 64 bits.
@@ -35,9 +43,9 @@ struct Head {
     const int* labels;
     // The words of which probabilities are asked, one for each of n_asked columns of the answer, and after these </s>:
     const int* words;          // -1: nothing that may be predicted
-    const float* kept;         // [column]: the discounted count of the word by itself
+    const REAL* kept;          // [column]: the discounted count of the word by itself
     const int* classes;        // [clustering, column]: the class of each
-    const float* given_class;  // likewise: its probability given that
+    const REAL* given_class;   // likewise: its probability given that
     Int n_asked, n_large, n_class_words, n_words, n_classes, n_clusterings, n_labels, n_unknown, gated;
     Int order, bits, n_patterns, n_slots, n_roots, n_levels, n_share_levels, n_head;
     Int patterns_at, roots_at, task_base_at, tasks_at, start_base_at, starts_at;
@@ -47,11 +55,31 @@ struct Pattern {
     Int gram_at, first_gram, first_context, stride;
     int n_grams, code_bits, key_bits, odd, inverse, n_contexts, first_row, n_rows, clustering, first_class;
     int share_level, unused;
-    float discounts[4];
+    double discounts[4];
 };
 // A slot is a gram that is a context, and ends `distance` words back. A task finds one, in what follows the context of
 // slot `parent`; or, where it has no slot, the list of what follows that context.
 struct Task { int pattern, distance, parent, slot; };
+
+// What a stream has read: for each view and context, by a hash of both, the words that followed, and their shares.
+struct Slot { Int key; int begin, n, sum_row, followers_row; Int unused; };  // key 0: the slot is empty
+struct Session {
+    Int last_slot;               // of a table with open addressing
+    const Slot* slots;           // where the words of a context begin, how many there are, rows of the gate by both features
+    const int2* following;       // a word, and its share as a float
+    const double* logits;        // [row, source]: of the model, and of each view
+    Int n_views, age_row;
+    const int* class_of;
+    Int n_classified;            // words with a class
+    int views[MOST_VIEWS][4];    // the distances of the words that make a context, and whether classes do
+};
+#define MOST_ROWS (2 * MOST_VIEWS + 3)
+// What a session has of the context of each view: where its words lie, how many come before them, and rows of the gate;
+// what adds up to logits; and the weights of the model, [0], and of the views.
+struct Seen {
+    double parts[MOST_ROWS * (MOST_VIEWS + 1)], weights[MOST_VIEWS + 2];
+    int begins[MOST_VIEWS], sizes[MOST_VIEWS], firsts[MOST_VIEWS + 2], rows[2 * MOST_VIEWS];
+};
 
 // Shared memory, after the head; as `gapgram.cuda.next_words` counts it.
 struct Room {
@@ -60,9 +88,11 @@ struct Room {
     double *rows, *weights, *shares;   // of each pattern
     double* logits;                    // [part, pattern]
     Int *begins, *features;            // of each pattern; of the gate
-    float* scales;
+    REAL* scales;
     int *sizes, *chunks, *first_chunks, *entries, *words;
     unsigned char* pattern_of;         // of each piece of a list
+    Seen* seen;
+    const Session* session;            // of the state's stream, or null
 
     __device__ const Head& m() const { return *(const Head*)head; }
     __device__ const Pattern& pattern(Int p) const { return ((const Pattern*)(head + m().patterns_at))[p]; }
@@ -79,6 +109,8 @@ __device__ Room room_of(Int* shared, Mass* spread) {
     Int p = m.n_patterns, n_masses = m.n_words + m.n_classes;
     Int* free = shared + m.n_head;
     r.head = shared;
+    r.seen = (Seen*)free;
+    if (SESSIONS) free += sizeof(Seen) / sizeof(Int);
     r.masses = spread ? spread + blockIdx.x * n_masses : (Mass*)free;
     r.class_masses = r.masses + m.n_words;
     r.rows = (double*)(spread ? free : free + n_masses);
@@ -87,7 +119,7 @@ __device__ Room room_of(Int* shared, Mass* spread) {
     r.logits = r.shares + p;
     r.begins = (Int*)(r.logits + PARTS * p);
     r.features = r.begins + p;
-    r.scales = (float*)(r.features + p + m.order + 1);
+    r.scales = (REAL*)(r.features + p + m.order + 1);
     r.sizes = (int*)(r.scales + p);
     r.chunks = r.sizes + p;
     r.first_chunks = r.chunks + p;
@@ -100,8 +132,14 @@ __device__ Room room_of(Int* shared, Mass* spread) {
 template <class T> __device__ T least(T a, T b) { return a < b ? a : b; }
 template <class T> __device__ T most(T a, T b) { return a > b ? a : b; }
 
-// Fill the words of a state, words[k] the k-th before the next; returns how many there are.
-__device__ int unpack(const Head& m, Int state, int* words) {
+// Fill the words of a state, words[k] the k-th before the next; returns how many there are. row: of a state, or null.
+__device__ int unpack(const Head& m, Int state, const int* row, int* words) {
+    if (row) {
+        int n = most(least(row[0], (int)m.order - 1), 0);
+        for (int k = 1 + threadIdx.x; k <= n; k += blockDim.x)
+            words[k] = 0 <= row[k] && row[k] < m.n_words ? row[k] : UNKNOWN;
+        return n;
+    }
     Int codes = (1LL << m.bits) - 1;
     int known = 0;
     while (known < m.order - 1 && (state >> known * m.bits & codes)) known++;
@@ -181,6 +219,14 @@ __device__ void find_lists(const Room& r, int known) {
     }
 }
 
+// The bucket of a word in a gate: equation (20).
+__device__ int word_bucket(int word) {
+    if (word < FREQUENT_WORDS) return word;
+    int bucket = FREQUENT_WORDS;
+    for (; word; word >>= 1) bucket++;
+    return bucket;
+}
+
 // The weight of each pattern that the prediction starts from: equations (11), (16) and (17). Returns their sum.
 __device__ double weigh(const Room& r, int known) {
     const Head& m = r.m();
@@ -195,10 +241,8 @@ __device__ double weigh(const Room& r, int known) {
             if (0 < i && i <= n) {
                 row = starts[i - 1] * BUCKETS + most(least((int)r.bucket(starts[i - 1]), BUCKETS - 1), 0);
             } else if (i > n) {
-                int k = i - n, word = r.words[k], bucket = word;
-                if (word >= FREQUENT_WORDS)
-                    for (bucket = FREQUENT_WORDS; word; word >>= 1) bucket++;
-                row = m.n_patterns * BUCKETS + m.order + (k - 1) * WORD_BUCKETS + bucket;
+                int k = i - n;
+                row = m.n_patterns * BUCKETS + m.order + (k - 1) * WORD_BUCKETS + word_bucket(r.words[k]);
             }
             r.features[i] = row * m.n_patterns;
         }
@@ -224,9 +268,116 @@ __device__ double weigh(const Room& r, int known) {
     return total;
 }
 
+// `kernels.sessions.count_table.mixed`
+__device__ Int mixed(Int a, Int b) {
+    Mass h = (Mass)a * 0x9E3779B97F4A7C15ULL ^ (Mass)(b + 7) * 0xC2B2AE3D27D4EB4FULL;
+    h ^= h >> 29;
+    h *= 0xBF58476D1CE4E5B9ULL;
+    h ^= h >> 32;
+    return (Int)(h | 1);
+}
+
+// The view of a thread: the last ones, which have least to do, have one each.
+struct View {
+    int v, n_views;
+    int offsets[4];
+    Int last_slot, key, at;
+    const Slot* slots;
+    const int* class_of;
+    Int n_classified;
+    Slot slot;
+};
+
+__device__ View view_of(const Session* session) {
+    View view = {};
+    view.v = blockDim.x - 1 - threadIdx.x;
+    if (!session || view.v >= MOST_VIEWS) return view;
+    for (int i = 0; i < 4; i++) view.offsets[i] = session->views[view.v][i];
+    view.n_views = (int)session->n_views, view.last_slot = session->last_slot, view.slots = session->slots;
+    view.class_of = session->class_of, view.n_classified = session->n_classified;
+    return view;
+}
+
+// Ask for the slot where the context of a view is looked for first: other searches go on until it is there.
+__device__ void ask_for_slot(const Room& r, int known, View& view) {
+    if (view.v >= view.n_views) return;
+    view.key = mixed(view.v + 1, 0);
+    for (int i = 0; i < 3 && view.offsets[i] && view.key; i++) {
+        int offset = view.offsets[i], word = offset <= known ? r.words[offset] : UNKNOWN;
+        if (view.offsets[3]) word = word < view.n_classified ? view.class_of[word] : 0;
+        view.key = offset <= known ? mixed(view.key, word) : 0;
+    }
+    view.at = view.key >> 7 & view.last_slot;
+    view.slot = view.slots[view.at];
+}
+
+// What a view has of its context: n = 0 where it was never read.
+__device__ void see(const Room& r, View& view) {
+    if (view.v >= view.n_views) return;
+    Slot found = {0, 0, 0, view.v * SUMS, view.n_views * SUMS + view.v * FOLLOWERS, 0};
+    while (view.key && view.slot.key && view.slot.key != view.key) {
+        view.at = (view.at + 1) & view.last_slot;
+        view.slot = view.slots[view.at];
+    }
+    if (view.key && view.slot.key == view.key) found = view.slot;
+    r.seen->begins[view.v] = found.begin, r.seen->sizes[view.v] = found.n;
+    r.seen->rows[2 * view.v] = found.sum_row, r.seen->rows[2 * view.v + 1] = found.followers_row;
+}
+
+// Ask for all that adds up to logits, a thread a number.
+__device__ void read_logits(const Room& r, int known) {
+    const Session& s = *r.session;
+    int n = (int)s.n_views + 1, n_rows = 2 * (int)s.n_views;
+    for (int i = threadIdx.x; i < (n_rows + 3) * n; i += blockDim.x) {
+        int part = i / n, k = part - n_rows;
+        Int row = k < 0 ? r.seen->rows[part] : s.age_row;
+        if (k > 0) {
+            int word = k <= known && r.words[k] < s.n_classified ? r.words[k] : 0;
+            row = s.n_views * (SUMS + FOLLOWERS) + AGES + (k - 1) * WORD_BUCKETS + word_bucket(word);
+        }
+        r.seen->parts[i] = s.logits[row * n + i % n];
+    }
+}
+
+// The weights of the model, [0], and of the views: a thread a source, a warp. And where the words of each view come.
+__device__ void weigh_sources(const Room& r) {
+    Seen& seen = *r.seen;
+    int source = threadIdx.x % LANES, n = (int)r.session->n_views + 1;
+    double logit = -1e300;
+    if (source < n && (source == 0 || seen.sizes[source - 1] > 0)) {
+        logit = 0.0;
+        #pragma unroll 4
+        for (int part = 0; part < 2 * n + 1; part++) logit += seen.parts[part * n + source];
+    }
+    double largest = logit;
+    for (int step = LANES / 2; step; step /= 2) largest = fmax(largest, __shfl_xor_sync(ALL, largest, step));
+    double weight = logit > -1e300 ? exp(fmax(logit - largest, -20.0)) : 0.0, total = weight;
+    for (int step = LANES / 2; step; step /= 2) total += __shfl_xor_sync(ALL, total, step);
+    if (source < n) seen.weights[source] = weight / total;
+    if (source < n) {
+        int first = 0;
+        for (int v = 0; v < source; v++) first += seen.sizes[v];
+        seen.firsts[source] = first;
+    }
+}
+
+// Add what followed the contexts of all views.
+__device__ void add_views(const Room& r) {
+    const Session& s = *r.session;
+    const Seen& seen = *r.seen;
+    int n_views = (int)s.n_views, n = seen.firsts[n_views];
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        int v = 0;
+        while (i >= seen.firsts[v + 1]) v++;
+        int2 following = s.following[seen.begins[v] + i - seen.firsts[v]];
+        REAL term = (REAL)(seen.weights[v + 1] * (double)__int_as_float(following.y));
+        atomicAdd(r.masses + least(most((Int)following.x, (Int)0), r.m().n_words - 1), (Mass)(term * ONE));
+    }
+}
+
 // What each pattern decides: equation (15) with (12) or (13). A thread has a pattern, which collects from those that fall
-// back on it; these are of earlier levels. `shares` is what a pattern passes on, over the sum of what its edges lean by.
-__device__ void share(const Room& r, double total) {
+// back on it; these are of earlier levels. kept: of the whole, beside what a session decides. `shares` is what a pattern passes on, over the sum of what its edges lean by.
+__device__ void share(const Room& r, double total, double kept) {
     const Head& m = r.m();
     const Int *down_base = r.head + m.down_base_at, *down = r.head + m.down_at, *up = r.head + m.up_at;
     const double* down_weights = (const double*)(r.head + m.down_weights_at);
@@ -236,7 +387,7 @@ __device__ void share(const Room& r, double total) {
     if (p < m.n_patterns) {
         level_of_p = r.pattern(p).share_level;
         begin = r.head[m.up_base_at + p], end = r.head[m.up_base_at + p + 1];
-        own = total == 1.0 ? r.weights[p] : total > 0.0 ? r.weights[p] / total : 0.0;
+        own = kept * (total == 1.0 ? r.weights[p] : total > 0.0 ? r.weights[p] / total : 0.0);
         scale = r.scale(p), passes = r.backoff(p);
         double leaning = 0.0;
         if (down_base[p + 1] - down_base[p] > 1) {
@@ -251,12 +402,12 @@ __device__ void share(const Room& r, double total) {
                 own += r.shares[up[2 * u]] * (edge < 0 ? 1.0 : down_weights[edge] * r.weight(p));
             }
             r.shares[p] = own * passes;
-            r.scales[p] = own > 0.0 ? (float)(own * scale) : 0.0f;
+            r.scales[p] = own > 0.0 ? (REAL)(own * scale) : (REAL)0.0;
         }
         __syncthreads();
     }
     // Pieces of 32 grams of all lists but that of all words, one after the other, and the pattern of each.
-    if (p < m.n_patterns) r.chunks[p] = p > 0 && r.scales[p] > 0.0f ? (r.sizes[p] + LANES - 1) / LANES : 0;
+    if (p < m.n_patterns) r.chunks[p] = p > 0 && r.scales[p] > 0 ? (r.sizes[p] + LANES - 1) / LANES : 0;
     __syncthreads();
     for (int q = threadIdx.x / LANES; q < m.n_patterns; q += blockDim.x / LANES) {
         int first = 0;
@@ -288,8 +439,8 @@ __device__ void add_gram(const Room& r, int i, Int g, unsigned gram) {
     int word = (int)(gram >> p.code_bits) * p.inverse & ((1 << p.key_bits) - 1);
     if (count >= mask) count = large_count(m, p, g);
     if (count <= 0) return;
-    float term = r.scales[i] * ((float)count - p.discounts[least((int)least(count, (Int)3), 3)]);
-    Mass mass = (Mass)(fminf(fmaxf(term, 0.0f), 1.0f) * ONE);
+    REAL term = r.scales[i] * ((REAL)count - (REAL)p.discounts[least((int)least(count, (Int)3), 3)]);
+    Mass mass = (Mass)(least(most(term, (REAL)0.0), (REAL)1.0) * ONE);
     if (p.clustering > 0)
         atomicAdd(r.class_masses + least((Int)p.first_class + word, m.n_classes - 1), mass);
     else
@@ -323,9 +474,9 @@ __device__ void add_lists(const Room& r) {
 }
 
 // What is known of a column before anything of the state is: its word, and its class in the first clustering.
-struct Column { int word, own_class; float kept, given; };
+struct Column { int word, own_class; REAL kept, given; };
 __device__ Column column_of(const Head& m, Int v, Int eos) {
-    Column column = {0, 0, 0.0f, 0.0f};
+    Column column = {0, 0, 0, 0};
     Int at = v == eos ? m.n_asked : v;
     if (v >= m.n_asked) return column;
     column.word = m.words[at], column.kept = m.kept[at];
@@ -333,45 +484,62 @@ __device__ Column column_of(const Head& m, Int v, Int eos) {
     return column;
 }
 
-// scores [state, column]: natural logarithms. after [state, column]: the state after each label; none where null.
-// eos: the column of the end of a sentence, after which a state stays what it is; -1: there is none.
+// scores [state, column]: logarithms, unit times the natural ones. after [state, column]: the state after each label; none
+// where null. States are packed, or rows where these are not null. eos: the column of the end of a sentence, after which a
+// state stays what it is; -1: there is none. sessions: of each stream, whose states follow each other, or null.
 extern "C" __global__ void __launch_bounds__(MOST_THREADS, LEAST_BLOCKS) next_words(
-    const Int* head, Int n_head, const Int* states, float* scores, Int* after, Int eos, Mass* spread)
+    const Int* head, Int n_head, const Int* states, const int* rows, REAL* scores, Int* after, Int eos, double unit,
+    const Session* const* sessions, Int states_a_stream, Mass* spread)
 {
     extern __shared__ Int shared[];
-    Int state = states[blockIdx.x];
+    Int state = rows ? 0 : states[blockIdx.x];
+    const Session* session = SESSIONS ? sessions[blockIdx.x / states_a_stream] : 0;
+    View view = view_of(session);
     for (Int i = threadIdx.x; i < n_head; i += blockDim.x) shared[i] = head[i];
     __syncthreads();
-    const Room r = room_of(shared, spread);
+    Room r = room_of(shared, spread);
     const Head& m = r.m();
-    int known = unpack(m, state, r.words);
+    r.session = session;
+    int known = unpack(m, state, rows ? rows + blockIdx.x * m.order : 0, r.words);
     for (Int i = threadIdx.x; i < m.n_words + m.n_classes; i += blockDim.x) r.masses[i] = 0;
     __syncthreads();
+    if (SESSIONS && session) ask_for_slot(r, known, view);
     find_lists(r, known);
+    if (SESSIONS && session) {
+        see(r, view);
+        __syncthreads();
+        read_logits(r, known);
+    }
     double total_weight = weigh(r, known);
-    share(r, total_weight);
+    if (SESSIONS && session) {
+        __syncthreads();
+        if (threadIdx.x / LANES == blockDim.x / LANES - 1) weigh_sources(r);
+        __syncthreads();
+    }
+    share(r, total_weight, SESSIONS && session ? r.seen->weights[0] : 1.0);
     // What of the first columns has to be read is on its way while lists are added.
     Int n = m.n_asked, kept = (Int)((1ULL << m.bits * (m.order - 1)) - 1), first = blockIdx.x * n;
     Column columns[COLUMNS];
     #pragma unroll
     for (int j = 0; j < COLUMNS; j++) columns[j] = column_of(m, threadIdx.x + j * blockDim.x, eos);
+    if (SESSIONS && session) add_views(r);
     add_lists(r);
     // What all words have, what each has by itself, what its grams and its classes give, and the logarithm.
-    float floor = (float)(r.shares[0] / (m.n_words - 1)), scale = r.scales[0], share_of_unknown = 1.0f / m.n_unknown;
+    REAL floor = (REAL)(r.shares[0] / (m.n_words - 1)), scale = r.scales[0], share_of_unknown = (REAL)1.0 / m.n_unknown;
     for (Int begin = threadIdx.x; begin < n; begin += COLUMNS * blockDim.x) {
         #pragma unroll
         for (int j = 0; j < COLUMNS; j++) {
             Int v = begin + j * blockDim.x;
             if (v >= n) break;
             if (begin >= blockDim.x) columns[j] = column_of(m, v, eos);
-            float total = floor + scale * columns[j].kept + (float)r.masses[most(columns[j].word, 0)] * (1.0f / ONE);
+            REAL total = floor + scale * columns[j].kept + (REAL)r.masses[most(columns[j].word, 0)] * (1 / ONE);
             for (Int c = 0; c < m.n_clusterings; c++) {
                 Int at = c * (n + 1) + (v == eos ? n : v);
                 int own = c ? m.classes[at] : columns[j].own_class;
-                total += (float)r.class_masses[own] * (1.0f / ONE) * (c ? m.given_class[at] : columns[j].given);
+                total += (REAL)r.class_masses[own] * (1 / ONE) * (c ? m.given_class[at] : columns[j].given);
             }
             if (columns[j].word == UNKNOWN) total *= share_of_unknown;
-            scores[first + v] = logf(columns[j].word < 0 ? 0.0f : total);
+            scores[first + v] = (REAL)unit * log(columns[j].word < 0 ? (REAL)0.0 : total);
             if (after) after[first + v] = v == eos ? state : ((state << m.bits) | (v + 1)) & kept;
         }
     }

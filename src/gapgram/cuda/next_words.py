@@ -1,4 +1,4 @@
-"""All next words after packed states on a card, in one launch: what decoders that fuse a language model ask for.
+"""All next words after states on a card, in one launch: what decoders that fuse a language model ask for.
 
 CuPy launches the kernel, which is C++ (`next_words.cu`): numba-cuda takes ten microseconds for each array that it hands
 to one, which is longer than the kernel runs.
@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any, NamedTuple, no_type_check
 
 import numpy as np
+import numpy.typing as npt
 
 from gapgram.arrays import Ids, Integers
 from gapgram.errors import DeviceError
@@ -47,26 +48,45 @@ _LARGE = 1 << 15  # bytes that a block shares: of fewer, larger blocks there is 
 
 MOST_PATTERNS = 128  # a thread has one
 _PARTS = 8  # of what adds up to a logit, as in the kernel
+_SEEN_BYTES = 8 * (35 * 17 + 18) + 4 * (16 + 16 + 18 + 32)  # `Seen` of the kernel, where there are sessions
 _PATTERN = np.dtype(
     [(name, np.int64) for name in ("gram_at", "first_gram", "first_context", "stride")]
     + [(name, np.int32) for name in (
         "n_grams", "code_bits", "key_bits", "odd", "inverse", "n_contexts", "first_row", "n_rows", "clustering",
         "first_class", "share_level", "unused",
-    )] + [("discounts", np.float32, 4)]
+    )] + [("discounts", np.float64, 4)]
 )  # fmt: skip
 
 
-class NextWords:
-    """The probabilities of all labels after packed states, by a card.
+class HeldArrays:
+    """The arrays of a model in the memory of a card, each once. xp: CuPy, or what stands for it in tests."""
 
-    xp: CuPy, or what stands for it in tests. words: of each label the id of the model's word, UNKNOWN_ID where the
-    model has none, which share the probability of `<unk>`, or -1 where nothing may be predicted.
+    def __init__(self, xp: ModuleType, arrays: ModelArrays) -> None:
+        self.xp, self.arrays = xp, arrays
+        self._held: dict[tuple[int, int], tuple[Any, Any]] = {}
+
+    def address(self, array: Any) -> int:
+        """Where a copy of an array lies, which is kept."""
+        key = array.ctypes.data, array.nbytes
+        if key not in self._held:
+            self._held[key] = array, self.xp.asarray(np.ascontiguousarray(array))
+        return address(self._held[key][1])
+
+
+class NextWords:
+    """The probabilities of all labels after states, by a card.
+
+    words: of each label the id of the model's word, UNKNOWN_ID where the model has none, which share the probability of
+    `<unk>`, or -1 where nothing may be predicted. dtype: of the probabilities, float32 or float64.
+    states: how packed ones are read; without it they are rows.
     """
 
-    def __init__(self, xp: ModuleType, arrays: ModelArrays, words: Ids) -> None:
-        self.states = PackedStates(len(words), arrays.order)
-        self._xp = xp
-        self._held: dict[int, tuple[Any, Any]] = {}  # what the card reads, kept from being freed
+    def __init__(
+        self, held: HeldArrays, words: Ids, states: PackedStates | None = None, dtype: npt.DTypeLike = np.float32
+    ) -> None:
+        xp, arrays = held.xp, held.arrays
+        self.states, self._xp, self._arrays = states, xp, held
+        self._dtype, self.n_columns = np.dtype(dtype), len(words)
         words = np.asarray(words, np.int32)
         self._all, self._end = (self._head(arrays, words, asked) for asked in (words, np.array([END_ID], np.int32)))
         n_patterns, n_slots = len(arrays.tables.places), len(_slots_of(arrays.tables.places).parents)
@@ -74,15 +94,14 @@ class NextWords:
             raise DeviceError(f"device cuda: a model of {n_patterns} patterns is too large for a card; use the CPU")
         self._n_masses = int(arrays.tables.places[0, N_GRAMS]) + max(arrays.member_base.size - 1, 0)
         self._bytes = 8 * (self._all.size + (8 + _PARTS) * n_patterns + arrays.order + 1)
-        self._bytes += 4 * (4 * n_patterns + 1 + n_slots + arrays.order) + _most_pieces(arrays.tables.places)
+        self._bytes += 4 * (3 * n_patterns + 1 + n_slots + arrays.order) + self._dtype.itemsize * n_patterns
+        self._bytes += _most_pieces(arrays.tables.places)
         self._bytes += -self._bytes % 8
-        self._spread: Any = None
+        self._spread: list[Any] = []  # all that there were: a graph that was recorded writes to its own
         self._most_bytes = int(xp.cuda.Device().attributes.get(_SHARED, USUAL_SHARED_BYTES))
-        if 8 * self._n_masses + self._bytes <= self._most_bytes:
-            self._bytes += 8 * self._n_masses
-        else:
-            self._spread = xp.zeros(0, np.uint64)
-        self._kernels: dict[int, Any] = {}  # by their threads
+        self.is_spread = 8 * self._n_masses + self._bytes + _SEEN_BYTES > self._most_bytes
+        self._bytes += 0 if self.is_spread else 8 * self._n_masses
+        self._kernels: dict[tuple[int, bool], Any] = {}  # by their threads, and whether there are sessions
 
     def _head(self, arrays: ModelArrays, labels: Ids, words: Ids) -> Any:
         """What is small of a model, and where the rest lies on the card: `Head` of the kernel, and its tables.
@@ -99,54 +118,57 @@ class NextWords:
         )  # fmt: skip
         large = (
             tables.grams.view(np.uint32), tables.contexts, tables.large_at, tables.large_counts, tables.class_of,
-            arrays.row_values, arrays.gate_table, labels, *_asked(arrays, words),
+            arrays.row_values, arrays.gate_table, labels, *_asked(arrays, words, self._dtype),
         )  # fmt: skip
         numbers = (
             words.size, tables.large_at.size, tables.word_counts.size, int(tables.places[0, N_GRAMS]),
             max(arrays.member_base.size - 1, 0), n_clusterings, labels.size,
-            max(int((labels == UNKNOWN_ID).sum()), 1), arrays.gate_table.size > 0, arrays.order, self.states.bits,
+            max(int((labels == UNKNOWN_ID).sum()), 1), arrays.gate_table.size > 0, arrays.order,
+            self.states.bits if self.states else 0,
             n_patterns, len(slots.parents), len(slots.roots), slots.task_base.size - 1, int(shares.levels.max()) + 1,
         )  # fmt: skip
         first = len(large) + len(numbers) + 1 + len(small)
         places = first + np.cumsum([0, *(array.size for array in small)])
-        head = (*(address(self._on_card(array)) for array in large), *map(int, numbers), places[-1], *places[:-1])
-        return self._on_card(np.concatenate([np.array(head, np.int64), *(array.reshape(-1) for array in small)]))
+        head = (*map(self._arrays.address, large), *map(int, numbers), places[-1], *places[:-1])
+        whole = np.concatenate([np.array(head, np.int64), *(array.reshape(-1) for array in small)])
+        return self._xp.asarray(whole)
 
-    @property
-    def is_spread(self) -> bool:
-        """Whether sums lie in the card's memory, because the words are too many for what a block shares."""
-        return self._spread is not None
+    def __call__(
+        self, n: int, states: Any, scores: Any, after: Any, *, rows: Any = 0, eos: int = -1, unit: float = 1.0,
+        sessions: Any = 0, states_a_stream: int = 1, **options: Any,
+    ) -> None:  # fmt: skip
+        """Fill scores [n, label] with logarithms, and `after`, int64, with the states after labels.
 
-    def _on_card(self, array: Any) -> Any:
-        """A copy in the card's memory, which is kept; one of each array."""
-        if id(array) not in self._held:
-            self._held[id(array)] = array, self._xp.asarray(np.ascontiguousarray(array))
-        return self._held[id(array)][1]
-
-    def __call__(self, n: int, states: Any, scores: Any, after: Any, *, eos: int = -1, **options: Any) -> None:
-        """Fill scores [n, label], float32, with natural logarithms, and `after`, int64, with the states after labels.
-
-        All are int64 addresses, or arrays, of the card; nothing is checked. eos: the label that ends a sentence.
-        options: of the launch, such as its `stream`.
+        All are addresses, or arrays, of the card; nothing is checked. rows: int32 [n, order] in the place of states.
+        eos: the label that ends a sentence. unit: what natural logarithms are multiplied by. sessions: int64 [stream],
+        the addresses of what each has read (`StreamSessions.on_card`). options: of the launch, such as its `stream`.
         """
-        self._launch(n, (self._all, self._all.size, states, scores, after, eos), options)
+        arguments = self._all, self._all.size, states, rows, scores, after, eos, np.float64(unit)
+        self._launch(n, arguments, (sessions, states_a_stream), options)
 
-    def end(self, n: int, states: Any, scores: Any, **options: Any) -> None:
+    def end(
+        self, n: int, states: Any, scores: Any, *, rows: Any = 0, sessions: Any = 0, states_a_stream: int = 1,
+        **options: Any,
+    ) -> None:  # fmt: skip
         """Fill scores [n] with the natural logarithm of the probability that a sentence ends after each state."""
-        self._launch(n, (self._end, self._end.size, states, scores, 0, -1), options)
+        arguments = self._end, self._end.size, states, rows, scores, 0, -1, np.float64(1.0)
+        self._launch(n, arguments, (sessions, states_a_stream), options)
 
-    def _launch(self, n: int, arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
-        spread = 0
-        if self._spread is not None:
-            if self._spread.size < n * self._n_masses:  # kept: a graph that was recorded writes to it
-                self._spread = self._on_card(np.zeros(n * self._n_masses, np.uint64))
-            spread = address(self._spread)
-        threads, blocks = _FEW if n <= _FEW_STATES or self._bytes > _LARGE else _MANY
-        kernel = self._kernels.get(threads)
+    def _launch(self, n: int, arguments: tuple[Any, ...], of_streams: tuple[Any, int], options: dict[str, Any]) -> None:
+        spread: Any = 0
+        if self.is_spread:
+            if not self._spread or self._spread[-1].size < n * self._n_masses:
+                self._spread.append(self._xp.zeros(n * self._n_masses, np.uint64))
+            spread = self._spread[-1]
+        threads, blocks = _FEW if n <= _FEW_STATES or self._bytes > _LARGE or self._dtype.itemsize > 4 else _MANY
+        learns = not (isinstance(of_streams[0], int) and of_streams[0] == 0)
+        kernel = self._kernels.get((threads, learns))
         if kernel is None:
-            kernel = self._kernels[threads] = _kernel(self._xp, self._most_bytes, threads, blocks)
+            of_type = f"-DREAL={'float' if self._dtype.itemsize == 4 else 'double'}", f"-DSESSIONS={int(learns)}"
+            kernel = self._kernels[threads, learns] = _kernel(self._xp, self._most_bytes, threads, blocks, of_type)
         if n:
-            kernel((n,), (threads,), (*arguments, spread), shared_mem=self._bytes, **options)
+            shared = self._bytes + _SEEN_BYTES * learns
+            kernel((n,), (threads,), (*arguments, *of_streams, spread), shared_mem=shared, **options)
 
 
 def address(array: Any) -> int:
@@ -154,7 +176,7 @@ def address(array: Any) -> int:
     return int(array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr)
 
 
-def _asked(arrays: ModelArrays, words: Ids) -> tuple[Any, ...]:
+def _asked(arrays: ModelArrays, words: Ids, dtype: Any) -> tuple[Any, ...]:
     """Of words that are asked for, and the end of a sentence after them, what the kernel looks up by column."""
     tables, words = arrays.tables, np.append(words, np.int32(END_ID))
     at, n_class_words = np.maximum(words, 0), max(tables.word_counts.size, 1)
@@ -165,7 +187,7 @@ def _asked(arrays: ModelArrays, words: Ids) -> tuple[Any, ...]:
     )
     counts = unpack_grams(tables, 0, 0, int(tables.places[0, N_GRAMS]))[at] & COUNT_MASK
     kept = np.maximum(counts - arrays.discounts[0, np.minimum(counts, 3)], 0.0)
-    return words, kept.astype(np.float32), classes.astype(np.int32), given.astype(np.float32)
+    return words, kept.astype(dtype), classes.astype(np.int32), given.astype(dtype)
 
 
 def _most_pieces(places: Integers) -> int:
@@ -256,12 +278,12 @@ def _patterns_of(arrays: ModelArrays, levels: Integers) -> Any:
 
 
 @cache
-def _kernel(xp: ModuleType, most_bytes: int, threads: int, blocks: int) -> Any:
+def _kernel(xp: ModuleType, most_bytes: int, threads: int, blocks: int, of_type: tuple[str, ...]) -> Any:
     """The kernel, for blocks of so many threads, of which a processor has room for so many; all models have the same.
 
-    most_bytes: that a block may share.
+    most_bytes: that a block may share. of_type: what else it is compiled for.
     """
-    options = f"-DMOST_THREADS={threads}", f"-DLEAST_BLOCKS={blocks}"
+    options = f"-DMOST_THREADS={threads}", f"-DLEAST_BLOCKS={blocks}", *of_type
     module: Any = xp.RawModule(code=files("gapgram.cuda").joinpath("next_words.cu").read_text(), options=options)
     kernel = module.get_function("next_words")
     kernel.max_dynamic_shared_size_bytes = most_bytes

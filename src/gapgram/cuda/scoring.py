@@ -151,8 +151,8 @@ class CardScorer:
         self._mix = mix_block(shape) if by_warps(shape) else None
         self._own = shape.threads - (shape.order - 1)  # positions that a block scores
 
-    def score(self, ids: Any, starts_here: Any, out: Any) -> None:
-        """Fill `out` with log10 of the probability of each position."""
+    def score(self, ids: Any, starts_here: Any, out: Any, stream: Any = 0) -> None:
+        """Fill `out` with log10 of the probability of each position, on a stream."""
         n = ids.size
         chunk = min(CHUNK, n) if self._mix else n
         blocks = -(-chunk // self._own)
@@ -161,6 +161,6 @@ class CardScorer:
         for first in range(0, n, max(chunk, 1)):
             end = min(first + chunk, n)
             arguments = self._buffer, ids, starts_here, first, end, rows, values, out
-            self._locate[-(-(end - first) // self._own), self._shape.threads](*arguments)
+            self._locate[-(-(end - first) // self._own), self._shape.threads, stream](*arguments)
             if self._mix:
-                self._mix[-(-(end - first) // tile_of(self._shape)), THREADS](*arguments)
+                self._mix[-(-(end - first) // tile_of(self._shape)), THREADS, stream](*arguments)

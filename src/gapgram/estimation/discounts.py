@@ -22,12 +22,14 @@ FALLBACK = (0.5, 1.0, 1.5)
 @dataclass(frozen=True)
 class Discounts:
     """D1, D2, D3+ of each stored pattern, in their order; the patterns that fell back; whether they were
-    fitted together with weights, and then `estimated`, what they were when taken from counts of counts."""
+    fitted together with weights, and then `estimated`, what they were when taken from counts of counts;
+    whether these are counted `as_lmplz` does."""
 
     values: Floats
     fallbacks: tuple[Pattern, ...] = ()
     fitted: bool = False
     estimated: Floats | None = None
+    as_lmplz: bool = False
 
     @property
     def usual(self) -> Discounts:
@@ -37,7 +39,7 @@ class Discounts:
     def __str__(self) -> str:
         if self.fitted:
             return "fitted"
-        return "fallback" if self.fallbacks else "modified"
+        return "fallback" if self.fallbacks else "lmplz" if self.as_lmplz else "modified"
 
 
 def estimate_discounts(counts: Counts, *, threads: int = 1, warned: bool = True) -> Discounts:

@@ -109,8 +109,8 @@ class HistoryWeights:
         return Views(
             offsets,
             np.array([view.of_classes for view in self.views]),
-            np.array([view.decay ** np.concatenate([np.arange(AGO), AGO * np.arange(AGO)]) for view in self.views]),
-            np.array([2.0 ** (view.boost * np.arange(32)) for view in self.views]),
+            np.array([[view.decay**k for k in (*range(AGO), *range(0, AGO * AGO, AGO))] for view in self.views]),
+            np.array([[2.0 ** (view.boost * k) for k in range(32)] for view in self.views]),
             np.ascontiguousarray(class_of, np.int32),
         )
 

@@ -20,6 +20,7 @@ from gapgram.system.array_store import IN_MEMORY, ArrayStore
 
 if TYPE_CHECKING:
     from gapgram.estimation.spelling import Spelling
+    from gapgram.estimation.unbounded import Unbounded
     from gapgram.estimation.weights.fallback_graph import Weights
 
 
@@ -29,6 +30,7 @@ class ModelParts:
 
     history: how far sessions trust what they read, where that was fitted on the documents of the text.
     spelling: how probable words are that the vocabulary does not have, where it is open.
+    unbounded: the training text, for contexts without a limit, where it is kept.
     """
 
     name: str
@@ -38,6 +40,7 @@ class ModelParts:
     arrays: ModelArrays
     history: HistoryWeights | None = None
     spelling: Spelling | None = None
+    unbounded: Unbounded | None = None
 
     @classmethod
     def of(
@@ -95,12 +98,17 @@ class ModelParts:
                 "estimated": None if estimated is None else estimated.tolist(),
             },
         }
+        if self.discounts.as_lmplz:
+            metadata["discounts"]["as_lmplz"] = True
         if self.history is not None:
             sections |= {"history_logits": self.history.logits, "history_squares": self.history.squares}
             metadata["history"] = [asdict(view) for view in self.history.views]
         if self.spelling is not None:
             of_spelling, metadata["spelling"] = self.spelling.contents()
             sections |= of_spelling
+        if self.unbounded is not None:
+            of_text, metadata["unbounded"] = self.unbounded.contents()
+            sections |= of_text
         return sections, metadata
 
 

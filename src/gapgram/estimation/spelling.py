@@ -19,8 +19,8 @@ import numpy.typing as npt
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.errors import TextError
 from gapgram.estimation.parts import ModelParts
+from gapgram.kernels.probability.query import score_last, score_sequences
 from gapgram.kernels.probability.scores import sum_sequences
-from gapgram.kernels.probability.scoring import score_last, score_sequences
 from gapgram.kernels.text.special_words import END_ID, SPECIAL, START_ID, UNKNOWN_ID
 from gapgram.text.vocabulary import Vocabulary
 
@@ -125,7 +125,6 @@ class Spelling:
         begins = np.cumsum([0, *(len(word) + 2 for word in words)])
         starts = begins[:-1] - np.arange(len(words))
         return np.insert(ids, starts, START_ID).astype(np.int32), begins
-
 
 
 def learn_spelling(

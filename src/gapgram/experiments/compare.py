@@ -12,11 +12,14 @@ import numpy as np
 from gapgram.errors import DiscountWarning, TextError, UsageError
 from gapgram.estimation.weights.estimators import GLM_WEIGHTS
 from gapgram.queries.perplexity import Perplexity
+from gapgram.queries.shown import html_table
 from gapgram.reporting.tables import change, table
 from gapgram.text.corpus import TextRules
 from gapgram.text.files import Block
 from gapgram.training.choose_classes import LEAST_POSITIONS
 from gapgram.training.train import train
+
+TRAIN_SHARE, SEED = 0.8, 1  # of a split at random
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,17 @@ class Comparison:
     def as_dict(self) -> dict[str, Any]:
         """All figures by name, for JSON."""
         return {**asdict(self), "result": self.result.as_dict()}
+
+
+class Comparisons(list[Comparison]):
+    """The perplexities of all models and orders; printed, a line for each order and a column for each model."""
+
+    def __repr__(self) -> str:
+        return comparison_table(self)
+
+    def _repr_html_(self) -> str:
+        header, lines = _cells(self)
+        return html_table(header, lines, title="perplexity of known words, and its change from the first model")
 
 
 def split_lines(blocks: Iterable[Block], train_share: float, seed: int) -> tuple[list[str], list[str]]:
@@ -56,19 +70,31 @@ def usual_models(training: Sequence[str]) -> list[tuple[str, str | None]]:
 
 def compare(
     training: Sequence[str],
-    test: Sequence[str],
-    orders: Iterable[int],
+    test: Sequence[str] | None = None,
+    orders: Iterable[int] = (3, 4, 5),
     *,
-    models: Sequence[tuple[str, str | None]],
+    models: Sequence[tuple[str, str | None]] | None = None,
     rules: TextRules | None = None,
     threads: int | None = None,
     progress: bool = False,
-) -> list[Comparison]:
+) -> Comparisons:
     """The perplexity of each model and order, all trained and tested on the same lines.
 
-    models: the name of each and its weights, `learned+classes` for patterns of word classes, too.
+    test: sentences to test on; without them a fifth of `training`, chosen at random.
+    models: the name of each and its weights, `learned+classes` for patterns of word classes, too; by default `mkn` and
+        each kind of `glm`.
+
+    >>> import gapgram
+    >>> gapgram.compare(["the cat sat", "the dog sat", "a cat ran"] * 9, orders=[2], models=[("mkn", None)])
+    order  mkn
+    2      1.8
     """
-    rows = []
+    if test is None:
+        block = Block("training", 1, "\n".join([*training, ""]).encode())
+        training, test = split_lines([block], TRAIN_SHARE, SEED)
+    if models is None:
+        models = usual_models(training)
+    rows = Comparisons()
     for order in orders:
         for model, weights in models:
             with warnings.catch_warnings():
@@ -85,6 +111,11 @@ def compare(
 
 def comparison_table(rows: Sequence[Comparison]) -> str:
     """A line for each order, a column for each model, each with its change relative to the first."""
+    return table(*_cells(rows))
+
+
+def _cells(rows: Sequence[Comparison]) -> tuple[list[str], list[list[str]]]:
+    """The header and the rows of that table."""
     orders = sorted({row.order for row in rows})
     columns = list(dict.fromkeys((row.model, row.weights) for row in rows))
     by_model = {(row.order, row.model, row.weights): row.result.perplexity_known for row in rows}
@@ -99,7 +130,7 @@ def comparison_table(rows: Sequence[Comparison]) -> str:
             perplexity = by_model[(order, *column)]
             cells += [f"{perplexity:.1f}", change(perplexity, first)]
         lines.append(cells)
-    return table(header, lines)
+    return header, lines
 
 
 def _title(model: str, weights: str) -> str:

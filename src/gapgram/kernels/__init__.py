@@ -3,19 +3,18 @@
 How kernels run:
 
     compiled        the decorators of kernels, and which code runs
-    signatures      the table of kernels that Python calls
+    kinds           the names of kinds of arguments
     intrinsics      what is a few instructions of the processor, beside its Python twin
-    lanes           loops that take eight numbers at a time, and
-    lanes_llvm      the same as instructions
+    lanes           loops that take eight numbers at a time
     barrier         threads that run one kernel together
 
 What they do:
 
     text            text in bytes to words in ids
     tables          the tables of grams and contexts of every pattern: built, packed, checked, read
-    lookup          grams of a text found in the tables
     probability     the probability of a word, of a text, of the next word: the heart of a query
     topk            the most probable next words, exactly, and the rank of a word
+    continuing      texts that go on, by the most probable words
     sampling        sentences drawn from a model
     counting        windows of text to groups of equal grams
     classes         words into classes of like neighbours
@@ -23,6 +22,7 @@ What they do:
     pruning         grams that go where a model is to be smaller
     backoff         backoff models, as ARPA files hold them: asked, and grown near another model
     kenlm           kenLM's binary files, read where they lie
+    unbounded       contexts without a limit: what followed their longest ends in the training text
     sessions        what a session has read, mixed with what its model says
     ctc             the texts that a recogniser's frames make
 

@@ -1,7 +1,7 @@
 """The decorators of kernels, and which code runs: what was built with the package, or plain Python.
 
 Kernels are compiled when the package is built (`compiler` in the repository), for the signatures of
-`gapgram.kernels.signatures`, into the extension module `gapgram._kernels`. No fast-math, so that results never vary.
+`compiler/signatures.py`, into the extension module `gapgram._kernels`. No fast-math, so that results never vary.
 Other threads run while a kernel does, unless it is brief.
 
 GAPGRAM_KERNELS says which code runs:
@@ -29,6 +29,7 @@ import numpy as np
 from gapgram.errors import KernelWarning, UsageError
 
 _HERE = Path(__file__).parent
+_CLONE = _HERE.parents[2]
 
 
 def _mode() -> str:
@@ -36,6 +37,10 @@ def _mode() -> str:
     wanted = os.environ.get("GAPGRAM_KERNELS", "")
     if wanted not in ("", "built", "python", "numba"):
         raise UsageError(f"GAPGRAM_KERNELS={wanted}: expected built, python or numba")
+    if wanted == "numba":
+        if not (_CLONE / "compiler").is_dir():
+            raise UsageError("GAPGRAM_KERNELS=numba is for a clone of the repository: expected built or python")
+        sys.path.append(str(_CLONE))
     if wanted in ("python", "numba"):
         return wanted
     try:
@@ -45,11 +50,10 @@ def _mode() -> str:
             raise UsageError(f"GAPGRAM_KERNELS=built: {error}") from None
         warnings.warn(f"{_WITHOUT}: {error}", KernelWarning, stacklevel=2)
         return "python"
-    clone = _HERE.parents[2]
-    if (clone / "compiler").is_dir() and getattr(library, "KERNELS", "") != digest_of_kernels():
+    if (_CLONE / "compiler").is_dir() and getattr(library, "KERNELS", "") != digest_of_kernels():
         raise UsageError(
             f"{library.__file__} was built of other kernels than those in {_HERE}: build it anew (python -m compiler "
-            f"in {clone}), or say GAPGRAM_KERNELS=python"
+            f"in {_CLONE}), or say GAPGRAM_KERNELS=python"
         )
     return "built"
 
@@ -139,10 +143,10 @@ def _not_in_the_table(name: str) -> Callable[..., Any]:
     """What stands for a kernel that only other kernels call."""
 
     def refuse(*arguments: Any) -> Any:
-        from gapgram.kernels.signatures import found_kinds
+        from gapgram.kernels.kinds import found_kinds
 
         raise KindError(
-            f"kernel {name} was not built for calls from Python: name it in the table of gapgram.kernels.signatures; "
+            f"kernel {name} was not built for calls from Python: name it in the table of compiler/signatures.py; "
             f"found ({found_kinds(arguments)})"
         )
 
@@ -151,7 +155,7 @@ def _not_in_the_table(name: str) -> Callable[..., Any]:
 
 def explain(name: str, signatures: list[str], arguments: tuple[Any, ...]) -> str:
     """The message where a kernel is called with arguments of kinds that it was not built for."""
-    from gapgram.kernels.signatures import found_kinds
+    from gapgram.kernels.kinds import found_kinds
 
     return f"kernel {name} was built for ({' or '.join(signatures)}): found ({found_kinds(arguments)})"
 

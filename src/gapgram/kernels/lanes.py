@@ -1,7 +1,7 @@
 """Loops that go through arrays eight numbers at a time, for processors that work on so many together.
 
 A loop is written once, as a function of some *lanes*: what it reads, computes and writes it does for each of them.
-Where kernels run as plain Python lanes are arrays of NumPy, else values of LLVM (`gapgram.kernels.lanes_llvm`). LLVM
+Where kernels run as plain Python lanes are arrays of NumPy, else values of LLVM (`compiler/lanes.py`). LLVM
 finds out by itself how to do plain loops so, but not where numbers are read from all over an array.
 
 Arrays have no gaps, and hold int64 or float64; numbers are whole ones or floats. Two operations read uint32. A list is
@@ -48,7 +48,7 @@ def compare_line(array: Any, begin: int, n_bits: int, number: int) -> int:
 
 
 if MODE == "numba":
-    from gapgram.kernels.lanes_llvm import teach_line, teach_loop
+    from compiler.lanes import teach_line, teach_loop
 
     teach_line(compare_line)
 

@@ -1,8 +1,8 @@
 """The kinds of models, and their files.
 
     model           gapgram's own: counts, discounts, weights
+    unbounded       the same, mixed with what followed in the training text
     file            its file
-    check_numbers   whether the numbers of a file fit its tables
     streamed_file   its file, written while the tables are put together
     backoff         probabilities and backoff weights, as ARPA files have them
     grams           their grams

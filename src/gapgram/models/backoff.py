@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from gapgram import sections
 from gapgram.arrays import Begins, Floats, Ids, Integers
-from gapgram.counts.check_meaning import SMALL_GRAMS
+from gapgram.counts.check_meaning import MAX_GRAMS_CHECKED_ON_OPENING
 from gapgram.kernels.backoff import grams as kernels
 from gapgram.kernels.backoff.grams import distribution
 from gapgram.kernels.backoff.score import score_line, score_positions
@@ -176,7 +176,7 @@ def read_backoff(path: str | Path | FilePart, *, verify: bool | None = None) -> 
         figures = arrays["log10_probs"], arrays["log10_backoffs"]
         grams = Grams(arrays["base"], arrays["grams"], arrays["children"], *figures)
         _check(grams, len(vocabulary))
-        if verify or (verify is None and grams.words.size <= SMALL_GRAMS):
+        if verify or (verify is None and grams.words.size <= MAX_GRAMS_CHECKED_ON_OPENING):
             _check_tree(grams)
             warn_of_sums(grams, vocabulary, str(path))
         own = None if isinstance(path, FilePart) else Path(path).absolute()

@@ -19,10 +19,12 @@ from gapgram.estimation.discounts import Discounts
 from gapgram.estimation.history_weights import HistoryWeights, View
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.spelling import PREFIX, Spelling
+from gapgram.estimation.unbounded import PREFIX as KEPT
+from gapgram.estimation.unbounded import Unbounded
 from gapgram.estimation.weights.fallback_graph import NAMES, FallbackGraph, Weights
+from gapgram.kernels.probability.soundness import FAULTS, fault_of_numbers
 from gapgram.kernels.tables.arrays import N_GRAMS
 from gapgram.kernels.tables.model_arrays import SECTIONS, WEIGHT, ModelArrays
-from gapgram.models.check_numbers import check_model
 from gapgram.pattern import Pattern
 from gapgram.system import array_file as container
 from gapgram.system.array_file import FilePart, Unfinished
@@ -79,7 +81,9 @@ def read(path: str | Path | FilePart, *, verify: bool | None = None, most_reside
         counts = counts_of(metadata, arrays, pages, verify=verify)
         history = _checked_history(metadata["history"], arrays) if "history" in metadata else None
         spelling = _checked_spelling(metadata, arrays, verify=verify)
-        return replace(_parts_of(counts, metadata, arrays, verify=verify), history=history, spelling=spelling)
+        parts = _parts_of(counts, metadata, arrays, verify=verify)
+        unbounded = _checked_unbounded(metadata, arrays, counts, verify=verify)
+        return replace(parts, history=history, spelling=spelling, unbounded=unbounded)
 
 
 def _parts_of(counts: Counts, metadata: dict[str, Any], arrays: Arrays, *, verify: bool | None) -> ModelParts:
@@ -93,8 +97,17 @@ def _parts_of(counts: Counts, metadata: dict[str, Any], arrays: Arrays, *, verif
         _checked_weights(metadata["weights"], arrays["lift"], derived, counts),
         derived,
     )
-    check_model(parts, whole=is_checked_whole(counts, verify))
+    _check_numbers(parts, whole=is_checked_whole(counts, verify))
     return parts
+
+
+def _check_numbers(parts: ModelParts, *, whole: bool) -> None:
+    """Refuse a graph and discounts that do not fit the tables; `whole`: also the numbers of rows and of classes."""
+    counts = parts.counts
+    number, p, _, found, expected = fault_of_numbers(parts.arrays, len(counts.class_names), whole)
+    if number:
+        named = {"pattern": counts.lattice.stored[p], "found": f"{found:,}", "expected": f"{expected:,}"}
+        raise ValueError(FAULTS[number].format(**named))
 
 
 def _checked_spelling(metadata: dict[str, Any], arrays: Arrays, *, verify: bool | None) -> Spelling | None:
@@ -112,6 +125,19 @@ def _checked_spelling(metadata: dict[str, Any], arrays: Arrays, *, verify: bool 
     return Spelling.checked(parts, plain(said["log10_outside"], float), plain(said["most_characters"], int))
 
 
+def _checked_unbounded(
+    metadata: dict[str, Any], arrays: Arrays, counts: Counts, *, verify: bool | None
+) -> Unbounded | None:
+    """The training text that a model keeps, where it does."""
+    own = {name: array for name, array in arrays.items() if name.startswith(KEPT)}
+    if bool(own) != ("unbounded" in metadata) or len(own) not in (0, 5):
+        raise ValueError("a kept text without all of its sections, or sections without what is said of them")
+    if not own:
+        return None
+    files = tuple(plain(name, str) for name in plain(plain(metadata["unbounded"], dict)["files"], list))
+    return Unbounded.checked(own, counts.lattice.order, files, whole=is_checked_whole(counts, verify))
+
+
 def _checked_discounts(entries: Any, values: Floats) -> Discounts:
     """The discounts, and how they were found: of the plain values each is what it is taken for."""
     said = plain(entries, dict)
@@ -122,7 +148,8 @@ def _checked_discounts(entries: Any, values: Floats) -> Discounts:
         estimated = np.array([[plain(value, float) for value in row] for row in rows], np.float64)
         if estimated.shape != values.shape:
             raise ValueError(f"estimated discounts of shape {list(estimated.shape)}, expected {list(values.shape)}")
-    return Discounts(values, fallbacks, plain(said["fitted"], bool), estimated)
+    as_lmplz = plain(said.get("as_lmplz", False), bool)
+    return Discounts(values, fallbacks, plain(said["fitted"], bool), estimated, as_lmplz)
 
 
 def _checked_weights(entries: Any, log_odds_shift: Floats, derived: ModelArrays, counts: Counts) -> Weights:

@@ -15,7 +15,7 @@ from gapgram.kernels.text.special_words import START_ID
 from gapgram.text.vocabulary import Vocabulary
 
 CLOSE_BY_FIGURES = 1e-2  # of one, where figures of a file, rounded by whoever wrote it, are what there is
-_LARGE = 300.0  # beyond which no power of ten is finite
+_MAX_LOG10 = 300.0  # no power of ten beyond is finite
 NEVER = -99.0  # log10 of the probability of <s>, as SRILM writes it
 
 
@@ -147,9 +147,9 @@ def sums_of_contexts(grams: Grams) -> Floats:
     """
     n, children = int(grams.base[grams.order - 1]), grams.children.astype(np.int64)
     suffixes = kernels.suffixes_of(grams.base, grams.order, grams.words.astype(np.int64), children)
-    known = 10.0 ** np.minimum(grams.log10_probs.astype(np.float64), _LARGE)
+    known = 10.0 ** np.minimum(grams.log10_probs.astype(np.float64), _MAX_LOG10)
     known[grams.words == START_ID] = 0.0  # which is never predicted
-    backoffs = 10.0 ** np.minimum(grams.log10_backoffs[:n].astype(np.float64), _LARGE)
+    backoffs = 10.0 ** np.minimum(grams.log10_backoffs[:n].astype(np.float64), _MAX_LOG10)
     # Grams of two words and more, each for its context
     longer = slice(int(grams.base[1]), None)
     contexts = np.repeat(np.arange(n), np.diff(children[: n + 1]))

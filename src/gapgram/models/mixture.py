@@ -28,7 +28,7 @@ from gapgram import sections
 from gapgram.arguments import wrong_type
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.errors import ModelFileError, TextError, UsageError
-from gapgram.kernels.probability.mixing import mix
+from gapgram.kernels.probability.scores import mix
 from gapgram.kernels.text.special_words import SPECIAL, START_ID, UNKNOWN_ID
 from gapgram.models.backoff import BackoffModel, backoff_contents
 from gapgram.models.model import Model

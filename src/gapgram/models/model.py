@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -18,16 +19,15 @@ from gapgram.errors import ModelFileError, UsageError
 from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.estimation.parts import ModelParts
 from gapgram.kernels.compiled import bind
-from gapgram.kernels.lookup.lookup import locate_all
-from gapgram.kernels.probability.score_line import score_line
-from gapgram.kernels.probability.score_text import score_lines
-from gapgram.kernels.probability.scoring import score_last, score_sequences
+from gapgram.kernels.continuing.words import continue_words
+from gapgram.kernels.probability.query import locate_all, score_last, score_line, score_lines, score_sequences
 from gapgram.kernels.probability.successors import distribution
 from gapgram.kernels.tables.arrays import N_GRAMS
 from gapgram.kernels.tables.model_arrays import ModelArrays
 from gapgram.kernels.text.special_words import END, END_ID, SPECIAL, START, START_ID, UNKNOWN, UNKNOWN_ID
 from gapgram.kernels.text.words import NOT_UTF8, SPECIAL_FOUND
 from gapgram.models import file as model_file
+from gapgram.queries.continuations import Continuation
 from gapgram.queries.language_model import LanguageModel, Sentence
 from gapgram.queries.line_scores import LineKernel, ScoredLines
 from gapgram.queries.predict import Prediction, Predictor
@@ -41,6 +41,7 @@ from gapgram.text.splitting import MARKS
 
 if TYPE_CHECKING:
     from gapgram.queries.drawing import Drawer
+    from gapgram.queries.evidence import Evidence
     from gapgram.queries.explain import Explanation
 
 
@@ -58,6 +59,13 @@ class Model(LanguageModel):
     >>> model.score("the cat sat") > model.score("sat cat the")
     True
     """
+
+    def __new__(cls, parts: ModelParts, path: Path | None = None) -> Model:
+        if cls is Model and isinstance(parts, ModelParts) and parts.unbounded is not None:
+            from gapgram.models.unbounded import UnboundedModel
+
+            return object.__new__(UnboundedModel)
+        return object.__new__(cls)
 
     def __init__(self, parts: ModelParts, path: Path | None = None) -> None:
         if not isinstance(parts, ModelParts):
@@ -149,6 +157,7 @@ class Model(LanguageModel):
             vocabulary=info.rule,
             tokenizer=str(self.tokeniser or ""),
             splitting=self.splitting,
+            unbounded="" if self.parts.unbounded is None else "text",
             pruned=self.counts.pruned,
             unknown="uniform" if self.spelling is None else "spelled",
             corpus=info.digest,
@@ -207,7 +216,11 @@ class Model(LanguageModel):
 
     def distribution(self, context: Sentence = ()) -> Floats:
         """P(· | context) as an array over the ids of the vocabulary; it sums to one."""
-        out: Floats = distribution(self._context_ids(context), self._arrays)
+        return self.distribution_of(self._context_ids(context))
+
+    def distribution_of(self, ids: Ids) -> Floats:
+        """The distribution after some ids."""
+        out: Floats = distribution(ids[max(0, ids.size - self.order + 1) :], self._arrays)
         return out
 
     @cached_property
@@ -222,6 +235,14 @@ class Model(LanguageModel):
         special: `<unk>` and `</s>` may be among them.
         """
         return self._predictor.predict(self._context_ids(context), k, prefix=prefix, special=special)
+
+    def _continued(self, before: Ids, n: int, k: int, *, ends: bool) -> list[Continuation]:
+        words, logs = np.empty((k, n), np.int32), np.empty(k)
+        found = continue_words(before, self._arrays, self._predictor.block_counts, n, k, ends, words, logs)
+        return [
+            Continuation([word for word in row if word >= 0], log / math.log(10.0))
+            for row, log in zip(words[:found].tolist(), logs[:found].tolist(), strict=True)
+        ]
 
     def draw_ids(
         self, n: int, begin: Sequence[str] = (), *, max_words: int = 100, seed: int = 1, threads: int | None = None
@@ -253,6 +274,11 @@ class Model(LanguageModel):
         if self.spelling is None or ids[-1] != UNKNOWN_ID or word == UNKNOWN:
             return explained
         return replace(explained, log10_spelled=self.spelling.log10_prob(word))
+
+    def evidence(self, word: str, context: Sentence = (), *, most: int = 3) -> list[Evidence]:
+        """The training sentences that P(word | context) comes from, `most` for each pattern, of a model that keeps its
+        text (`train(unbounded=True)`)."""
+        raise UsageError("the model keeps no text to name sentences of: train it with unbounded=True (--unbounded)")
 
     def pruned(
         self,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # a kind of model is loaded when a file is of that kind
 _FIRST_BYTES = 64
 _MOST_MIXED = 100  # models of a mixture and of the mixtures in it
 _MOST_NESTED = 16  # mixtures inside of each other
-_INTRODUCTION_BYTES = 1 << 20  # in which the data of an ARPA file begin, after what its toolkit says about itself
+_MAX_INTRODUCTION_BYTES = 1 << 20  # in which the data of an ARPA file begin, after what its toolkit says about itself
 _DATA_LINE = re.compile(rb"^[ \t]*\\data\\[ \t\r]*$", re.IGNORECASE | re.MULTILINE)
 
 
@@ -208,7 +208,7 @@ def _kind_of(path: Path) -> _Kind:
         if head.startswith(kind.first_bytes):
             return kind
     # Compressed, or with an introduction: a line that begins the data is there, but not at once.
-    if _DATA_LINE.search(read_head(path, _INTRODUCTION_BYTES)):
+    if _DATA_LINE.search(read_head(path, _MAX_INTRODUCTION_BYTES)):
         return _ARPA
     raise ModelFileError(
         f"{path}: not a model: expected a file that gapgram train, mix or convert has written, an ARPA file, "

@@ -9,17 +9,16 @@ What is fetched is kept and not fetched again. Nothing of a package is executed;
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
-from importlib.metadata import entry_points
-from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
+from stat import S_ISLNK
 from typing import Any
 
 from gapgram.arguments import wrong_type
 from gapgram.errors import FetchError, ModelNotFoundError, UsageError, to_install
-from gapgram.system.download import download
 
 PACKAGES = "gapgram.models"  # the entry points of packages of models
 HUB_FILE = "gapgram.model"
@@ -52,6 +51,9 @@ def located(model: str | PathLike[str], *, progress: bool = False) -> Path:
 
 def named_models() -> dict[str, Path]:
     """The models of all packages, by name."""
+    from importlib.metadata import entry_points  # heavy, and not needed to open a file
+    from importlib.util import find_spec
+
     folders = [_IN_A_CLONE]
     for entry in entry_points(group=PACKAGES):
         spec = find_spec(entry.value)
@@ -67,7 +69,7 @@ def hub_repository(address: str) -> tuple[str, str, str | None]:
     (('someone/news', 'gapgram.model', None), ('someone/news', 'de.model', 'v2'))
     """
     found = _HUB.fullmatch(address)
-    if not found:
+    if not found or ".." in re.split("[/@]", address):
         raise UsageError(f"{address}: expected hf://OWNER/NAME, or hf://OWNER/NAME@REVISION/FILE")
     return found["repo"], found["file"] or HUB_FILE, found["revision"]
 
@@ -102,10 +104,34 @@ def _from_address(text: str, *, progress: bool) -> Path:
         raise UsageError(f"{text}: say which file is meant: {address}#sha256=… with its SHA-256, as its card has it")
     sha256 = found["sha256"].lower()
     path = _kept() / f"{sha256}.model"
-    if not path.is_file():
+    if not _is_ours(path) and digest_of(path) != sha256:
         path.parent.mkdir(parents=True, exist_ok=True)
+        from gapgram.system.download import download
+
         download(found["address"], path, sha256=sha256, progress=progress)
     return path
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a file was put there by this user, and nobody else could have changed it since."""
+    if not hasattr(os, "getuid"):
+        return path.is_file()
+    try:
+        found = path.parent.lstat(), path.lstat()
+    except OSError:
+        return False
+    return all(each.st_uid == os.getuid() and not each.st_mode & 0o022 and not S_ISLNK(each.st_mode) for each in found)
+
+
+def digest_of(path: Path) -> str | None:
+    """The SHA-256 of a plain file; None of anything else."""
+    if not path.is_file():
+        return None
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def _kept() -> Path:

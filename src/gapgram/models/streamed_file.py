@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from gapgram.classes.classes import Classes
+from gapgram.counting.band import NO_CUTS, Cuts
 from gapgram.counting.in_memory import check_longest
 from gapgram.counting.text_source import TextSource
 from gapgram.counts.assemble import NO_COUNTS, flat_classes
 from gapgram.counts.counts import Counts
-from gapgram.counts.streaming import table_streams
+from gapgram.counts.streaming import seen_of, table_streams
 from gapgram.estimation.parts import ModelParts
 from gapgram.kernels.tables.arrays import Tables
 from gapgram.lattice import Lattice
@@ -40,20 +43,24 @@ class TablesInFile:
             return None
         return model_file.read(self.path, most_resident=self._most_resident)
 
-    def count(self, text: TextSource, lattice: Lattice, classes: Sequence[Classes]) -> Counts:
+    def count(
+        self, text: TextSource, lattice: Lattice, classes: Sequence[Classes], cuts: Cuts = NO_CUTS
+    ) -> Counts:
         """The counts of a text, in tables that are mapped from this file; counted now unless an earlier run did."""
         check_longest(text.longest_sentence, lattice.order)
         noted = self._folder.done(_TABLES)
         resumed = Unfinished.resumed(self.path, container.MODEL, noted) if noted else None
-        self._file = resumed or self._written(text, lattice, classes)
+        self._file = resumed or self._written(text, lattice, classes, cuts)
+        numbers = self._folder.done(_TABLES)["seen"]
+        seen = {pattern: np.array(numbers[str(pattern)]) for pattern in cuts}
         self._mapped = Mapped(self._file.aside)
         arrays, pages = self._mapped.arrays_of(self._file.sections), PageBudget(self._most_resident, self._mapped.map)
         tables = Tables(**{name: arrays[name] for name in Tables._fields if name in arrays})
-        return Counts(lattice, text.vocabulary, text.facts, tables, flat_classes(classes)[1], pages=pages)
+        return Counts(lattice, text.vocabulary, text.facts, tables, flat_classes(classes)[1], pages=pages, seen=seen)
 
-    def _written(self, text: TextSource, lattice: Lattice, classes: Sequence[Classes]) -> Unfinished:
+    def _written(self, text: TextSource, lattice: Lattice, classes: Sequence[Classes], cuts: Cuts) -> Unfinished:
         """A new file with the words and tables of a text."""
-        pieces = text.pieces(lattice, classes)
+        pieces = text.pieces(lattice, classes, cuts)
         class_of, word_counts = flat_classes(classes)[0], text.word_counts if classes else NO_COUNTS
         file = Unfinished(self.path, container.MODEL)
         self._folder.discard_unfinished(self.path)
@@ -61,9 +68,10 @@ class TablesInFile:
         try:
             for section, array in Counts.word_arrays(text.vocabulary).items():
                 file.add(section, array)
-            for stream in table_streams(lattice.stored, pieces, class_of, word_counts):
+            for stream in table_streams(lattice.stored, pieces, class_of, word_counts, whole=not cuts):
                 file.add_stream(stream)
-            self._folder.note(_TABLES, file.state)
+            seen = {str(pattern): numbers.tolist() for pattern, numbers in seen_of(cuts, pieces).items()}
+            self._folder.note(_TABLES, {**file.state, "seen": seen})
         except BaseException:
             if self._folder.done(_TABLES) is None:
                 file.discard()

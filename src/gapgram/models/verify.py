@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gapgram.models.open import AnyModel
 
 CLOSE = 1e-9  # of one, for a distribution of a model of gapgram's own
-_WORDS = 8  # after each of which a distribution is looked at
+_CONTEXTS_CHECKED = 8
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def verify(path: str | PathLike[str], *, complete: bool = False) -> Verified:
     if complete:
         _check_parts(path, opened)
     contexts: list[list[str]] = [[], ["<s>"]]
-    contexts += [[opened.vocabulary[i]] for i in range(3, min(3 + _WORDS, len(opened.vocabulary)))]
+    contexts += [[opened.vocabulary[i]] for i in range(3, min(3 + _CONTEXTS_CHECKED, len(opened.vocabulary)))]
     sums = np.array([float(opened.distribution(context).sum()) for context in contexts])
     if isinstance(opened, BackoffModel):
         sums = sums_of_contexts(opened.grams)

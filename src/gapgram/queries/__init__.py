@@ -11,15 +11,19 @@
     whole_words     whole words predicted by a model of tokens
     typing_words    words for people who type: words alone, found from small letters, with one letter wrong
     explain         where a probability comes from
+    evidence        the training sentences that it comes from
     lattice_picture the lattice of a probability drawn
     shown           results as notebooks show them
+    continuations   the most probable continuations of some ids
     generate        text drawn from a model
     drawing         sentences drawn from the arrays of a model, many side by side
     states          one word after another, for decoders
     state_rows      the states of a search, in arrays
     packed_states   states that are single numbers
     session         a reader that learns what it reads
+    sequences       what it does with ids: reading on, words taken back
     session_rows    the states of a search under a session
+    stream_sessions    what several streams have read, each its own
     session_file    what it has read, in a file
     history         what it has read: counts, and how far they are trusted
 """

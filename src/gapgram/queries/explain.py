@@ -13,8 +13,9 @@ from typing import Any
 from gapgram.arrays import Ids
 from gapgram.counts.counts import Counts, class_text
 from gapgram.errors import ModelFileError
-from gapgram.kernels.probability.probabilities import discounted, given_class, shares_of_last
+from gapgram.kernels.probability.probabilities import discounted, given_class
 from gapgram.kernels.probability.scores import LEAST
+from gapgram.kernels.probability.successors import shares_of_last
 from gapgram.kernels.tables.model_arrays import BACKOFF, SCALE, ModelArrays
 from gapgram.pattern import Pattern
 from gapgram.queries.lattice_picture import as_svg
@@ -28,8 +29,8 @@ class PatternShare:
     """What one pattern says about a word: all of its numbers for this context.
 
     total: how much was counted after the context; count: how much of it is the word.
-    discounted: the relative frequency of the word once the discount is taken off; backoff: g, the part of
-        the pattern's share that goes on to the patterns below it.
+    discount: D, taken off the count; discounted: the relative frequency of the word after that; backoff: the backoff
+        weight, the part of the pattern's share that goes on to the patterns below it.
     share: the weight the pattern received, from being started from and from the patterns above it.
     given_class: of a pattern of classes, which predicts the word's class, the probability of the word given it; else 1.
     contribution: share times discounted times given_class. below: the patterns that skip more words, as the lattice
@@ -40,6 +41,7 @@ class PatternShare:
     context: str
     total: int
     count: int
+    discount: float
     discounted: float
     backoff: float
     share: float
@@ -59,12 +61,29 @@ class PatternShare:
         return "classes" if pattern.classes else "contiguous" if pattern.is_contiguous else "gaps"
 
 
+@dataclass(frozen=True)
+class TextShare:
+    """What the training text says of a word: how often it follows, of how many places; the weight, and what that
+    contributes.
+
+    context: the words that the places have in common with what was asked; behind a gap `…` stands before them.
+    """
+
+    source: str
+    context: str
+    total: int
+    count: int
+    weight: float
+    contribution: float
+
+
 @dataclass(frozen=True, repr=False)
 class Explanation:
     """The probability of a word after a context, taken apart.
 
     log10_spelled: of an unknown word, whose probability is that of `<unk>`, log10 of its share of that, where the model
         has an open vocabulary.
+    of_text: what the training text says beside the patterns, where the model keeps it.
 
     >>> import gapgram
     >>> model = gapgram.train(sentences=["the cat sat", "the dog sat", "a cat ran"] * 9, order=3, model="mkn")
@@ -85,6 +104,7 @@ class Explanation:
     uniform_contribution: float
     signature: str
     log10_spelled: float | None = None
+    of_text: tuple[TextShare, ...] = ()
 
     @property
     def spelled(self) -> str:
@@ -105,6 +125,8 @@ class Explanation:
         parts = dict.fromkeys(("classes", "gaps", "contiguous"), 0.0)
         for p in self.patterns:
             parts[p.kind] += p.contribution / self.probability
+        for share in self.of_text:
+            parts[share.source] = share.contribution / self.probability
         parts["every word alike"] = self.uniform_contribution / self.probability
         return ", ".join(f"{_per_cent(part)} {kind}" for kind, part in parts.items() if part > 0)
 
@@ -121,15 +143,22 @@ class Explanation:
         width = max((len(p.context) for p in shown), default=0) + 2
         rows = (f"{100 * p.contribution / self.probability:6.1f} %  {p.context + ' •':{width}}" for p in shown)
         counts = (f"  {p.count:,} of {p.total:,}" for p in shown)
+        of_text = (
+            f"{100 * s.contribution / self.probability:6.1f} %  {s.source}: {s.context} •  {s.count:,} of {s.total:,}"
+            for s in self.of_text
+        )
         head = [self.title, self.summary, *filter(None, [self.spelled])]
-        return "\n".join([*head, *(row + count for row, count in zip(rows, counts, strict=True))])
+        return "\n".join([*head, *of_text, *(row + count for row, count in zip(rows, counts, strict=True))])
 
     def _repr_html_(self) -> str:
-        header = ["pattern", "context", "count", "of", "share", "contribution"]
+        header = ["pattern", "context", "count", "of", "D", "backoff", "weight", "contribution", "part"]
         rows = [
-            [p.pattern, f"{p.context} •", f"{p.count:,}", f"{p.total:,}", f"{p.share:.4f}", f"{p.contribution:.3g}"]
+            [
+                p.pattern, f"{p.context} •", f"{p.count:,}", f"{p.total:,}", f"{p.discount:.3f}", f"{p.backoff:.3f}",
+                f"{p.share:.3f}", f"{p.contribution:.3g}", f"{p.contribution / self.probability:.1%}",
+            ]
             for p in self.by_contribution
-        ]
+        ]  # fmt: skip
         parts = [p.contribution / self.probability for p in self.by_contribution]
         head = f"<p>{escape('; '.join(filter(None, [f'{self.title}: {self.summary}', self.spelled])))}</p>"
         return head + f'<div style="overflow-x:auto">{as_svg(self)}</div>' + html_table(header, rows, parts)
@@ -193,6 +222,7 @@ def _pattern_share(
         context=" ".join(words),
         total=int(arrays.tables.rows[row, 0]),
         count=count,
+        discount=count - left,
         discounted=frequency,
         backoff=float(arrays.row_values[row, BACKOFF]),
         share=share,

@@ -98,13 +98,14 @@ class History:
             table.values[COUNT::4] *= kept
         self.log.append(kept)
 
-    def score(self, text: ReadSentences, log10_probs: Floats, *, learn: bool) -> Floats:
-        """log10 of the probability of every position, those of the model being given; each word is learned after it."""
+    def score(self, text: ReadSentences, log10_probs: Floats, *, learn: bool, skipped: int = 0) -> Floats:
+        """log10 of the probability of every position, those of the model being given; each word is learned after it,
+        of one sentence those after `skipped` positions, which were read last."""
         out = np.empty(text.ids.size)
         for first, last in self._until_full(text) if learn else [(0, text.begins.size - 1)]:
             at = slice(int(text.begins[first]), int(text.begins[last]))
             some = text.some(first, last)
-            self._run(some, log10_probs[at], out[at], NO_SHARES, NO_ROWS, learn=learn, steps=learn)
+            self._run(some, log10_probs[at], out[at], NO_SHARES, NO_ROWS, learn=learn, steps=learn, skipped=skipped)
             if self.words_held > self.max_words:
                 self._drop_older()
         return out
@@ -129,7 +130,7 @@ class History:
 
     def _run(
         self, text: ReadSentences, log10_probs: Floats, out: Floats, shares: Floats, rows: Integers, *,
-        learn: bool, steps: bool,
+        learn: bool, steps: bool, skipped: int = 0,
     ) -> None:  # fmt: skip
         n_sentences = text.begins.size - 1
         for first in range(0, n_sentences, SENTENCES_PER_CALL):
@@ -137,12 +138,20 @@ class History:
             at = slice(int(text.begins[first]), int(text.begins[first]) + some.ids.size)
             if learn:
                 self._own = _with_room(self._own, 2 * len(self.weights.views) * some.ids.size)
-                self.log.append(some)
-                self.words_held += some.ids.size
+                self._note(some, skipped)
             self.words_read = kernels.score_history(
-                self.views, self.gate, self._shared, self._own, some.ids, some.begins, self.n_known, log10_probs[at],
-                self.words_read, learn, steps, out[at], shares[at], rows[at],
+                self.views, self.gate, self._shared, self._own, some.ids, some.begins, skipped, self.n_known,
+                log10_probs[at], self.words_read, learn, steps, out[at], shares[at], rows[at],
             )  # fmt: skip
+
+    def _note(self, text: ReadSentences, skipped: int) -> None:
+        last = self.log[-1] if self.log and skipped else None  # with which this goes on
+        if isinstance(last, ReadSentences) and np.array_equal(last.ids[-skipped:], text.ids[:skipped]):
+            ids = np.concatenate([last.ids, text.ids[skipped:]])
+            self.log[-1] = ReadSentences(ids, np.append(last.begins[:-1], ids.size))
+        else:
+            self.log.append(ReadSentences(text.ids[skipped:], np.append(0, text.begins[1:] - skipped)))
+        self.words_held += text.ids.size - skipped
 
     def _drop_older(self) -> None:
         """Begin anew with the latest words, a third as many as may be held: to count them again takes time."""

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.errors import UsageError
-from gapgram.kernels.probability.scoring import are_words
 from gapgram.kernels.text.special_words import START, START_ID
+from gapgram.kernels.text.words import are_words
 from gapgram.system.parallel import checked_threads, parallel_map, piece_size
 from gapgram.text.vocabulary import Vocabulary
 

@@ -24,6 +24,7 @@ from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.estimation.spelling import Spelling
 from gapgram.kernels.probability.scores import sum_sequences
 from gapgram.kernels.text.special_words import END, END_ID, SPECIAL, START, START_ID, UNKNOWN_ID
+from gapgram.queries.continuations import Continuation, beam_of, check_beam, ids_of
 from gapgram.queries.history import MAX_WORDS
 from gapgram.queries.id_runs import RUN_WORDS, check_bounds, check_ids, score_in_runs
 from gapgram.queries.line_scores import PIECE_BYTES, LineKernel, ScoredLines, is_unknown, map_pieces, score_of_text
@@ -206,7 +207,8 @@ class LanguageModel(ABC):
         return {"order": self.order, "vocabulary": f"{len(self.vocabulary):,} words", **file}
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{name} {value}" for name, value in self.facts().items() if name != "file")
+        left_out = {"file", *getattr(self, "about", ())}  # a line: what is said of a model is in the table
+        told = ", ".join(f"{name} {value}" for name, value in self.facts().items() if name not in left_out)
         return f"<{type(self).__name__} {told}>"
 
     def _repr_html_(self) -> str:
@@ -253,6 +255,39 @@ class LanguageModel(ABC):
                 raise _no_state(state)
         scores, keys = self._stepper.many([state.key for state in states], ids, checked_threads(threads))
         return scores, [_new(State, (key,)) for key in keys]
+
+    def next_scores(
+        self, states: Sequence[State], *, words: Ids | None = None, out: Any = None,
+        dtype: npt.DTypeLike = np.float64, base: float = 10.0,
+    ) -> Any:  # fmt: skip
+        """[state, word]: the logarithm of the probability of every next word; minus infinity where it cannot be.
+
+        words: ids of the words that are asked for, such as `token_words`; all of the vocabulary by default.
+        out: where to write; without it, a new array of this dtype. base: of the logarithms.
+        """
+        for state in states:
+            if not isinstance(state, State):
+                raise _no_state(state)
+        keys = [state.key for state in states]
+        scores = self._stepper.all_words(keys, len(self.vocabulary), checked_threads(None))
+        scores = scores if words is None else scores[:, checked_columns(words, len(self.vocabulary))]
+        out = np.empty(scores.shape, dtype) if out is None else out
+        if out.shape != scores.shape:
+            raise UsageError(f"out of shape {list(out.shape)}: expected {list(scores.shape)}")
+        out[:] = scores if base == 10.0 else scores * unit_of(base)
+        return out
+
+    @cached_property
+    def token_words(self) -> Ids:
+        """The ids of words by the ids of the tokeniser: `token_words[ids]` are a text's words, and
+        `next_scores(states, words=token_words)` has a column for each token."""
+        ids = self.tokeniser.engine.ids if self.tokeniser is not None else {}
+        if not ids:
+            raise UsageError("the model has no tokeniser whose tokens have ids: train with --tokenizer")
+        tokens = [""] * (max(ids.values()) + 1)
+        for token, number in ids.items():
+            tokens[number] = token
+        return self.vocabulary.ids(tokens)
 
     @cached_property
     def _asked_ids(self) -> dict[str | int, int]:
@@ -388,6 +423,23 @@ class LanguageModel(ABC):
         check_bounds(stream, bounds)
         return score_in_runs(self, stream, bounds.astype(np.int64, copy=False), threads)
 
+    def continue_ids(self, ids: Any, n: int = 8, k: int = 1, *, ends: bool = True) -> list[Continuation]:
+        """The k most probable continuations of some ids by n words, in one call; k = 1 takes the most probable word
+        each time.
+
+        ids: a list, an array or a tensor of torch; `<s>` may be first. ends: a sentence may end, and then has ended.
+        """
+        before = ids_of(ids, len(self.vocabulary))
+        check_beam(n, k)
+        return self._continued(before, n, k, ends=bool(ends))
+
+    def _continued(self, before: Ids, n: int, k: int, *, ends: bool) -> list[Continuation]:
+        return beam_of(self.distribution_of, before, n, k, ends=ends)
+
+    def distribution_of(self, ids: Ids) -> Floats:
+        """The distribution after some ids."""
+        return self.distribution([self.vocabulary[i] for i in ids.tolist()])
+
     def session(self, *, max_words: int = MAX_WORDS) -> Session:
         """A reader of this model, which learns what it reads; the model itself never changes.
 
@@ -478,6 +530,23 @@ class LanguageModel(ABC):
         if (words == START_ID).any():
             raise UsageError(f"the word {START} starts a sentence and is never predicted")
         return words.astype(np.int32, copy=False)
+
+
+def checked_columns(words: Ids, n_words: int) -> Integers:
+    """Ids of words that are asked for; those that the vocabulary has not are refused."""
+    words = np.asarray(words)
+    if words.ndim != 1 or words.dtype.kind not in "iu":
+        raise UsageError(f"words of shape {list(words.shape)} and type {words.dtype}: expected ids, [word]")
+    if words.size and not 0 <= words.min() <= words.max() < n_words:
+        raise UsageError(f"words from {words.min()} to {words.max()}: expected ids below {n_words}")
+    return words.astype(np.int64)
+
+
+def unit_of(base: float) -> float:
+    """What a logarithm to base 10 is multiplied by for another base."""
+    if not base > 1.0:
+        raise UsageError(f"base {base}: expected a number above 1, such as 10 or math.e")
+    return float(1.0 / np.log10(base))
 
 
 def _no_state(given: object) -> UsageError:

@@ -30,15 +30,18 @@ def _title(explanation: Explanation) -> str:
 
 def _rest(explanation: Explanation) -> str:
     share, contribution = explanation.uniform_share, explanation.uniform_contribution
-    return f"evenly to every word: share {100 * share:.2f} %, contributes {contribution:.3g}"
+    return (
+        f"uniform: weight {100 * share:.2f} %, gives {contribution:.3g}. Weights are passed on along the edges, so "
+        "that they add up to more than 100 %; what boxes give adds up to the probability."
+    )
 
 
 def _lines(p: PatternShare) -> tuple[str, str, str]:
     """The three lines of a box."""
     return (
         f"{p.context} •".strip(),
-        f"{p.count:,} of {p.total:,}, g = {p.backoff:.3f}",
-        f"share {100 * p.share:.2f} %, gives {p.contribution:.3g}",
+        f"{p.count:,} of {p.total:,}, backoff {p.backoff:.3f}",
+        f"weight {100 * p.share:.2f} %, gives {p.contribution:.3g}",
     )
 
 

@@ -57,7 +57,7 @@ class Predictor:
 
     def __init__(self, arrays: ModelArrays, vocabulary: Vocabulary) -> None:
         self._arrays, self._vocabulary = arrays, vocabulary
-        self._block_counts = np.zeros(topk.n_blocks(arrays.tables.places), np.int64)
+        self.block_counts = np.zeros(topk.n_blocks(arrays.tables.places), np.int64)
 
     def predict(self, context: Ids, k: int, *, prefix: str = "", special: bool = False) -> list[Prediction]:
         """The k most probable next words, fewer where there are not so many.
@@ -76,7 +76,7 @@ class Predictor:
     def _best(self, context: Ids, k: int, special: bool) -> tuple[Integers, Floats]:
         """Words among which are the k most probable, and their probabilities."""
         if k <= topk.most_words(len(self._vocabulary)):
-            words, probabilities, whole = topk.most_probable(context, self._arrays, self._block_counts, k, special)
+            words, probabilities, whole = topk.most_probable(context, self._arrays, self.block_counts, k, special)
             if whole:
                 return words, probabilities
         # Very many are wanted, or all are about equally probable.

@@ -35,6 +35,7 @@ from gapgram.queries.history import (
 from gapgram.queries.line_scores import PIECE_BYTES, is_unknown
 from gapgram.queries.perplexity import Perplexity, ScoredText, perplexity_of_pieces
 from gapgram.queries.predict import Prediction, allowed, indices_of_top_k, predict_by_sorting
+from gapgram.queries.sequences import ReadsIds
 from gapgram.queries.session_file import read_session, write_session
 from gapgram.system.one_at_a_time import OneAtATime, one_at_a_time
 from gapgram.text import corpus as text
@@ -44,9 +45,10 @@ if TYPE_CHECKING:
     from gapgram.queries.language_model import LanguageModel
 
 Sentence = str | Sequence[str]
+FEW_WORDS = 1 << 12  # of which all are looked at where the most probable are sought
 
 
-class Session(OneAtATime):
+class Session(ReadsIds):
     """A reader of a model. It answers what models answer, and learns. Threads may share it: they wait for each other.
 
     >>> import gapgram
@@ -69,6 +71,7 @@ class Session(OneAtATime):
     def _begin(self, vocabulary: SessionVocabulary, history: History) -> None:
         self.vocabulary, self._history = vocabulary, history
         self._lists, self._read_words, self._listed = ContextLists(), ReadWords(), 0
+        self._begin_sequence()
 
     # What it has read.
 
@@ -85,6 +88,11 @@ class Session(OneAtATime):
         """Learn lines of text."""
         for _ in self.score_blocks(blocks, rules or text.QUERY_RULES, learn=True):
             pass
+
+    @property
+    def history(self) -> History:
+        """What it has read, as counts."""
+        return self._history
 
     @property
     def words_read(self) -> int:
@@ -165,13 +173,7 @@ class Session(OneAtATime):
     @one_at_a_time
     def distribution(self, context: Sentence = ()) -> Floats:
         """P(· | context) over the ids of the session's vocabulary; it sums to one."""
-        before = self._history.after(self._context(context))
-        out = np.zeros(len(self.vocabulary))
-        for view in range(before.sums.size):
-            words, given = self._history.listed(before, view)
-            out[words] += before.weights[view + 1] * given
-        out[: len(self.model.vocabulary)] += before.weights[0] * self.model.distribution(context)
-        return out
+        return self._mixed(self._context(context))
 
     @one_at_a_time
     def predict(
@@ -184,6 +186,8 @@ class Session(OneAtATime):
         """
         if k < 1:
             raise UsageError(f"k = {k}: expected how many words to predict, 1 or more")
+        if not prefix and len(self.vocabulary) <= FEW_WORDS:
+            return predict_by_sorting(self._mixed(self._context(context)), self.vocabulary, k, special=special)
         before = self._history.after(self._context(context))
         if prefix:
             starting = np.array(self._starting_with(prefix), np.int64)

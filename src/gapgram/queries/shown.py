@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-_CELL = "padding:2px 8px;text-align:{side}"
+_CELL = "padding:2px 8px;text-align:{side};overflow-wrap:anywhere"
+_CAPTION = "caption-side:top;text-align:left"
 
 
 def html_facts(title: str, facts: Mapping[str, object]) -> str:
@@ -19,7 +20,7 @@ def html_facts(title: str, facts: Mapping[str, object]) -> str:
         f'<td style="{_CELL.format(side="left")}">{escape(str(value))}</td></tr>'
         for name, value in facts.items()
     )
-    return f"<table><caption>{escape(title)}</caption>{rows}</table>"
+    return f'<table style="max-width:52em"><caption style="{_CAPTION}">{escape(title)}</caption>{rows}</table>'
 
 
 def html_table(
@@ -37,5 +38,5 @@ def html_table(
         + "</tr>"
         for row, shade in zip(rows, shades or [0.0] * len(rows), strict=True)
     )
-    told = f"<caption>{escape(title)}</caption>" if title else ""
+    told = f'<caption style="{_CAPTION}">{escape(title)}</caption>' if title else ""
     return f"<table>{told}<tr>{head}</tr>{body}</table>"

@@ -9,23 +9,25 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.arrays import Floats, Ids, Integers
+from gapgram.arrays import Floats, Ids
 from gapgram.errors import UsageError
 from gapgram.kernels.compiled import bind
 from gapgram.kernels.probability import stepping as kernels
-from gapgram.kernels.probability.chains import only_chains
-from gapgram.kernels.probability.one_step import extend_chain, extend_rows
-from gapgram.kernels.tables.arrays import FIRST_ROW, N_GRAMS, NEAREST, OF_CLASSES, REACH, TAIL
-from gapgram.kernels.tables.model_arrays import BACKOFF, ModelArrays
+from gapgram.kernels.probability.plan import is_quick, plan_of
+from gapgram.kernels.probability.stepping import extend_chain, extend_rows
+from gapgram.kernels.probability.successors import distributions
+from gapgram.kernels.tables.arrays import N_GRAMS, NEAREST
+from gapgram.kernels.tables.model_arrays import ModelArrays
 from gapgram.kernels.text.special_words import START_ID
 from gapgram.queries.state_rows import ArrayRows, KeyRows, StateRows
 from gapgram.system.parallel import parallel_map
 
 BEAM = 256  # states that one call of the kernel takes
+_ROWS = 16  # states whose next words one call of the kernel finds
 MANY = 4 * BEAM  # states from which on threads are worth their while
 
 
@@ -36,6 +38,9 @@ class State(NamedTuple):
     """
 
     key: bytes
+
+    def __repr__(self) -> str:
+        return f"<State {hash(self.key) & 0xFFFFFFFF:08x}>"
 
 
 class Stepper(ABC):
@@ -53,6 +58,16 @@ class Stepper(ABC):
     @abstractmethod
     def many(self, keys: Sequence[bytes], words: Ids, threads: int) -> tuple[Floats, list[bytes]]:
         """(log10 of the probabilities, keys after the words), a word for each key."""
+
+    def all_words(self, keys: Sequence[bytes], n_words: int, threads: int) -> Floats:
+        """[key, word]: log10 of the probability of every next word."""
+        words, many = np.arange(n_words, dtype=np.int32), list(keys)
+        scores = np.empty((len(many), n_words))
+        for own, key in zip(scores, many, strict=True):
+            own[START_ID + 1 :] = self.many([key] * (n_words - START_ID - 1), words[START_ID + 1 :], threads)[0]
+            own[:START_ID] = self.many([key] * START_ID, words[:START_ID], threads)[0]
+        scores[:, START_ID] = -np.inf
+        return scores
 
     def rows(self) -> StateRows:
         """States for a search, a row each."""
@@ -79,7 +94,9 @@ class TableStepper(Stepper):
 
     def __init__(self, arrays: ModelArrays) -> None:
         order = arrays.order
-        self.arrays, self.plan = arrays, plan_of(arrays, order)
+        self.arrays = arrays
+        plan, self._slot_of = plan_of(arrays)
+        self.plan = plan._replace(gated=bool(plan.gated), forgetful=bool(plan.forgetful))
         most = int(self.arrays.tables.places[:, N_GRAMS].max())
         self.kind = np.dtype(np.int32 if most < 1 << 31 else np.int64)
         self.width = int(kernels.width_of(self.plan, order))
@@ -94,18 +111,18 @@ class TableStepper(Stepper):
         """The kernel of one step, with what it needs of this model."""
         rest = self.arrays, np.empty(0, self.kind), self.width
         if self._is_quick():
-            return bind(extend_chain, (self.plan, _slots_of_patterns(self.arrays, self.plan), *rest))
+            return bind(extend_chain, (self.plan, self._slot_of, *rest))
         return bind(kernels.extend_one, (self.plan, *rest))
 
     def _is_quick(self) -> bool:
-        """Whether `kernels.probability.one_step` can do it."""
-        return bool(only_chains(self.arrays.edge_base)) and _starts_rise(self.arrays)
+        """Whether `kernels.probability.stepping` can do it."""
+        return bool(is_quick(self.arrays))
 
     def rows(self) -> StateRows:
         """States for a search, a row each."""
         if not self._is_quick():
             return KeyRows(self.many)
-        step = partial(extend_rows, self.plan, _slots_of_patterns(self.arrays, self.plan), self.arrays)
+        step = partial(extend_rows, self.plan, self._slot_of, self.arrays)
         return ArrayRows(step, self.width, self.kind, of_any_length=False)
 
     def start_score(self, key: bytes) -> float:
@@ -131,6 +148,21 @@ class TableStepper(Stepper):
         data = out.tobytes()
         return scores, [data[a : a + size] for a in range(0, n * size, size)]
 
+    def all_words(self, keys: Sequence[bytes], n_words: int, threads: int) -> Floats:
+        """[key, word]: log10 of the probability of every next word, some keys in a call of the kernel."""
+        if any(len(key) != self._bytes for key in keys):
+            raise other_model()
+        rows = np.frombuffer(b"".join(keys), self.kind).reshape(len(keys), self.width)
+        out = np.empty((len(keys), n_words))
+
+        def work(a: int) -> None:
+            distributions(rows[a : a + _ROWS], self.plan, self.arrays, out[a : a + _ROWS])
+
+        for _ in parallel_map(work, range(0, len(keys), _ROWS), threads if len(keys) > _ROWS else 1):
+            pass
+        with np.errstate(divide="ignore"):
+            return np.log10(out, out=out)
+
     @cached_property
     def _spread_arrays(self) -> ModelArrays:
         """The arrays for BEAM states side by side: what was d words ago lies d * BEAM columns back."""
@@ -138,59 +170,6 @@ class TableStepper(Stepper):
         places[:, NEAREST] *= BEAM
         places.flags.writeable = self.arrays.tables.places.flags.writeable
         return self.arrays._replace(tables=self.arrays.tables._replace(places=places))
-
-
-def plan_of(arrays: ModelArrays, order: int) -> kernels.Plan:
-    """What states of a model hold: for each context the place it is found at, and where that will be looked for."""
-    places = arrays.tables.places
-    readers: dict[tuple[int, int], list[int]] = {}
-    for pattern in np.flatnonzero(places[:, REACH]).tolist():
-        tail, nearest = places[pattern, [TAIL, NEAREST]].tolist()
-        for distance in range(1, nearest + 1):
-            readers.setdefault((tail, distance), []).append(pattern)
-    slots = sorted(readers)
-    number = {slot: i for i, slot in enumerate(slots)}
-    columns = [(tail, distance, number.get((tail, distance - 1), -1)) for tail, distance in slots]
-    spans = np.zeros(len(places), np.int64)
-    spans[0] = 1
-    for pattern in np.flatnonzero((places[:, NEAREST] == 1) & (places[:, OF_CLASSES] == 0)).tolist():
-        if places[pattern, REACH] and spans[places[pattern, TAIL]]:
-            spans[pattern] = places[pattern, REACH] + 1
-    starts = np.diff(arrays.start_base)
-    return kernels.Plan(
-        slots=np.array(columns, np.int64).reshape(-1, 3),
-        reader_base=np.cumsum([0, *(len(readers[slot]) for slot in slots)]),
-        readers=np.array([p for slot in slots for p in readers[slot]], np.int64),
-        spans=spans,
-        gated=arrays.gate_table.size > 0 and bool((starts > 1).any()) and order > 1,
-        forgetful=is_forgetful(arrays),
-    )
-
-
-def _slots_of_patterns(arrays: ModelArrays, plan: kernels.Plan) -> Integers:
-    """For each pattern the slot of a key in which its context lies; 0 for those of no context."""
-    places, number = arrays.tables.places, {(tail, near): i for i, (tail, near, _) in enumerate(plan.slots.tolist())}
-    return np.array([number.get((tail, near), 0) for tail, near in places[:, [TAIL, NEAREST]].tolist()], np.int64)
-
-
-def _starts_rise(arrays: ModelArrays) -> bool:
-    """Whether the patterns that predictions start from are listed in their order."""
-    rises = np.diff(arrays.starts) > 0
-    rises[arrays.start_base[1:-1] - 1] = True  # from one list to the next
-    return bool(rises.all())
-
-
-def is_forgetful(arrays: ModelArrays) -> bool:
-    """Whether a longer context that was never seen gives the bits of the shorter one: a chain, each value times 1.
-
-    So it is for modified Kneser-Ney. With gaps, or several patterns to start from, it matters that a word was there.
-    """
-    places, sizes = arrays.tables.places, np.diff(arrays.start_base)
-    if (sizes != 1).any() or not only_chains(arrays.edge_base) or (places[1:, NEAREST] != 1).any():
-        return False
-    unseen = arrays.row_values[places[:, FIRST_ROW], BACKOFF]
-    below: Any = [arrays.edge_to[arrays.edge_base[p]] for p in arrays.starts[1:]]
-    return bool((unseen[1:] == 1.0).all() and (np.array(below) == arrays.starts[:-1]).all())
 
 
 def other_model() -> UsageError:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -22,11 +21,33 @@ from gapgram.kernels.text.special_words import SPECIAL
 from gapgram.queries.language_model import LanguageModel, check_counts_words
 from gapgram.queries.predict import Prediction, indices_of_top_k
 from gapgram.queries.session import Session
+from gapgram.text.vocabulary import Vocabulary
 
 LEAST_LETTERS = 3
 TYPO = 0.02  # how often a beginning that was typed has an error, about
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_LAST = chr(0x10FFFF)
+_MOST_BYTES = 40  # of a word that are compared
+
+
+class _PlainWords:
+    """The words of a vocabulary, folded, in their order, and their ids."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.n_words = len(vocabulary)
+        ids = [i for i, word in enumerate(vocabulary) if i >= len(SPECIAL) and is_word(word)]
+        plain = np.fromiter((folded(vocabulary[i]).encode() for i in ids), f"S{_MOST_BYTES}", len(ids))
+        order = np.argsort(plain, kind="stable")
+        self._plain, self._ids = plain[order], np.array(ids, np.int32)[order]
+        self.letters = sorted({*b" ".join(self._plain.tolist()).decode("utf-8", "ignore")} - {" "})
+
+    def beginning_with(self, typed: str) -> Ids:
+        """The ids of the words that begin so."""
+        begin = typed.encode()[:_MOST_BYTES]
+        first, last = np.searchsorted(self._plain, [begin, begin + b"\xff"])
+        return self._ids[first:last]
+
+
+_KNOWN: WeakKeyDictionary[Vocabulary, _PlainWords] = WeakKeyDictionary()
 
 
 class TypedWords:
@@ -42,8 +63,12 @@ class TypedWords:
     """
 
     def __init__(self, asked: LanguageModel | Session) -> None:
-        check_counts_words(asked.model if isinstance(asked, Session) else asked, "predict --words-only")
-        self._asked = asked
+        model = asked.model if isinstance(asked, Session) else asked
+        check_counts_words(model, "predict --words-only")
+        self._asked, self._model = asked, model
+
+    def __repr__(self) -> str:
+        return f"<TypedWords of {self._asked!r}>"
 
     def predict(self, context: str | Sequence[str] = (), k: int = 10, *, prefix: str = "") -> list[Prediction]:
         """The k most probable words, of those that begin as what was typed."""
@@ -57,42 +82,34 @@ class TypedWords:
 
     def _weights(self, typed: str) -> Floats:
         """Of each word of the vocabulary what its probability is multiplied with."""
-        if len(self._asked.vocabulary) != self._known_words:
-            for name in ("_known_words", "_plain", "_letters"):
-                self.__dict__.pop(name, None)
-        weights = np.zeros(self._known_words)
-        if len(typed) >= LEAST_LETTERS:
-            for other in self._beginnings_with_an_error(typed):
-                weights[self._beginning_with(other)] = TYPO
-        weights[self._beginning_with(typed)] = 1.0
+        words, vocabulary = self._words, self._asked.vocabulary
+        weights = np.zeros(len(vocabulary))
+        errors = set(self._beginnings_with_an_error(typed) if len(typed) >= LEAST_LETTERS else ())
+        for other in errors:
+            weights[words.beginning_with(other)] = TYPO
+        weights[words.beginning_with(typed)] = 1.0
+        for i in range(words.n_words, weights.size):  # a session's own words
+            own = vocabulary[i]
+            if is_word(own):
+                plain = folded(own)
+                almost = any(plain[: len(typed) + n] in errors for n in (-1, 0, 1))
+                weights[i] = 1.0 if plain.startswith(typed) else TYPO if almost else 0.0
         return weights
 
-    @cached_property
-    def _known_words(self) -> int:
-        return len(self._asked.vocabulary)
-
-    @cached_property
-    def _plain(self) -> tuple[list[str], Ids]:
-        """The words, folded, in their order, and their ids."""
-        numbered = enumerate(self._asked.vocabulary)
-        in_order = sorted((folded(word), i) for i, word in numbered if i >= len(SPECIAL) and is_word(word))
-        return [word for word, _ in in_order], np.array([i for _, i in in_order], np.int32)
-
-    @cached_property
-    def _letters(self) -> list[str]:
-        """The letters of the words."""
-        return sorted({letter for word in self._plain[0] for letter in word})
-
-    def _beginning_with(self, typed: str) -> Ids:
-        words, ids = self._plain
-        return ids[bisect_left(words, typed) : bisect_left(words, typed + _LAST)]
+    @property
+    def _words(self) -> _PlainWords:
+        """The words of the model's vocabulary, one table for all who ask."""
+        vocabulary = self._model.vocabulary
+        if vocabulary not in _KNOWN:
+            _KNOWN[vocabulary] = _PlainWords(vocabulary)
+        return _KNOWN[vocabulary]
 
     def _beginnings_with_an_error(self, typed: str) -> Iterator[str]:
         """What may have been meant: the first letter is right."""
         for i in range(1, len(typed)):
             yield typed[:i] + typed[i + 1 :]
             yield typed[:i] + typed[i + 1 : i + 2] + typed[i] + typed[i + 2 :]
-            for letter in self._letters:
+            for letter in self._words.letters:
                 yield typed[:i] + letter + typed[i + 1 :]
                 yield typed[:i] + letter + typed[i:]
 

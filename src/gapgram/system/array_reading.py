@@ -23,6 +23,7 @@ import xxhash
 from gapgram.arrays import Bytes
 from gapgram.errors import ModelFileError, ModelNotFoundError, UsageError
 from gapgram.system.array_file import HEADER, KINDS, MAGIC, UNFINISHED, VERSION, FilePart
+from gapgram.system.mapped_pages import release_pages
 from gapgram.system.section_rules import Arrays, Rules, Section, checked_arrays
 
 # Bytes of files, and of sections of larger files, whose checksums are compared whenever a file is opened; those of the
@@ -132,6 +133,7 @@ def read(
             data = memory[section.offset : section.offset + section.padded].data
             if xxhash.xxh3_64_intdigest(data) != section.checksum:
                 raise _damaged(path, f"its section {section.name}")
+    release_pages(mapped.map)  # what is asked for comes back; the rest need not stay in memory
     with odd_files_refused(path):
         arrays = checked_arrays(memory, sections, rules, verify)
     return Contents(metadata, arrays, sections, size, mapped)

@@ -21,7 +21,7 @@ WINDOW_BYTES = 128 << 20  # as much as the programs xz and zstd take by default
 DECODE_ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 
 _READ_BYTES = 1 << 15
-_BLOCK_BYTES = 1 << 17  # what a block of zstd holds at most
+_ZSTD_BLOCK_BYTES = 1 << 17  # at most
 _XZ_PADDING = 4
 
 
@@ -165,7 +165,7 @@ class _Zstd(_Raw):
         head = self._exactly(3)
         number = int.from_bytes(head, "little")
         last, kind, size = number & 1, number >> 1 & 3, number >> 3
-        if size > _BLOCK_BYTES:
+        if size > _ZSTD_BLOCK_BYTES:
             raise zstandard.ZstdError(f"a block of {size:,} bytes")
         data = head + self._exactly(1 if kind == 1 else size)
         if last and self._checksum:
@@ -179,7 +179,7 @@ class _Zstd(_Raw):
 
     def _skip(self, size: int) -> None:
         while size:
-            size -= len(self._exactly(min(size, _BLOCK_BYTES)))
+            size -= len(self._exactly(min(size, _ZSTD_BLOCK_BYTES)))
 
     def _exactly(self, size: int) -> bytes:
         data = self._source.read(size)
@@ -193,7 +193,7 @@ def _xz() -> lzma.LZMADecompressor:
 
 
 def _buffered(raw: _Raw) -> IO[bytes]:
-    return cast("IO[bytes]", io.BufferedReader(raw, _BLOCK_BYTES))
+    return cast("IO[bytes]", io.BufferedReader(raw, _ZSTD_BLOCK_BYTES))
 
 
 # By the first bytes of the data: what it is called, and a function that makes a stream of what is inside.

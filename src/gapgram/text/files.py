@@ -27,9 +27,9 @@ from gapgram.text.compressed import DECODE_ERRORS, KINDS, WindowError
 Paths = str | Path | Sequence[str | Path]
 
 BLOCK_BYTES = 1 << 22
-MOST_OF_PIPE_BYTES = 1 << 20  # that a pipe holds
-_FIRST_SHARE = 5 / 16  # of a block, which the first of a file has: who waits for it begins soon
-_WORD_BYTES = 5  # in plain text, with its space
+MAX_PIPE_BYTES = 1 << 20
+_FIRST_BLOCK_SHARE = 5 / 16  # the first block of a file is smaller: scoring begins sooner
+_ASSUMED_WORD_BYTES = 5  # with its space
 _ASSUMED_COMPRESSION_RATIO = 4
 LONGEST_LINE_BYTES = 1 << 24  # more is no sentence, and may be no text
 NEWLINE = ord("\n")
@@ -77,10 +77,10 @@ class Block:
 def pieces_of(block: Block, following: Iterator[Block], piece_bytes: int) -> Iterator[Block]:
     """The pieces of a block, and of those that follow while they are larger than what a pipe gives at once."""
     yield from _pieces(block, piece_bytes)
-    if len(block.held) > MOST_OF_PIPE_BYTES:
+    if len(block.held) > MAX_PIPE_BYTES:
         for other in following:
             yield from _pieces(other, piece_bytes)
-            if len(other.held) <= MOST_OF_PIPE_BYTES:
+            if len(other.held) <= MAX_PIPE_BYTES:
                 return
 
 
@@ -156,7 +156,7 @@ def guessed_positions(texts: Paths) -> int:
             with open_raw(path) as raw:
                 kind, _ = decompressed(raw)
             total += os.path.getsize(path) * (1 if kind == "plain" else _ASSUMED_COMPRESSION_RATIO)
-    return total // _WORD_BYTES
+    return total // _ASSUMED_WORD_BYTES
 
 
 def read_head(path: str | Path, size: int) -> bytes:
@@ -199,7 +199,7 @@ def read_blocks(
     """The lines of a file in blocks, what ends in every `block_bytes` read; a last line without a newline gets one."""
     name, line = display_name(path), 1
     rest: list[bytes] = []
-    first_bytes = max(1, int(_FIRST_SHARE * block_bytes))
+    first_bytes = max(1, int(_FIRST_BLOCK_SHARE * block_bytes))
     for data in read_chunks(path, on_bytes, block_bytes=block_bytes, first_bytes=first_bytes):
         first_end = data.find(b"\n")
         check_line(name, line, sum(map(len, rest)) + (len(data) if first_end < 0 else first_end))

@@ -20,8 +20,8 @@ from gapgram.text.files import BLOCK_BYTES, NEWLINE, Block
 
 FILES_ARE_FOR = "text files are for perplexity, score_lines and surprisal"
 _FIRST = 64  # sentences by whose length that of others is guessed
-_WORD_BYTES = 6  # of a list of words, about
-_GROWTH = 4  # how many times as many sentences as the block before a block may have
+_ASSUMED_WORD_BYTES = 6
+_MAX_BLOCK_GROWTH = 4  # from one block to the next, in sentences
 _FILE_NAME = re.compile(r"\S*[./\\]\S*\w")
 
 
@@ -55,7 +55,7 @@ def pieces_of_sentences(sentences: Iterable[str | Sequence[str]], piece_bytes: i
         some = sentences[begin : begin + piece_size(len(sentences) - begin, n)]
         yield PieceOfSentences(begin + 1, some)
         begin += len(some)
-        n = min(_GROWTH * n, _guessed(some[:: 1 + len(some) // _FIRST], piece_bytes))
+        n = min(_MAX_BLOCK_GROWTH * n, _guessed(some[:: 1 + len(some) // _FIRST], piece_bytes))
 
 
 def _pieces_one_by_one(sentences: Iterable[Any], piece_bytes: int) -> Iterator[PieceOfSentences]:
@@ -104,7 +104,7 @@ def _blocks_of_list(sentences: list[Any], block_bytes: int) -> Iterator[Block]:
             return
         yield Block("sentences", begin + 1, text)
         begin += len(some)
-        n = min(_GROWTH * n, max(1, block_bytes * len(some) // len(text)))
+        n = min(_MAX_BLOCK_GROWTH * n, max(1, block_bytes * len(some) // len(text)))
 
 
 def _guessed(some: list[Any], n_bytes: int) -> int:
@@ -116,7 +116,7 @@ def _size(sentence: Any) -> int:
     """About how many bytes a sentence has, as a line."""
     if not hasattr(sentence, "__len__"):
         return 1  # no sentence, which whoever reads it finds out
-    return (1 if isinstance(sentence, str) else _WORD_BYTES) * len(sentence) + 1
+    return (1 if isinstance(sentence, str) else _ASSUMED_WORD_BYTES) * len(sentence) + 1
 
 
 def _blocks_one_by_one(sentences: Iterable[Any], line: int, block_bytes: int) -> Iterator[Block]:

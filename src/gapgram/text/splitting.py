@@ -34,6 +34,8 @@ _PLAIN = str.maketrans(
 _DOTTED = re.compile(r"(?:[^\W\d_]\.){2,}")  # U.S., e.g.
 _JOINTS = re.compile(r"[–—/…]|(?<=\d)-(?=\d)")  # between words, or numbers, that may stand by themselves
 _APOSTROPHES = "'’"
+_OPENING, _CLOSING = frozenset("([{“‘«„"), frozenset([*".,;:!?)]}”’»%", "..."])
+_CLITIC = re.compile(r"n['’]t|['’](?:s|re|ve|d|m|ll)", re.IGNORECASE)
 
 
 class Words(Protocol):
@@ -79,6 +81,22 @@ def _core(word: str) -> tuple[int, int]:
     while end > begin and is_mark(word[end - 1]):
         end -= 1
     return begin, end
+
+
+def as_written(words: Iterable[str]) -> str:
+    """Words and marks as people write them: marks touch the words that they belong to.
+
+    >>> print(as_written("He ( 60 ) did n't say yes .".split()))
+    He (60) didn't say yes.
+    """
+    text, quoted, tight = "", False, True
+    for word in words:
+        opens = word in _OPENING or (word == '"' and not quoted)
+        closes = word in _CLOSING or (word == '"' and quoted) or _CLITIC.fullmatch(word) is not None
+        text += word if tight or closes else f" {word}"
+        quoted ^= word == '"'
+        tight = opens
+    return text
 
 
 class Splitter:

@@ -5,7 +5,7 @@ No word is ever an object of its own: sorting takes about 40 bytes a word.
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise, repeat
@@ -36,7 +36,7 @@ class WordTable:
     """
 
     def __init__(self, key: int | None = None) -> None:
-        self.key = np.uint64(secrets.randbits(64) | 1 if key is None else key)
+        self.key = np.uint64(int.from_bytes(os.urandom(8), "little") | 1 if key is None else key)
         self.n, special = len(SPECIAL), "".join(SPECIAL).encode()
         self.slots = np.full(1 << 16, -1, np.int64)
         self.pool = np.zeros(1 << 18, np.uint8)

@@ -30,12 +30,12 @@ from gapgram.system.work_folder import WorkFolder
 from gapgram.text.corpus import sentence_begins
 from gapgram.training.fitting_sample import Clusterings, find_crosswise
 
-HELD_APART_SHARE = 0.15  # of the text, at most; of a large one, as much as a sample holds
+MAX_HELD_APART_SHARE = 0.15  # of the text, at most; of a large one, as much as a sample holds
 LEAST_POSITIONS = 20_000  # in a smaller text classes do more harm than good
 CROSSWISE_POSITIONS = 300_000  # a smaller text, but for one without classes, is fitted crosswise
 MAX_POSITIONS = 1 << 24  # that classes are found in; of a larger text a sample
-_POSITION_BYTES = 40  # of memory, about, that finding classes takes
-_COUNTING_SHARE = 3 / 8  # of the cores, while classes are found with the others; they end at about one time
+_BYTES_PER_POSITION = 40  # about, while classes are found
+_COUNTING_CORE_SHARE = 3 / 8  # of the cores, while classes are found with the others; they end at about one time
 _STAGE = "classes"
 _EXPECTED = "a number, none, auto, or a file of words and classes"
 
@@ -167,7 +167,7 @@ def choose_classes(  # noqa: PLR0913 - all that a run knows, by keyword
         return kept
     finds = any(source.path is None for source in sources)
     if finds and memory is not None:
-        needed = min(text.positions, MAX_POSITIONS) * _POSITION_BYTES
+        needed = min(text.positions, MAX_POSITIONS) * _BYTES_PER_POSITION
         memory.check(needed, "finding classes", "bring a file of classes")
     if hold_apart and counts_ahead and _is_small(sources, text):
         chosen = _crosswise(sources, text, seed=seed, threads=threads)
@@ -211,12 +211,12 @@ def _held_apart(
     clusterings, cores = list[Classes](), None
     ahead: AbstractContextManager[None] = nullcontext()
     if counts_ahead and threads > 1 and isinstance(text, TextInMemory):
-        kept = threads - max(1, int(_COUNTING_SHARE * threads))
-        cores = SharedCores(threads, kept=kept if text.takes_cores else threads)
+        kept = threads - max(1, int(_COUNTING_CORE_SHARE * threads))
+        cores = SharedCores(threads, kept=kept)
         ahead = cores.beside(partial(text.count_ahead, lattice, cores))
     with ahead:
         if any(source.path is None for source in sources):
-            most_apart = min(sample_positions(len(lattice.stored)), int(HELD_APART_SHARE * text.positions))
+            most_apart = min(sample_positions(len(lattice.stored)), int(MAX_HELD_APART_SHARE * text.positions))
             most_apart = most_apart if hold_apart else 0
             sample = text.sample(seed=seed, limit=most_apart + MAX_POSITIONS)
             # Up to the first sentence that begins there or later, whole sentences.
@@ -231,7 +231,6 @@ def _held_apart(
             classes = find_classes(
                 found_in, text.word_counts.size, source.k or automatic_k(found_in.size, source.share),
                 later=found_without, threads=threads, cores=cores, progress=progress,
-                engine=text.class_engine if isinstance(text, TextInMemory) else None,
             )  # fmt: skip
             clusterings.append(classes.named_by(text.vocabulary))
     return ChosenClasses(tuple(clusterings), found_without if found_without.size else None)

@@ -29,10 +29,10 @@ from gapgram.text.corpus import Corpus
 from gapgram.training.choose_classes import ChosenClasses
 
 USUAL_BUDGET = 24
-TEXT_POSITIONS = 1 << 20  # that patterns are counted in while they are chosen; of a larger text a sample
-SAMPLE_POSITIONS = 1 << 17  # that they are judged on, half of them to fit gates
+MAX_COUNTED_POSITIONS = 1 << 20  # of a larger text a sample is counted
+MAX_JUDGED_POSITIONS = 1 << 17  # half of them to fit gates
 MOST_AT_ONCE = 8  # patterns that are counted together
-_GRAM_BYTES = 28  # of memory, about, while it is counted and in tables
+_BYTES_PER_GRAM = 28  # about, while it is counted and in tables
 _STAGE = "lattice"
 
 
@@ -87,7 +87,7 @@ class TextToChooseOn:
     @cached_property
     def _counted(self) -> TextInMemory:
         text = self.text
-        ids = text.sample(seed=self.seed, limit=TEXT_POSITIONS)
+        ids = text.sample(seed=self.seed, limit=MAX_COUNTED_POSITIONS)
         word_counts: Integers = np.bincount(ids, minlength=text.word_counts.size)
         corpus = Corpus(ids, text.vocabulary, word_counts, text.facts, text.longest_sentence, 0)
         return TextInMemory(corpus, threads=self.threads)
@@ -101,11 +101,11 @@ class TextToChooseOn:
             classes = self.with_clusterings(numbers).classes
             counts = counts_in_memory(self._counted, lattice, classes, threads=self.threads)
             if self.unseen is not None:
-                sample = held_out(counts, self.unseen, limit=SAMPLE_POSITIONS, threads=self.threads)
+                sample = held_out(counts, self.unseen, limit=MAX_JUDGED_POSITIONS, threads=self.threads)
             else:
                 apart = self.clusterings.held_apart  # those that classes were found without
                 sample = left_out(
-                    counts, self._counted.ids if apart is None else apart, seed=self.seed, limit=SAMPLE_POSITIONS,
+                    counts, self._counted.ids if apart is None else apart, seed=self.seed, limit=MAX_JUDGED_POSITIONS,
                     threads=self.threads, held_apart=apart is not None, word_counts=self._counted.word_counts,
                 )  # fmt: skip
             if known is None:
@@ -118,7 +118,7 @@ class TextToChooseOn:
     @cached_property
     def _at_once(self) -> int:
         """How many patterns are counted at a time, beside those that are always counted."""
-        pattern_bytes = _GRAM_BYTES * min(self.text.positions, TEXT_POSITIONS)
+        pattern_bytes = _BYTES_PER_GRAM * min(self.text.positions, MAX_COUNTED_POSITIONS)
         if self.memory is None:
             return MOST_AT_ONCE
         self.memory.check(pattern_bytes * (2 * self.order + 1), "choosing patterns", "name the patterns (--lattice)")

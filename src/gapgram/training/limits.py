@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gapgram.classes.classes import Classes
+from gapgram.counting.band import NO_CUTS, Cuts
 from gapgram.counting.in_memory import counts_in_memory
 from gapgram.counting.memory_needs import (
     COUNTED_GRAM_BYTES,
@@ -107,11 +108,13 @@ class Workspace:
         """What it may take, if there is a limit."""
         return self.limits.memory if self.limits is not None else None
 
-    def count(self, text: TextSource, lattice: Lattice, classes: Sequence[Classes], threads: int) -> Counts:
+    def count(
+        self, text: TextSource, lattice: Lattice, classes: Sequence[Classes], threads: int, cuts: Cuts = NO_CUTS
+    ) -> Counts:
         """The counts of a text."""
         if self.tables is not None:
-            return self.tables.count(text, lattice, classes)
-        return counts_in_memory(text, lattice, classes, threads=threads)
+            return self.tables.count(text, lattice, classes, cuts)
+        return counts_in_memory(text, lattice, classes, threads=threads, cuts=cuts)
 
     def of_sample(self, lattice: Lattice, threads: int) -> tuple[int, Path | None]:
         """How many threads may look a sample up, and where it is kept, if not in memory."""

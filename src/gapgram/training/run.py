@@ -12,11 +12,8 @@
 from __future__ import annotations
 
 import math
-import os
 import warnings
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,174 +27,41 @@ from gapgram.counting.memory_needs import max_held_positions, reading_threads, s
 from gapgram.counting.on_disk.count import TextInFiles
 from gapgram.counting.on_disk.stored_text import StoredText, store_text
 from gapgram.counting.text_source import TextSource
-from gapgram.counts.about import About
 from gapgram.counts.counts import Counts
-from gapgram.counts.layouts import FAST, check_layout
-from gapgram.errors import LineWarning, TextError, UsageError
+from gapgram.errors import LineWarning, PruningWarning, TextError, UsageError
 from gapgram.estimation.discounts import estimate_discounts
+from gapgram.estimation.lmplz import as_lmplz
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.spelling import learn_spelling
 from gapgram.estimation.weights.estimators import ESTIMATORS, Fitted
-from gapgram.lattice import Lattice
 from gapgram.models import file as model_file
 from gapgram.models.model import Model
 from gapgram.models.streamed_file import TablesInFile
-from gapgram.queries.language_model import Sentence
-from gapgram.signature import __version__
 from gapgram.system import array_store
 from gapgram.system.array_file import MODEL, written_ahead
-from gapgram.system.memory import parse_size
 from gapgram.system.work_folder import WorkFolder, WorkSession, work_session
-from gapgram.text.corpus import Reader, TextRules, blocks_of_sentences, encode
-from gapgram.text.files import Block, Paths, as_paths, blocks_of_files, guessed_positions, open_raw
-from gapgram.text.splitting import MARKS, RAW, Splitter, check_split
-from gapgram.text.tokenisers.tokeniser import Tokeniser
+from gapgram.text.corpus import Reader, encode
+from gapgram.text.files import blocks_of_files, guessed_positions
+from gapgram.text.splitting import MARKS
 from gapgram.text.vocabulary import Vocabulary
-from gapgram.training.choose_classes import ChosenClasses, ClassSource, choose_classes
+from gapgram.training.choose_classes import ChosenClasses, choose_classes
 from gapgram.training.choose_lattice import TextToChooseOn, choose_lattice
-from gapgram.training.documents import DocumentMarks, LocalText, fit_documents
+from gapgram.training.documents import LocalText, fit_documents
 from gapgram.training.fitting_sample import fitting_sample
+from gapgram.training.keep_text import LineMarks, keep_text
 from gapgram.training.limits import IN_MEMORY, TrainingLimits, Workspace
 from gapgram.training.spark_options import SparkOptions
+from gapgram.training.task import TrainingTask
 
 LONG_LINE = 1_000_000  # words, above which a line is said to take more memory than there is meant to be
 _DOCUMENTS = "documents.npy"  # of a text in files: where they begin
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainingTask:
-    """The text, the model and how it is finished; `weights` names an estimator."""
-
-    texts: Paths | None
-    sentences: Iterable[Sentence] | None
-    held_out_texts: Paths | None
-    rules: TextRules
-    model: str
-    lattice: Lattice
-    weights: str
-    classes: tuple[ClassSource, ...]
-    seed: int
-    layout: str
-    prune: str | None
-    size: str | int | None
-    documents: bool
-    threads: int
-    progress: bool
-    device: str = "cpu"
-    about: About = ()
-    tokeniser: Tokeniser | None = None
-    split: str | None = None  # whether marks are cut off words before they are counted, or were so before
-    lattice_budget: int | None = None  # patterns that are chosen for the text at most; the lattice is as large as they
-
-    def __post_init__(self) -> None:
-        if self.device not in ("cpu", "cuda"):
-            raise UsageError(f"device {self.device!r}: expected cpu or cuda")
-        if self.device == "cuda":
-            from gapgram.cuda.card import find_sorter
-
-            find_sorter()  # found missing now
-        if (self.texts is None) == (self.sentences is None):
-            raise UsageError("train: give text files or sentences, one of the two")
-        check_split(self.split, has_tokeniser=self.tokeniser is not None)
-        if self.documents and self.rules.empty_lines == "count":
-            raise UsageError("documents: empty lines end documents, and cannot count as sentences too")
-        inputs = self.inputs()
-        check_layout(self.layout)
-        if self.prune is not None:
-            Thresholds.parse(self.prune, self.lattice)
-            if self.lattice_budget is not None and "=" in self.prune:
-                raise UsageError(f"prune {self.prune!r}: patterns are yet to be chosen; give counts such as 0,0,1")
-        if self.size is not None:
-            parse_size(self.size, "size")
-        for path in inputs.get("held-out text", []):
-            if str(path) != "-":  # found missing now, not after hours of counting
-                open_raw(path).close()
-
-    @property
-    def is_fitted(self) -> bool:
-        """Whether weights are fitted on text."""
-        return isinstance(ESTIMATORS[self.weights], Fitted)
-
-    @property
-    def is_pruned(self) -> bool:
-        """Whether grams are dropped once the weights are there."""
-        return self.prune is not None or self.size is not None
-
-    @property
-    def is_rewritten(self) -> bool:
-        """Whether the model is made into another before it is written."""
-        return self.is_pruned or self.layout != FAST
-
-    @property
-    def can_be_repeated(self) -> bool:
-        """Whether another run can read the same text."""
-        return self.sentences is None and "-" not in map(str, as_paths(self.texts or []))
-
-    def for_text_of(self, positions: int) -> TrainingTask:
-        """The task as a text of so many positions has it: a small one goes without classes."""
-        if all(positions >= source.least_positions for source in self.classes):
-            return self
-        return replace(self, classes=(), lattice=self.lattice.of_words)
-
-    def blocks(self) -> Iterator[Block]:
-        """The lines of the text."""
-        if self.sentences is not None:
-            return self.tokenised(blocks_of_sentences(self.sentences))
-        return self.tokenised(blocks_of_files(self.texts or [], progress=self.progress))
-
-    def tokenised(self, blocks: Iterator[Block]) -> Iterator[Block]:
-        """Lines of raw text as lines of the words that are counted."""
-        if self.split == RAW:
-            return Splitter().blocks(blocks, self.rules)
-        if self.tokeniser is None or self.rules.tokenised:
-            return blocks
-        return self.tokeniser.blocks(blocks, self.rules, self.threads)
-
-    def marked_blocks(self) -> tuple[DocumentMarks | None, Iterator[Block]]:
-        """The lines of the text, and what notes, while they are read, where documents begin, if that is asked for."""
-        if not self.documents:
-            return None, self.blocks()
-        marks = DocumentMarks(self.rules)
-        return marks, marks.watch(self.blocks())
-
-    def inputs(self) -> dict[str, list[str | Path]]:
-        """The files that are read, by what they are."""
-        classes = [source.path for source in self.classes if source.path is not None]
-        files = {"text": self.texts, "held-out text": self.held_out_texts, "classes": classes or None}
-        return {name: as_paths(paths) for name, paths in files.items() if paths is not None}
-
-    def identity(self) -> dict[str, Any]:
-        """What the work of a run belongs to: files as they are now, and options."""
-        options = {"order": self.lattice.order, "lattice": str(self.lattice), "model": self.model}
-        if self.lattice_budget is not None:
-            options["lattice"] = f"auto:{self.lattice_budget}"
-        options |= {"weights": self.weights, "seed": self.seed, **vars(self.rules)}
-        options |= {"layout": self.layout, "prune": self.prune, "size": self.size}
-        if self.classes:
-            options["number of classes"] = ", ".join(map(str, self.classes))
-        options |= {"about": list(map(list, self.about))} if self.about else {}
-        if self.documents:
-            options["documents"] = True
-        if self.tokeniser is not None:
-            options["tokenizer"] = str(self.tokeniser)
-        options |= {"split": self.split} if self.split is not None else {}
-        files = {name: [_file_as_it_is(path) for path in paths] for name, paths in self.inputs().items()}
-        return {"gapgram": __version__, **files, **options}
-
-
-def _file_as_it_is(path: str | Path) -> list[Any]:
-    try:
-        facts = os.stat(path)
-    except OSError:
-        return [str(path)]
-    return [os.path.abspath(path), facts.st_size, facts.st_mtime_ns]
 
 
 def train_in_memory(task: TrainingTask) -> Model:
     """The model of a text, all in memory, and not written."""
     parts = estimate(count_text(task, read_text(task)))
     if task.is_pruned:
-        parts = prune(parts, counts=task.prune, size=task.size, layout=task.layout)
+        parts = prune(parts, counts=task.prune_after, size=task.size, layout=task.layout)
     return Model(parts.in_layout(task.layout))
 
 
@@ -221,11 +85,14 @@ def train_to_file(task: TrainingTask, limits: TrainingLimits, *, resume: bool) -
         return Model(parts, limits.output)
 
 
-def train_with_spark(task: TrainingTask, limits: TrainingLimits, spark: SparkOptions) -> Model:
+def train_with_spark(task: TrainingTask, limits: TrainingLimits, spark: SparkOptions, *, resume: bool) -> Model:
     """The same model, counted on a cluster."""
-    with work_session(limits.work_folder, limits.output, lasting=False, resume=False) as session:
+    with work_session(limits.work_folder, limits.output, lasting=True, resume=resume) as session:
+        if resume:
+            session.resume(task.identity())
         folder = session.begin(task.identity())
-        with spark.open_text(task.inputs()["text"], task.rules, folder.path) as text:
+        folder.note("begun", True)  # what workers have counted is worth going on with
+        with spark.open_text(task.inputs()["text"], task.rules, folder.path, resume=resume) as text:
             return train_in_file(task, text, limits, folder)
 
 
@@ -249,6 +116,8 @@ def read_text(
         if resumed is not None:
             return resumed
     marks, blocks = task.marked_blocks()
+    lines = LineMarks(task.rules) if task.unbounded else None
+    blocks = lines.watch(blocks) if lines is not None else blocks
     max_positions: float = math.inf
     threads = task.threads
     if limits is not None:
@@ -267,12 +136,7 @@ def read_text(
     if limits is None or session is None or sum(piece.size for piece in held) <= max_positions:
         _warn_of_long_lines(reader.tally.longest_sentence)
         corpus, documents = reader.corpus(held), marks.begins if marks is not None else None
-        if task.device == "cpu":
-            return TextInMemory(corpus, documents=documents, **options)
-        from gapgram.cuda.card import find_sorter
-        from gapgram.cuda.counting import TextCountedOnCard
-
-        return TextCountedOnCard(corpus, *find_sorter(), documents=documents, **options)
+        return TextInMemory(corpus, documents=documents, lines=lines, **options)
     folder = session.begin(task.identity())
     stored = store_text(held, pieces, reader, folder)
     _warn_of_long_lines(reader.tally.longest_sentence)
@@ -339,23 +203,39 @@ def count_text(task: TrainingTask, text: TextSource, workspace: Workspace = IN_M
         seen = TextToChooseOn(text, chosen, task.lattice.order, task.seed, unseen, memory, task.threads)
         lattice, chosen = choose_lattice(seen, task.lattice_budget, folder=folder, progress=task.progress)
         task = replace(task, lattice=lattice)
-    counts = workspace.count(text, task.lattice, chosen.classes, task.threads)
+    counts = workspace.count(text, task.lattice, chosen.classes, task.threads, task.cuts)
     splitting = MARKS if task.split is not None else ""
     counts = replace(counts, about=task.about, tokeniser=task.tokeniser, splitting=splitting)
+    if task.cuts and task.prune is not None:
+        counts = replace(counts, pruned=Thresholds.parse(task.prune, task.lattice).said)
+        _warn_of_emptied(counts)
     return CountedText(task, text, unseen, chosen, counts)
+
+
+def _warn_of_emptied(counts: Counts) -> None:
+    """Say so where no gram of some length is frequent enough to stay."""
+    empty = [str(pattern) for pattern in counts.seen if not counts.size(pattern)]
+    if empty:
+        warnings.warn(
+            f"prune: no gram is left of {'pattern' if len(empty) == 1 else 'patterns'} {' '.join(empty)}, none occurs "
+            "more often than the threshold; lower it, or the order (-n)",
+            PruningWarning,
+            stacklevel=2,
+        )
 
 
 def estimate(counted: CountedText, workspace: Workspace = IN_MEMORY) -> ModelParts:
     """Discounts, weights and, if that is asked for, how far sessions trust what they read: all but counts."""
     task, text, chosen, counts = counted.task, counted.text, counted.chosen, counted.counts
-    discounts, estimator = estimate_discounts(counts, threads=task.threads), ESTIMATORS[task.weights]
+    discounts, estimator, sample = estimate_discounts(counts, threads=task.threads), ESTIMATORS[task.weights], None
+    if task.discounts == "lmplz":
+        if not isinstance(text, TextInMemory):
+            raise UsageError("discounts lmplz: taken from a text in memory alone; give more (--memory)")
+        discounts = as_lmplz(discounts, counts, text.ids)
     if isinstance(estimator, Fitted):
         threads, path = workspace.of_sample(counts.lattice, task.threads)
         sample = fitting_sample(text, counts, chosen, counted.unseen, seed=task.seed, folder=path, threads=threads)
-        fit = estimator.fit
-        if task.device == "cuda":
-            from gapgram.cuda.fitting import learned_on_card as fit
-        weights, discounts = fit(counts, discounts, sample, threads=task.threads, progress=task.progress)
+        weights, discounts = estimator.fit(counts, discounts, sample, threads=task.threads, progress=task.progress)
     else:
         weights = estimator.weigh(counts, discounts)
     history = None
@@ -365,7 +245,11 @@ def estimate(counted: CountedText, workspace: Workspace = IN_MEMORY) -> ModelPar
             workspace=workspace,
         )  # fmt: skip
     spelling = learn_spelling(text.word_sample, text.vocabulary) if text.word_sample is not None else None
-    return ModelParts.of(task.model, counts, discounts, weights, history, spelling)
+    parts = ModelParts.of(task.model, counts, discounts, weights, history, spelling)
+    if not task.unbounded or sample is None or not isinstance(text, LocalText):
+        return parts
+    kept = keep_text(text, parts, sample, workspace, threads=task.threads, progress=task.progress)
+    return replace(parts, unbounded=kept)
 
 
 def read_held_out(task: TrainingTask, vocabulary: Vocabulary) -> Ids | None:
@@ -387,6 +271,6 @@ def write_rewritten(
     """Prune a model and lay it out as asked for, under the name of the output, which it takes when it is whole."""
     if task.is_pruned:
         store = store_for(parts.counts, folder.inside("pruned").path) if folder is not None else array_store.IN_MEMORY
-        parts = prune(parts, counts=task.prune, size=task.size, layout=task.layout, store=store)
+        parts = prune(parts, counts=task.prune_after, size=task.size, layout=task.layout, store=store)
     model_file.write(limits.output, parts, task.layout)
     return Model.load(limits.output, most_resident=limits.memory.most_resident)

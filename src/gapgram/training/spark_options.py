@@ -34,7 +34,9 @@ class SparkOptions:
     shards: str | None = None
 
     @contextlib.contextmanager
-    def open_text(self, texts: Iterable[object], rules: TextRules, folder: Path) -> Iterator[TextOnSpark]:
+    def open_text(
+        self, texts: Iterable[object], rules: TextRules, folder: Path, *, resume: bool = False
+    ) -> Iterator[TextOnSpark]:
         """A text that Spark reads; temporary files go into a folder."""
         try:
             from gapgram.counting import spark as engine
@@ -47,5 +49,5 @@ class SparkOptions:
                     "does not exist yet (--shards hdfs://… or s3a://…)"
                 )
             shards = self.shards or f"file:{folder / 'shards'}"  # not as a URI: Java takes % as it is
-            with engine.open_text(session, texts, rules, shards=shards, copies=folder) as text:
+            with engine.open_text(session, texts, rules, shards=shards, copies=folder, resume=resume) as text:
                 yield text

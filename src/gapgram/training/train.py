@@ -22,8 +22,9 @@ from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.training.choose_classes import AskedClasses, ClassSource, with_classes
 from gapgram.training.choose_lattice import parse_budget, placeholder
 from gapgram.training.limits import TrainingLimits
-from gapgram.training.run import TrainingTask, train_in_memory, train_to_file, train_with_spark
+from gapgram.training.run import train_in_memory, train_to_file, train_with_spark
 from gapgram.training.spark_options import SparkOptions
+from gapgram.training.task import TrainingTask
 
 LATTICES = {"mkn": "chain", "glm": "full"}  # the lattice of each model, unless a user names another
 
@@ -47,10 +48,11 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     layout: str = "fast",
     prune: str | None = None,
     size: str | int | None = None,
+    discounts: str = "textbook",
     documents: bool = False,
+    unbounded: bool = False,
     open_vocabulary: bool = False,
     threads: int | None = None,
-    device: str = "cpu",
     memory: str | int | None = None,
     tmp: str | Path | None = None,
     resume: bool = False,
@@ -81,15 +83,18 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
         them (`done`); the model cuts raw text so from then on; by default words by white space.
     layout: layout of the tables: `fast` to score with, or `compact`, a third of the size; both give the same
         probabilities.
-    prune: drop rare n-grams once the weights are fitted, such as 0,0,1 or 111=1,1011=2; see `pruned`.
+    prune: drop rare n-grams, such as 0,0,1 or 111=1,1011=2; see `pruned`. Where no weights are learned they go where
+        they are counted, and take no memory or disk.
     size: size of the file in its layout at most, such as 10MB or 10MiB; n-grams that matter least are dropped.
+    discounts: counts of counts that discounts of mkn are taken from: the `textbook`'s, or those of `lmplz`, which takes
+        the last n-gram of each order otherwise; the difference is small but for texts of few different words.
     documents: keep the order of lines, and fit on the documents of the text how far sessions that learn may trust what
         they read; an empty line, or a new file, begins one. The model is the same otherwise.
+    unbounded: keep the text in the model and trust what followed the longest ends of a context, of any length, as far
+        as that is worth; the file then holds the training text, 16 bytes a word or so.
     open_vocabulary: store how words are spelled, so that unknown words have probabilities of their own; words met once
         are then unknown, unless rules say otherwise.
     threads: number of threads; by default all cores.
-    device: device to count, find classes and fit with: `cpu`, or `cuda`, a graphics card (extra `cuda`): the same
-        tables, weights within 1e-14, classes as good. A text that does not fit into memory is left to the CPU.
     memory: memory to use beside the program itself, such as 4G; a text that needs more is counted through files, with
         the same result; by default half of the machine's.
     tmp: folder for such files; by default that of the output.
@@ -102,13 +107,16 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     if not 0 <= checked_whole("seed", seed) < 1 << 63:
         raise UsageError(f"seed {seed}: expected a whole number from 0 to 2**63 - 1")
     estimator = checked_estimator(model, weights, lattice=lattice, held_out_texts=held_out_texts)
+    if discounts not in ("textbook", "lmplz") or (discounts == "lmplz" and (model != "mkn" or spark is not None)):
+        raise UsageError(f"discounts {discounts!r}: expected textbook, or lmplz for model mkn on this machine")
     budget = parse_budget(lattice, order) if lattice is not None else None
     patterns, class_sources = _patterns_asked_for(lattice, order, model, estimator, classes, effort, budget)
     task = TrainingTask(
         texts=texts, sentences=sentences, held_out_texts=held_out_texts, rules=rules, model=model,
         lattice=patterns, weights=estimator, classes=class_sources, seed=seed, layout=layout, prune=prune, size=size,
         tokeniser=Tokeniser.named(tokenizer) if tokenizer is not None else None, split=split,
-        documents=documents, threads=checked_threads(threads), progress=progress, device=device,
+        discounts=discounts, documents=documents, unbounded=unbounded, threads=checked_threads(threads),
+        progress=progress,
         about=checked_about(about) if about else (), lattice_budget=budget,
     )  # fmt: skip
     if output is None:
@@ -121,7 +129,7 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     limits = TrainingLimits.of(memory, task.threads, output, tmp, inputs)
     if spark is None:
         return train_to_file(task, limits, resume=resume)
-    return train_with_spark(checked_for_spark(task, resume=resume), limits, spark)
+    return train_with_spark(checked_for_spark(task), limits, spark, resume=resume)
 
 
 def _patterns_asked_for(
@@ -155,7 +163,7 @@ def checked_rules(rules: TextRules | None, *, open_vocabulary: bool, is_tokenise
     return rules
 
 
-def checked_for_spark(task: TrainingTask, *, resume: bool) -> TrainingTask:
+def checked_for_spark(task: TrainingTask) -> TrainingTask:
     """A task; one that a cluster cannot do is refused."""
     if task.sentences is not None:
         raise UsageError("the engine spark reads text files: name them, or use the local engine")
@@ -165,10 +173,8 @@ def checked_for_spark(task: TrainingTask, *, resume: bool) -> TrainingTask:
         raise UsageError("split raw: Spark counts the words of a text as it is; use the local engine")
     if task.tokeniser is not None:
         raise UsageError("tokenizer: Spark counts the words of a text as it is; use the local engine")
-    if task.device != "cpu":
-        raise UsageError("device cuda: Spark counts on the machines of its cluster; use the local engine")
-    if resume:
-        raise UsageError("resume: a run on Spark cannot be resumed; leave it out")
+    if task.unbounded:
+        raise UsageError("unbounded: Spark does not keep the text; use the local engine")
     return task
 
 

@@ -11,6 +11,7 @@
     served      a model as the service holds it
     corrections texts corrected by such a model
     pool        computing beside the network, with a time limit
-    examples    texts to begin with, which the first model writes
+    lattices    where a probability comes from
+    examples    texts to begin with, from held-out text or written by a model
     page        the files of the page; they are in `static`
 """

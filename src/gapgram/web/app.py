@@ -37,9 +37,16 @@ _MISTAKES: dict[int | str, dict[str, Any]] = {
 
 
 def make_app(
-    served: Sequence[ServedModel], *, hosts: frozenset[str] | None = LOOPBACK, seconds: float = limits.SECONDS
+    served: Sequence[ServedModel],
+    *,
+    hosts: frozenset[str] | None = LOOPBACK,
+    seconds: float = limits.SECONDS,
+    held_out: Sequence[str] = (),
 ) -> Application:
-    """The service for some models, guarded; `hosts` are the names it may be asked by, None allows all."""
+    """The service for some models, guarded; `hosts` are the names it may be asked by, None allows all.
+
+    held_out: sentences that the models have not seen, from which the page's first examples are taken.
+    """
     workshop = Workshop(seconds=seconds, waiting=limits.WAITING)
 
     @asynccontextmanager
@@ -57,7 +64,7 @@ def make_app(
         redirect_slashes=False,  # to whatever name the request says
         lifespan=lifespan,
     )
-    _add_information(app, served, seconds)
+    _add_information(app, served, seconds, held_out)
     _add_queries(app, {model.name: model for model in served}, workshop)
     _add_page(app, read_page())
     _add_mistakes(app)
@@ -65,10 +72,10 @@ def make_app(
     return Guard(app, hosts=hosts, seconds=seconds)
 
 
-def _add_information(app: FastAPI, served: Sequence[ServedModel], seconds: float) -> None:
+def _add_information(app: FastAPI, served: Sequence[ServedModel], seconds: float, held_out: Sequence[str]) -> None:
     overview = responses.Models(
         models=[model.description for model in served],
-        examples=make_examples(served[0]),
+        examples=make_examples(served, held_out),
         limits=responses.ServiceLimits(
             body_bytes=limits.BODY_BYTES,
             text_characters=limits.TEXT_CHARACTERS,

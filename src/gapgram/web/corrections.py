@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from gapgram.applications.correction.corrector import Corrector
-from gapgram.models.model import Model
+from gapgram.queries.language_model import LanguageModel
 from gapgram.web import requests, responses
 from gapgram.web.pool import Deadline
 
@@ -13,7 +13,7 @@ from gapgram.web.pool import Deadline
 class ServedCorrector:
     """Corrects texts with one model. Safe to share between threads."""
 
-    def __init__(self, name: str, model: Model) -> None:
+    def __init__(self, name: str, model: LanguageModel) -> None:
         self._name, self._model = name, model
         self._lock, self._made = threading.Lock(), list[Corrector]()
 

@@ -1,7 +1,11 @@
-"""Texts to begin with, in whatever language the models were trained on: the first model writes them."""
+"""Texts to begin with: of held-out text, where there is one; else the first model writes them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from gapgram.reporting.showcase import best_places, rule_of
+from gapgram.text.splitting import as_written
 from gapgram.web import limits
 from gapgram.web.pool import Deadline
 from gapgram.web.requests import GenerateQuestion, PredictQuestion
@@ -9,10 +13,37 @@ from gapgram.web.responses import Examples
 from gapgram.web.served import ServedModel
 
 _TRIES = limits.SENTENCES
+_SHOWN = 3  # sentences
 
 
-def make_examples(served: ServedModel) -> Examples:
-    """The beginning of a plain sentence, a word that may follow, and a text of plain and of odd sentences."""
+def make_examples(served: Sequence[ServedModel], held_out: Sequence[str] = ()) -> Examples:
+    """The beginning of a sentence, the word that follows, and a text of some sentences."""
+    return (_of_held_out(served, held_out) if held_out else None) or _of_model(served[0])
+
+
+def _of_held_out(served: Sequence[ServedModel], held_out: Sequence[str]) -> Examples | None:
+    """Places where the models differ most; None where no sentence has one."""
+    chosen = next((one for one in served if one.description.skips), served[0])
+    others = (one.model for one in served if one is not chosen and not one.description.skips)
+    if chosen.model.tokeniser is not None:
+        return None
+    places = best_places(chosen.model, held_out, _SHOWN, beside=next(others, None))
+    if not places:
+        return None
+    first = places[0]
+    words = first.sentence.split(" ")
+    seen = [*first.context, first.word]
+    at = next(i for i in range(len(words)) if words[max(0, i - len(seen) + 1) : i + 1] == seen)
+    return Examples(
+        beginning=as_written(words[:at]),
+        next_word=first.word,
+        text="\n".join(as_written(place.sentence.split(" ")) for place in places),
+        told=f"The examples are {rule_of(chosen.model)}.",
+    )
+
+
+def _of_model(served: ServedModel) -> Examples:
+    """Of plain and odd sentences that the model writes."""
     plain = _sentences(served, temperature=0.4)
     odd = _sentences(served, temperature=1.2)
     words = plain[0].split()
@@ -22,6 +53,7 @@ def make_examples(served: ServedModel) -> Examples:
         beginning=begin,
         next_word=predictions[0].word if predictions else words[-1],
         text="\n".join([*plain[:2], odd[0]]),
+        told=f"The examples were written by {served.name}; gapgram serve --text FILE takes them from held-out text.",
     )
 
 

@@ -7,6 +7,7 @@ BODY_BYTES = 12 * TEXT_CHARACTERS + (1 << 16)  # JSON may write a character as t
 HEADER_BYTES = 1 << 14
 WORD_CHARACTERS = 1_000
 HISTORY_CHARACTERS = 12_000  # of a text that a prediction learns from
+HELD_OUT_SENTENCES = 5_000  # in which examples are looked for
 READERS = 8  # sessions that are kept for each model, of some 8 MB each at most
 READER_WORDS = 6_000  # that each of them remembers
 CORRECTED_CHARACTERS = 4_000  # of a text whose spelling is corrected

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from gapgram.models.model import Model
+from gapgram.queries.language_model import LanguageModel
 from gapgram.queries.session import Session
 from gapgram.web import limits
 
@@ -28,7 +28,7 @@ class _Reader:
 class Readers:
     """The readers of one model; at most so many are kept. Safe to share between threads."""
 
-    def __init__(self, model: Model, *, most: int = limits.READERS) -> None:
+    def __init__(self, model: LanguageModel, *, most: int = limits.READERS) -> None:
         self._model, self._most = model, most
         self._kept: OrderedDict[str, _Reader] = OrderedDict()
         self._lock = threading.Lock()

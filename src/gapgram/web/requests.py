@@ -40,6 +40,9 @@ class PredictQuestion(InContext):
 
     k: Annotated[int, Field(ge=1, le=limits.PREDICTIONS), _WHOLE] = Field(default=10, description="How many words.")
     prefix: Word = Field(default="", description="Only words that start so: the letters typed of a word.")
+    words_only: bool = Field(
+        default=False, description="Words alone, found without regard to case, accents and one wrong letter."
+    )
     history: Annotated[str, Field(max_length=limits.HISTORY_CHARACTERS)] = Field(
         default="", description="A text that the prediction learns from first, one sentence a line."
     )

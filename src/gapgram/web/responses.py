@@ -38,19 +38,21 @@ class ModelDescription(BaseModel):
     lattice: str
     weights: str
     vocabulary: int
-    trained_words: int
-    trained_sentences: int
+    trained_words: int | None
+    trained_sentences: int | None
     punctuation_apart: bool
+    skips: bool
     patterns: list[PatternFigures]
     signature: str
 
 
 class Examples(BaseModel):
-    """Texts to begin with, written by the first model."""
+    """Texts to begin with, and where they are from."""
 
     beginning: str
     next_word: str
     text: str
+    told: str
 
 
 class ServiceLimits(BaseModel):
@@ -147,9 +149,10 @@ class ExplainedPattern(BaseModel):
     """What one pattern says about a word.
 
     `kept` are its words, null for a gap, the oldest first. `total` counts what followed them, `count` how much of it
-    was the word; of a pattern of `classes` it is the word's class that is counted, and `given_class` is the
-    probability of the word in it. `discount` is what is taken off the count, `backoff` is g, `share` the weight the
-    pattern received, `contribution` what it adds to the probability and `part` which part of the probability that is.
+    was the word, null where the file has no counts; of a pattern of `classes` it is the word's class that is counted,
+    and `given_class` is the probability of the word in it. `discount` is what is taken off the count, `backoff` the
+    backoff weight, `share` the weight the pattern received, `contribution` what it adds to the probability and `part`
+    which part of the probability that is.
     """
 
     pattern: str
@@ -157,8 +160,8 @@ class ExplainedPattern(BaseModel):
     chain: bool
     classes: bool
     given_class: float
-    total: int
-    count: int
+    total: int | None
+    count: int | None
     discount: float
     discounts: list[float]
     discounted: float

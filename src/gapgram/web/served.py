@@ -8,27 +8,34 @@ from collections.abc import Iterable
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gapgram.arrays import Floats
 from gapgram.kernels.text.special_words import END, START, UNKNOWN, UNKNOWN_ID
 from gapgram.models.model import Model
-from gapgram.pattern import Pattern
-from gapgram.queries.explain import PatternShare
 from gapgram.queries.generate import generate
+from gapgram.queries.language_model import LanguageModel
 from gapgram.queries.perplexity import Perplexity
 from gapgram.queries.predict import Prediction
 from gapgram.queries.session import Session
+from gapgram.queries.typing_words import TypedWords
 from gapgram.queries.whole_words import WholeWords
-from gapgram.reporting.model_info import model_info
+from gapgram.reporting.model_info import foreign_info, model_info
+from gapgram.reporting.showcase import skips
 from gapgram.text.files import Block
 from gapgram.text.vocabulary import Vocabulary
 from gapgram.web import requests, responses
 from gapgram.web.corrections import ServedCorrector
+from gapgram.web.lattices import explained
 from gapgram.web.pool import Deadline
 from gapgram.web.readers import Readers
 
-_MEMBERS = 8  # of a class that are named
+if TYPE_CHECKING:  # a kind of model is loaded when a file is of that kind
+    from gapgram.models.backoff import BackoffModel
+    from gapgram.models.kenlm_binary import KenlmModel
+
+    ServableModel = Model | BackoffModel | KenlmModel
+
 _BLOCK_LINES = 2_000  # lines scored between two looks at the clock
 
 
@@ -40,6 +47,9 @@ def words_of(text: str) -> list[str]:
     """
     words = [word.decode() for word in text.encode().split()]
     return [UNKNOWN if word in (START, END) else word for word in words]
+
+
+_FOREIGN: dict[str, Any] = {"lattice": "chain", "weights": "none", "patterns": []}  # of KenLM's and ARPA files
 
 
 class ChangedFile(Exception):
@@ -58,7 +68,7 @@ def _state_of(path: Path | None) -> tuple[tuple[int, int], int, int] | None:
 class ServedModel:
     """A model under the name it is served by. Safe to share between threads."""
 
-    def __init__(self, name: str, model: Model) -> None:
+    def __init__(self, name: str, model: ServableModel) -> None:
         self.name, self.model = name, model
         self.corrector = ServedCorrector(name, model)
         self._signature = str(model.signature)
@@ -87,7 +97,8 @@ class ServedModel:
     @cached_property
     def description(self) -> responses.ModelDescription:
         """The model's figures."""
-        info = model_info(self.model)
+        model, own = self.model, isinstance(self.model, Model)
+        info = model_info(model) if isinstance(model, Model) else {**_FOREIGN, **foreign_info(model)}
         patterns = [responses.PatternFigures(**_only(responses.PatternFigures, p)) for p in info["patterns"]]
         return responses.ModelDescription(
             name=self.name,
@@ -96,9 +107,10 @@ class ServedModel:
             lattice=info["lattice"],
             weights=info["weights"],
             vocabulary=info["vocabulary"],
-            trained_words=info["words"],
-            trained_sentences=info["sentences"],
-            punctuation_apart="," in self.model.vocabulary or "." in self.model.vocabulary,
+            trained_words=info["words"] if own else None,
+            trained_sentences=info["sentences"] if own else None,
+            punctuation_apart="," in model.vocabulary or "." in model.vocabulary,
+            skips=skips(model),
             patterns=patterns,
             signature=self._signature,
         )
@@ -112,7 +124,8 @@ class ServedModel:
         if self._tokeniser is not None:
             predictions = self._whole_words.predict(context, question.k, prefix=question.prefix)
         else:
-            predictions = self.model.predict(context, question.k, prefix=question.prefix)
+            asked = self._typed_words if question.words_only else self.model
+            predictions = asked.predict(context, question.k, prefix=question.prefix)
         return responses.Predictions(
             model=self.name,
             predictions=[responses.Predicted(word=p.word, probability=p.probability) for p in predictions],
@@ -127,6 +140,10 @@ class ServedModel:
         return "".join(f"{' '.join(words)}\n" for words in map(self._words, text.split("\n")) if words)
 
     @cached_property
+    def _typed_words(self) -> TypedWords:
+        return TypedWords(self.model)
+
+    @cached_property
     def _whole_words(self) -> WholeWords:
         return WholeWords(self.model)
 
@@ -138,7 +155,8 @@ class ServedModel:
             words = WholeWords(session).predict(context, question.k, prefix=question.prefix)
             predicted = [responses.Predicted(word=p.word, probability=p.probability) for p in words]
         else:
-            words = session.predict(context, question.k, prefix=question.prefix)
+            asked = TypedWords(session) if question.words_only else session
+            words = asked.predict(context, question.k, prefix=question.prefix)
             predicted = [_with_learned(session, context, one) for one in words]
         return responses.Predictions(
             model=self.name,
@@ -153,36 +171,17 @@ class ServedModel:
         context, word = self._context(question), question.word
         if self._tokeniser is not None:
             *context, word = [*self._context(question, word)] or [word]
-        explained = self.model.explain(word, context)
+        taken_apart = explained(self.model, word, context)
         return responses.ExplainedWord(
             model=self.name,
             word=word,
             known=word in self.model.vocabulary,
             context=context,
             unknown=self._unknown(context),
-            probability=explained.probability,
-            log10_prob=math.log10(explained.probability),
-            patterns=[self._pattern(share, explained.probability) for share in explained.patterns],
-            classes=self._classes([*explained.context, word]),
-            uniform_share=explained.uniform_share,
-            uniform_contribution=explained.uniform_contribution,
+            log10_prob=math.log10(taken_apart["probability"]),
             signature=self._signature,
+            **taken_apart,
         )
-
-    def _classes(self, words: list[str]) -> list[responses.WordClass]:
-        """The classes of words in each clustering, each word once."""
-        arrays, vocabulary = self.model.parts.arrays, self.model.vocabulary
-        clusterings = arrays.tables.class_of.reshape(-1, len(vocabulary))
-        classes = []
-        for word in dict.fromkeys(words):
-            for clustering, class_of in enumerate(clusterings, 1):
-                number = int(class_of[vocabulary.id(word)])
-                begin, end = map(int, arrays.member_base[number : number + 2])
-                members = [vocabulary[int(i)] for i in arrays.members[begin : min(end, begin + _MEMBERS)]]
-                classes.append(
-                    responses.WordClass(word=word, clustering=clustering, words=end - begin, members=members)
-                )
-        return classes
 
     def score(self, question: requests.ScoreQuestion, deadline: Deadline) -> responses.Scores:
         """A text word by word; lines without words are left out."""
@@ -224,30 +223,6 @@ class ServedModel:
 
     def _unknown(self, words: Iterable[str]) -> list[str]:
         return [word for word in words if word not in self.model.vocabulary]
-
-    def _pattern(self, share: PatternShare, probability: float) -> responses.ExplainedPattern:
-        discounts = self._discounts[share.pattern]
-        return responses.ExplainedPattern(
-            pattern=share.pattern,
-            kept=_kept(share),
-            chain=Pattern.parse(share.pattern).is_contiguous and not share.classes,
-            classes=share.classes,
-            given_class=share.given_class,
-            total=share.total,
-            count=share.count,
-            discount=discounts[min(share.count, 3) - 1] if share.count else 0.0,
-            discounts=discounts,
-            discounted=share.discounted,
-            backoff=share.backoff,
-            share=share.share,
-            contribution=share.contribution,
-            part=share.contribution / probability,
-            below=list(share.below),
-        )
-
-    @cached_property
-    def _discounts(self) -> dict[str, list[float]]:
-        return {figures.pattern: figures.discounts for figures in self.description.patterns}
 
     def _score(self, lines: list[list[str]], tally: _Tally) -> list[responses.ScoredSentence]:
         """Lines of words; where the model cuts a word further, it has the sum of its parts."""
@@ -305,7 +280,7 @@ def _with_learned(session: Session, context: list[str], found: Prediction) -> re
 class _Watched:
     """A model that stops giving distributions when nobody waits for them any more."""
 
-    def __init__(self, model: Model, deadline: Deadline) -> None:
+    def __init__(self, model: LanguageModel, deadline: Deadline) -> None:
         self._model, self._deadline = model, deadline
 
     @property
@@ -317,13 +292,6 @@ class _Watched:
         """P(· | context), while there is time."""
         self._deadline.check()
         return self._model.distribution(context)
-
-
-def _kept(share: PatternShare) -> list[str | None]:
-    """The words of a pattern's context, None for a gap; a word of the text may itself be written `_`."""
-    words = share.context.split(" ") if share.context else []
-    kept = [mark != "0" for mark in share.pattern[:-1]]
-    return [word if keep else None for word, keep in zip(words, kept, strict=True)]
 
 
 def _only(answer: type[responses.PatternFigures], values: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Counts that are damaged, missing or doubled after they were written, and a text that changes between two readings."""
+"""Counts that are damaged or missing after they were written, and a text that changes between two readings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from tests.support.corpora import toy_text
 
 import gapgram
-from gapgram.errors import DiscountWarning, EngineError
+from gapgram.errors import DiscountWarning, EngineError, UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,60 +27,31 @@ def largest(paths: list[Path]) -> Path:
 
 
 def flip_a_bit(paths: list[Path]) -> None:
-    """In the middle of the largest table of grams: other places of a file may hold nothing that is read."""
-    import pyarrow.parquet as pq
-
-    path = largest(paths)
-    metadata = pq.read_metadata(path)
-    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-    columns = [group.column(i) for group in groups for i in range(group.num_columns)]
-    grams = max((c for c in columns if c.path_in_schema == "grams"), key=lambda c: c.total_compressed_size)
-    data = bytearray(path.read_bytes())
-    data[grams.data_page_offset + grams.total_compressed_size * 2 // 3] ^= 64
-    path.write_bytes(data)
+    data = bytearray(largest(paths).read_bytes())
+    data[len(data) // 3] ^= 64
+    largest(paths).write_bytes(data)
 
 
-def change_numbers(paths: list[Path]) -> None:
-    """As Parquet may be written by others: whole, with another count."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    path = largest(paths)
-    table = pq.read_table(path)
-    columns = {name: table[name].to_pylist() for name in table.column_names}
-    at = max(range(table.num_rows), key=lambda i: len(columns["grams"][i]))
-    data = bytearray(columns["grams"][at])
-    data[0] ^= 1
-    columns["grams"][at] = bytes(data)
-    pq.write_table(pa.table(columns, schema=table.schema), path, row_group_size=1, compression="zstd")
-
-
-def double(paths: list[Path]) -> None:
-    shutil.copy(largest(paths), paths[0].parent / "part-copy.parquet")
-
-
-FILE = r"s-?\w*/part-\S+\.parquet: "
+FILE = r"s/pieces-\d+: "
 CHANGES: dict[str, tuple[Change, str]] = {
-    "bit": (flip_a_bit, FILE + "damaged counts, train again with a new folder: "),
-    "numbers": (change_numbers, FILE + "damaged counts, .*: a table of grams does not match its checksum"),
+    "bit": (flip_a_bit, FILE + "damaged counts, train again with a new folder"),
     "cut": (lambda paths: os.truncate(largest(paths), os.path.getsize(largest(paths)) // 2), FILE + "damaged counts"),
     "empty": (lambda paths: os.truncate(largest(paths), 0), FILE + "damaged counts"),
-    "missing": (lambda paths: largest(paths).unlink(), r"/s: \d+ rows of counts were written and \d+ are there"),
-    "double": (double, FILE + r"what it holds is in \S+\.parquet, too: remove one of the two"),
+    "missing": (lambda paths: largest(paths).unlink(), FILE + "counted and not there: .* not one that all machines sh"),
 }
 
 
 @pytest.fixture
-def train(spark: SparkSession, tmp_path: Path) -> Callable[[], Path]:
+def train(spark: SparkSession, tmp_path: Path) -> Callable[..., Path]:
     """A model that Spark makes of a text, its shards in a folder `s`."""
     text = tmp_path / "text"
     text.write_text("\n".join([*toy_text(200), ""]))
 
-    def trained() -> Path:
+    def trained(**options: Any) -> Path:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DiscountWarning)
-            options = gapgram.SparkOptions(session=spark, shards=f"file:{tmp_path}/s")
-            gapgram.train(text, order=2, model="mkn", output=tmp_path / "model", spark=options)
+            engine = gapgram.SparkOptions(session=spark, shards=f"file:{tmp_path}/s")
+            gapgram.train(text, order=2, model="mkn", output=tmp_path / "model", spark=engine, **options)
         return tmp_path / "model"
 
     return trained
@@ -88,18 +59,18 @@ def train(spark: SparkSession, tmp_path: Path) -> Callable[[], Path]:
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_what_was_done_to_a_file_is_said_in_a_sentence(
-    train: Callable[[], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    train: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     engine: Any = import_module("gapgram.counting.spark.engine")
     change, said = CHANGES[name]
-    write = engine.write_shards
+    count = engine.ShardFolder.count
 
-    def changed(tables: Any, folder: str) -> Any:
-        n_rows = write(tables, folder)
-        change(sorted((tmp_path / "s").glob("*.parquet")))
-        return n_rows
+    def changed(*given: Any) -> Any:
+        counted = count(*given)
+        change(sorted((tmp_path / "s").glob("pieces-*")))
+        return counted
 
-    monkeypatch.setattr(engine, "write_shards", changed)
+    monkeypatch.setattr(engine.ShardFolder, "count", changed)
     with pytest.raises(EngineError, match=said):
         train()
     assert not (tmp_path / "model").exists()
@@ -114,7 +85,7 @@ SILENT: dict[str, Callable[[str], str]] = {
 
 @pytest.mark.parametrize("name", SILENT)
 def test_a_text_that_changes_between_the_readings_is_refused(
-    train: Callable[[], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    train: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     engine: Any = import_module("gapgram.counting.spark.engine")
     learn, text = engine.learn, tmp_path / "text"
@@ -132,7 +103,7 @@ def test_a_text_that_changes_between_the_readings_is_refused(
 
 
 def test_lines_in_another_order_are_the_same_text(
-    train: Callable[[], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    train: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine: Any = import_module("gapgram.counting.spark.engine")
     learn, text = engine.learn, tmp_path / "text"
@@ -144,3 +115,31 @@ def test_lines_in_another_order_are_the_same_text(
 
     monkeypatch.setattr(engine, "learn", changed)
     assert train().exists()
+
+
+def test_a_run_goes_on_with_what_is_counted(
+    train: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = train().read_bytes()
+    shutil.rmtree(tmp_path / "s")
+    engine: Any = import_module("gapgram.counting.spark.engine")
+    count = engine.ShardFolder.count
+
+    def interrupted(*given: Any) -> Any:
+        count(*given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engine.ShardFolder, "count", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            train()
+    lost, *kept = sorted((tmp_path / "s").glob("pieces-*"))
+    (tmp_path / "s" / f"{lost.name}.of-a-worker-that-was-killed").write_bytes(b"half")
+    os.truncate(lost, 10)
+    times = [path.stat().st_mtime_ns for path in kept]
+    with pytest.raises(UsageError, match="exists; name a new folder"):
+        train()
+    assert train(resume=True).read_bytes() == expected
+    assert [path.stat().st_mtime_ns for path in kept] == times, "what was counted is not counted again"
+    with pytest.raises(UsageError, match="counts of another run, text or version"):
+        train(resume=True, prune="0,1")

@@ -12,8 +12,9 @@ import pytest
 from tests.support.corpora import golden_text, toy_text
 
 from gapgram import Lattice, TextRules
-from gapgram.counting.in_memory import TextInMemory, count
+from gapgram.counting.in_memory import TextInMemory, counts_in_memory
 from gapgram.counts.assemble import assemble
+from gapgram.counts.streaming import seen_of
 from gapgram.text.corpus import read_corpus
 from gapgram.text.files import blocks_of_files
 
@@ -38,7 +39,7 @@ def files(tmp_path: Path) -> list[Path]:
     ("partition_bytes", "options"),
     [
         (1 << 20, {"model": "mkn", "order": 3}),
-        (700, {"model": "glm", "weights": "uniform", "order": 4}),
+        (700, {"model": "glm", "weights": "uniform", "order": 4, "prune": "0,1,1,2"}),
         (400, {"model": "glm", "weights": "learned", "order": 3, "rules": TextRules(min_count=2), "seed": 5}),
         (1 << 20, {"weights": "counts", "order": 6, "rules": TextRules(vocab_limit=12), "lattice": "11,1001,101011"}),
         (1 << 20, {"model": "mkn", "order": 1}),
@@ -109,6 +110,8 @@ def test_odd_bytes_are_read_as_the_local_engine_reads_them(both: Both, tmp_path:
         # Words that occur more than `max_windows` times are counted in parts.
         (Lattice.parse("1011", 5), 1 << 20, {"bands": 3, "max_windows": 115}),
         (Lattice.full(2), 700, {"bands": 2, "max_windows": 100}),
+        # Pairs and triples of words, too.
+        (Lattice.full(4), 700, {"bands": 2, "max_windows": 20}),
     ],
 )
 def test_counts_do_not_depend_on_how_the_text_is_cut(
@@ -119,7 +122,9 @@ def test_counts_do_not_depend_on_how_the_text_is_cut(
 
     spark.conf.set("spark.sql.files.maxPartitionBytes", str(partition_bytes))
     corpus = read_corpus(blocks_of_files(files))
-    local = count(corpus, lattice)
+    cuts = {p: 1 + len(p) for p in lattice.stored if p.mask} if cut.get("max_windows") == 20 else {}
+    held = TextInMemory(corpus, threads=1)
+    local = counts_in_memory(held, lattice, (), threads=1, cuts=cuts)
     shards, rules = f"{tmp_path}/shards", TextRules()
     with (
         session_for(spark, None, {}) as session,
@@ -128,14 +133,15 @@ def test_counts_do_not_depend_on_how_the_text_is_cut(
         assert (text.facts, text.longest_sentence) == (local.text, corpus.longest_sentence)
         assert list(text.vocabulary) == list(local.vocabulary)
         assert np.array_equal(text.word_counts, corpus.word_counts)
-        pieces = text.shards(lattice)
+        pieces = text.shards(lattice, cuts)
         tables = assemble(lattice.stored, {p: list(pieces.of(p)) for p in lattice.stored})
-        assert len(pieces.plan.frequent) > 2 if "max_windows" in cut else not pieces.plan.frequent
+        assert len(pieces.splits) > 2 if "max_windows" in cut else not pieces.splits
         assert len(pieces.plan.jobs) >= min(cut["bands"], len(text.vocabulary) - 1)
         sample = text.sample(seed=1, limit=corpus.ids.size)
     assert sorted(sample) == sorted(corpus.ids)
+    assert all(np.array_equal(n, local.seen[p]) for p, n in seen_of(cuts, pieces.of).items())
     for name, array in local.tables._asdict().items():
-        assert np.array_equal(getattr(tables, name), array), name
+        assert name == "parts" or np.array_equal(getattr(tables, name), array), name
 
 
 def test_text_and_shards_may_be_on_any_file_system_of_spark(both: Both, tmp_path: Path, spark: SparkSession) -> None:
@@ -158,5 +164,5 @@ def test_text_and_shards_may_be_on_any_file_system_of_spark(both: Both, tmp_path
     assert far.path is not None
     assert local.path is not None
     assert far.path.read_bytes() == local.path.read_bytes()
-    assert list((tmp_path / "counts" / "new").glob("*.parquet")), "shards that were named are kept"
+    assert list((tmp_path / "counts" / "new").glob("*/*.parquet")), "shards that were named are kept"
     assert not list(tmp_path.glob("gapgram-shards-*")), "copies are not"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import lzma
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -133,7 +135,6 @@ def test_the_command_line_says_it_in_one_line(cli: Callable[..., Any], spark: Sp
     ("arguments", "said"),
     [
         (["--master", "yarn"], "a Spark master, settings and shards are for the engine spark (--engine spark)"),
-        (["--engine", "spark", "--resume"], "resume: a run on Spark cannot be resumed"),
         (["--engine", "spark", "--spark-conf", "novalue"], "'novalue': expected NAME=VALUE"),
     ],
 )
@@ -217,3 +218,31 @@ def test_more_windows_than_can_be_numbered(spark_here: None) -> None:
     assert unpacked([window] * 3, 7, 8, 2, max_ids=12).tolist() == [[3, 7, 5]] * 3
     with pytest.raises(GapgramError, match="4 windows of order 2 have to be counted at once, at most 3 can be"):
         unpacked([window] * 4, 7, 8, 2, max_ids=12)
+
+
+def test_a_folder_that_is_not_shared_is_said(spark_here: None, tmp_path: Path) -> None:
+    from gapgram.counting.spark.shards import Target
+
+    with pytest.raises(GapgramError, match="not the folder that the driver made: name one that all machines share"):
+        list(Target(str(tmp_path), "run").written(0, "pieces-0", 0, []))
+
+
+def test_other_versions_on_other_machines_are_said(spark_here: None) -> None:
+    from gapgram.counting.spark.text import _Learning
+
+    with pytest.raises(GapgramError, match=r"gapgram \S+ on \S+, 0\.0 on the driver: install the same version on all"):
+        list(_Learning(gapgram.TextRules(), "0.0")([]))
+
+
+def test_a_full_disk_is_said(spark_here: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gapgram.counting.on_disk.piece_files import PieceFile
+    from gapgram.counting.spark.shards import Target
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(PieceFile, "write", full)
+    (tmp_path / "run").write_text("run")
+    with pytest.raises(GapgramError, match="a worker cannot write there: No space left on device"):
+        list(Target(str(tmp_path), "run").written(0, "pieces-0", 0, []))
+    assert [path.name for path in tmp_path.iterdir()] == ["run"], "nothing half-written"

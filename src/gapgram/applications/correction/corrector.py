@@ -158,10 +158,6 @@ class Corrector:
         after = "".join(shown)
         return Correction(line, after + line[len(line.rstrip()) :] if tokens else line, changes)
 
-    def correct_lines(self, lines: Iterable[str]) -> Iterator[Correction]:
-        """The corrections of lines, in order."""
-        return map(self.correct, lines)
-
     def suggest(self, line: str, *, most: int = 5) -> list[Suggestion]:
         """For each word that may be changed what it may stand for, the other words being as they are corrected.
 

@@ -8,4 +8,6 @@ lines           records that are lines: JSON or plain text, compressed or not
 parquet         records that are rows of Parquet files
 outputs         files that grow, and go on after an interruption
 run             all of it, on all cores, in order
+folders         folders of files, a worker each
+stages          the same inside other programs' pipelines
 """

@@ -15,7 +15,6 @@ from gapgram.arrays import Floats, Integers
 from gapgram.errors import UsageError
 
 BUCKETS = ("head", "middle", "tail")
-CUTS = (0.3, 0.6)  # as cc_net cuts
 
 
 @dataclass(frozen=True)

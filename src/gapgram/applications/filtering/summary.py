@@ -10,6 +10,7 @@ import numpy as np
 from gapgram.arrays import Floats, Integers
 
 _WIDTH = 40  # characters of the longest bar
+_BARS = 14
 
 
 @dataclass(frozen=True)
@@ -55,28 +56,31 @@ class FilterSummary:
         return "\n".join(lines)
 
     def _histogram(self) -> list[str]:
-        """A bar a bin from the first to the last that has records: # for those kept, . for the others."""
+        """Bars, no more than fit a screen, from the first bin that has records on: # for those kept, . for others."""
         histogram = self.tally.histogram
         used = [b for b, n in enumerate(histogram) if n]
         if not used:
             return []
-        most, lines = max(histogram), [f"{self.measure}, # kept, . not:"]
-        for b in range(used[0], used[-1] + 1):
-            begin = bin_begin(b)
-            shown = f"{begin:+.1f} to {begin + BIN:+.1f}" if self.measure == "difference" else _range(begin)
-            kept = round(_WIDTH * self.tally.histogram_kept[b] / most)
-            rest = max(round(_WIDTH * histogram[b] / most) - kept, 0)
-            lines.append(f"{shown:>18} {histogram[b]:>9,} {'#' * kept}{'.' * rest}")
+        step = -(-(used[-1] + 1 - used[0]) // _BARS)  # bins of a bar
+        bars = [range(b, min(b + step, _BINS)) for b in range(used[0], used[-1] + 1, step)]
+        sums = [(sum(histogram[b] for b in bar), sum(self.tally.histogram_kept[b] for b in bar)) for bar in bars]
+        most, lines = max(total for total, _ in sums), [f"{self.measure}, # kept, . not:"]
+        for bar, (total, stay) in zip(bars, sums, strict=True):
+            begin, end = bin_begin(bar[0]), bin_begin(bar[-1] + 1)
+            shown = f"{begin:+.1f} to {end:+.1f}" if self.measure == "difference" else _range(begin, end)
+            kept = round(_WIDTH * stay / most)
+            rest = max(round(_WIDTH * total / most) - kept, 0)
+            lines.append(f"{shown:>18} {total:>9,} {'#' * kept}{'.' * rest}")
         return lines
 
 
-def _range(log10: float) -> str:
-    """The perplexities of a bin.
+def _range(begin: float, end: float) -> str:
+    """The perplexities between two exponents.
 
-    >>> _range(0.3), _range(2.0)
+    >>> _range(0.3, 0.4), _range(2.0, 2.1)
     ('2.0 to 2.5', '100 to 126')
     """
-    return " to ".join(f"{10**x:,.1f}" if x < 0.95 else f"{10**x:,.0f}" for x in (log10, log10 + BIN))
+    return " to ".join(f"{10**x:,.1f}" if x < 0.95 else f"{10**x:,.0f}" for x in (begin, end))
 
 
 BIN = 0.1  # of log10 of the perplexity, or of the difference

@@ -13,7 +13,7 @@ import numpy as np
 from gapgram.arrays import Floats, Ids, Integers
 from gapgram.counts.counts import Counts
 from gapgram.errors import UsageError
-from gapgram.kernels.lookup.lookup import Found, locate_all
+from gapgram.kernels.probability.query import Found, locate_all
 from gapgram.kernels.tables.arrays import COUNT_BITS, COUNT_MASK, N_GRAMS, ROW_BITS, clustering_of
 from gapgram.kernels.tables.model_arrays import BACKOFF, SCALE, WEIGHT, ModelArrays
 from gapgram.kernels.text.special_words import START, START_ID, UNKNOWN_ID

@@ -75,6 +75,20 @@ class Thresholds:
             return 0
         return self.by_words[min(len(pattern), len(self.by_words) - 1)]
 
+    def check_rising(self, lattice: Lattice) -> None:
+        """Refuse thresholds by which a gram goes while one that it is the context of stays."""
+        for pattern in lattice.stored:
+            if self.of(pattern) < self.of(pattern.tail):
+                raise UsageError(
+                    f"prune {self}: {self.of(pattern)} for pattern {pattern} is less than {self.of(pattern.tail)} for "
+                    f"{pattern.tail}, its context: thresholds may not fall; raise it, or prune the finished model"
+                )
+
+    @property
+    def said(self) -> str:
+        """How a model says that it was pruned so."""
+        return f"counts={self}"
+
     def kept(self, occurrences: Mapping[Pattern, Integers], store: ArrayStore = IN_MEMORY) -> dict[Pattern, Mask]:
         """The grams that stay, given how often each occurs."""
 

@@ -53,7 +53,7 @@ def prune(
         tables = unpack(parts.counts, store)
         kept = thresholds.kept(Relations(tables).occurrences(), store)
         keep_needed(tables, kept)
-        parts = _rest(parts, tables, kept, f"counts={thresholds}")
+        parts = _rest(parts, tables, kept, thresholds.said)
     if goal is not None and not goal.allows(parts):
         tables = unpack(parts.counts, store)
         parts = goal.best(parts, tables, lambda kept: _rest(parts, tables, kept, goal.name))
@@ -73,4 +73,5 @@ def _rest(parts: ModelParts, tables: dict[Pattern, Unpacked], kept: dict[Pattern
     pruned = "+".join(filter(None, [parts.counts.pruned, how]))
     counts = replace(parts.counts, tables=without(parts.counts.tables, tables, kept), pruned=pruned)
     weights = with_rows_of(counts, parts.discounts, parts.weights)
-    return ModelParts.of(parts.name, counts, parts.discounts, weights, parts.history, parts.spelling)
+    made = ModelParts.of(parts.name, counts, parts.discounts, weights, parts.history, parts.spelling)
+    return replace(made, unbounded=parts.unbounded)

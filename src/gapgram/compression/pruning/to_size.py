@@ -22,7 +22,7 @@ from gapgram.system.array_store import IN_MEMORY, ArrayStore
 from gapgram.system.memory import parse_size, show_size
 from gapgram.text.vocabulary import Vocabulary
 
-_NEAR = 0.99  # of the size that is asked for
+_NEAR_ENOUGH = 0.99  # of the size that is asked for
 _TRIES = 12
 _HALVINGS = 40
 _GRAM, _CONTEXT = 4, 8  # bytes of a gram in the fast layout, and of it as a context of one pattern
@@ -85,7 +85,7 @@ class BySize:
             n_bytes = self._bytes_of(tried)
             if best_bytes < n_bytes <= self.n_bytes:
                 best_model, best_bytes = tried, n_bytes
-            if _NEAR * self.n_bytes <= n_bytes <= self.n_bytes:
+            if _NEAR_ENOUGH * self.n_bytes <= n_bytes <= self.n_bytes:
                 break
             low, high = (low, goal_bytes) if n_bytes > self.n_bytes else (goal_bytes, high)
             goal_bytes = used * (0.998 * self.n_bytes - least) / max(n_bytes - least, 1)

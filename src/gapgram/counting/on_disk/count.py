@@ -4,12 +4,8 @@ The windows of the text are written to one file, those of each band of oldest wo
 counted and its tables written to a file of its own, as many bands side by side as there are threads and as the memory
 allows.
 
-A word that alone is too frequent for the memory is cut further. The patterns fall into families by where their second
-word stands, and for each family the windows are written again, cut by that word: two windows with a gram of the
-family in common also share it, so that these parts know nothing of each other, as bands do. A part of one word that
-is still too large is cut by the third word, and so on. Only one gram goes across such a cut, that of the words which
-all its windows share: its count is found by reading the windows through, and what follows it in the parts is added
-up.
+Windows of a word that alone is too frequent for the memory are written again, cut by another word (`counting.plan`).
+The count of the gram that goes across a cut is found by reading the windows through.
 """
 
 from __future__ import annotations
@@ -24,13 +20,13 @@ import numpy as np
 
 from gapgram.arrays import Begins, Ids
 from gapgram.classes.classes import Classes
-from gapgram.counting.band import Band
+from gapgram.counting.band import NO_CUTS, Band, Cuts
 from gapgram.counting.in_memory import BAND_POSITIONS
 from gapgram.counting.memory_needs import window_bytes
-from gapgram.counting.on_disk.piece_files import Job, PieceFile, SpilledPieces, Split, jobs_of
+from gapgram.counting.on_disk.piece_files import PieceFile
 from gapgram.counting.on_disk.scatter import Scattered, checksum_of
 from gapgram.counting.on_disk.stored_text import StoredClasses, StoredText
-from gapgram.counting.plan import cut_words, word_steps
+from gapgram.counting.plan import MIX, CountedBands, Job, Split, cut_words, jobs_of, word_steps
 from gapgram.counts.counts import Piece
 from gapgram.counts.streaming import Pieces, words_and_classes
 from gapgram.kernels.counting import sorting
@@ -47,7 +43,6 @@ from gapgram.text.sentences import sample_sentences
 
 _COUNTED = "counted"  # the stage after which windows are needed no longer
 SAMPLED_POSITIONS = 1 << 20  # read at a time to take a sample of a text
-_MIX = np.array([0x9E3779B97F4A7C1 | 1, 0xBF58476D1CE4E5B, 0x94D049BB133111E | 1, 0xD1B54A32D192ED0 | 1] * 4)
 
 
 class _MemoryBudget:
@@ -100,18 +95,22 @@ class TextInFiles:
         """As `TextSource`."""
         return sample_sentences(self.chunks(), seed=seed, limit=limit)
 
-    def pieces(self, lattice: Lattice, classes: Sequence[Classes]) -> Pieces:
+    def pieces(self, lattice: Lattice, classes: Sequence[Classes], cuts: Cuts = NO_CUTS) -> Pieces:
         """As `TextSource`."""
-        words = self._count(self._stored, lattice.of_words, self.folder)
+        words = self._count(self._stored, lattice.of_words, self.folder, cuts)
         of_classes = [
             self._count(StoredClasses(self._stored, own), patterns, self.folder.inside(f"classes{number}"))
             for number, (own, patterns) in enumerate(zip(classes, lattice.of_classes, strict=True), 1)
         ]
         return words_and_classes(words, *of_classes)
 
-    def _count(self, text: StoredText | StoredClasses, lattice: Lattice, folder: WorkFolder) -> Pieces:
-        counting = SpilledCount(text, lattice, folder, memory=self._memory.left(), threads=self._threads)
-        return counting.pieces(progress=self._progress)
+    def _count(
+        self, text: StoredText | StoredClasses, lattice: Lattice, folder: WorkFolder, cuts: Cuts = NO_CUTS
+    ) -> Pieces:
+        memory, threads = self._memory.left(), self._threads
+        return SpilledCount(text, lattice, folder, memory=memory, threads=threads, cuts=cuts).pieces(
+            progress=self._progress
+        )
 
 
 class SpilledCount:
@@ -125,8 +124,9 @@ class SpilledCount:
         *,
         memory: int,
         threads: int = 1,
+        cuts: Cuts = NO_CUTS,
     ) -> None:
-        self.text, self.lattice, self.folder = text, lattice, folder
+        self.text, self.lattice, self.folder, self.cuts = text, lattice, folder, cuts
         self.memory, self.threads = memory, threads
         self.order, self.width, self.n_words = lattice.order, lattice.order + 1, len(text.vocabulary)
 
@@ -140,8 +140,11 @@ class SpilledCount:
 
         def work(job: Job) -> None:
             if not PieceFile.is_whole(self.folder.path / job.name):
-                with budget.taken(job.windows * window_bytes(self.order)):
-                    PieceFile.write(self.folder, job.name, self._count(job))
+                with (
+                    budget.taken(job.windows * window_bytes(self.order)),
+                    self.folder.written(job.name, synced=False) as file,
+                ):
+                    PieceFile.write(file, self._count(job))
 
         if self.folder.done(_COUNTED) is None:
             jobs = list(jobs_of(bands))
@@ -149,7 +152,8 @@ class SpilledCount:
             self.folder.note(_COUNTED, True)
         for path in self.folder.path.glob("windows*"):
             path.unlink()
-        return SpilledPieces(self.folder.path, bands).of
+        files = {job.name: PieceFile(self.folder.path / job.name) for job in jobs_of(bands)}
+        return CountedBands(bands, lambda job, pattern: files[job.name].piece(pattern), self.cuts).of
 
     def _can_go_on(self, bands: list[Job | Split]) -> bool:
         """Whether what an earlier run has left can be used: it had no more memory, and what it counted is whole."""
@@ -220,7 +224,7 @@ class SpilledCount:
         if job.last - job.first > 1:
             order, _ = sorting.positions_by_word(windows[:, 1] - np.int32(job.first), job.last - job.first)
             windows = windows[order]
-        return Band(windows, job.first, job.last, self.n_words, self.lattice).each(job.steps)
+        return Band(windows, job.first, job.last, self.n_words, self.lattice, self.cuts).each(job.steps)
 
     def _cut_further(self, job: Job) -> Job | Split:
         """A job that fits into memory as it is; another is cut."""
@@ -302,7 +306,7 @@ class SpilledCount:
             seen = np.empty((0, len(columns)), np.int32)
             for windows in self._windows_of(job):
                 words = windows[:, columns]
-                mixed = (words.astype(np.int64) @ _MIX[: len(columns)]) >> 20
+                mixed = (words.astype(np.int64) @ MIX[: len(columns)]) >> 20
                 seen = np.unique(np.concatenate([seen, words[mixed % n_shares == share]]), axis=0)
             total += len(seen)
         return total

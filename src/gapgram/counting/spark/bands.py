@@ -17,25 +17,22 @@ from pyspark import Broadcast
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
-from gapgram.arrays import Bytes, Ids, Integers, Mask
-from gapgram.counting.band import Band
+from gapgram.arrays import Bytes, Ids, Integers
+from gapgram.counting.band import Band, Cuts
+from gapgram.counting.plan import MIX
 from gapgram.counting.spark.batches import LineSum, batch_of, blocks_of, runs, signed, values_of
-from gapgram.counting.spark.plan import LEFT, CountingPlan
-from gapgram.counting.spark.shards import SHARDS, shard_rows, text_row
-from gapgram.counts.counts import Piece
+from gapgram.counting.spark.plan import CountingPlan, Cut, SharedGram, ranks_of
+from gapgram.counting.spark.shards import SHARDS, Target, shard_row
 from gapgram.errors import EngineError
 from gapgram.kernels.counting import sorting, window_codec
-from gapgram.kernels.tables.arrays import COUNT_BITS, STATISTICS
-from gapgram.kernels.tables.keys import words_by_key
-from gapgram.kernels.text.special_words import END_ID, START_ID
 from gapgram.lattice import Lattice
-from gapgram.pattern import Pattern
 from gapgram.text.corpus import TextRules, encode
 from gapgram.text.vocabulary import Vocabulary
 
 PLACES = 1 << 31  # of windows laid one after the other that can be numbered
 CHUNK_POSITIONS = 1 << 21  # that a worker sorts at once
 _WINDOWS = pa.schema([("job", pa.int32()), ("windows", pa.binary())])
+_NO_WINDOWS = np.empty((0, 0), np.int32)
 
 
 @dataclass(frozen=True)
@@ -60,11 +57,16 @@ class IdStream:
             yield np.concatenate(held)
 
 
-def count_bands(lines: DataFrame, stream: IdStream, lattice: Lattice, plan: CountingPlan) -> DataFrame:
-    """The tables of all jobs of a plan for a stream, as rows of `shards.SHARDS`."""
+def count_bands(
+    lines: DataFrame, stream: IdStream, lattice: Lattice, plan: CountingPlan, target: Target, cuts: Cuts
+) -> DataFrame:
+    """Count all jobs of a plan for a stream; rows of `shards.SHARDS` say what each has counted."""
     windows = lines.mapInArrow(Windowing(stream, lattice.order, plan), "job int, windows binary")
     by_job = windows.repartitionById(len(plan.jobs) + 1, sql.col("job"))  # one more: what the text was
-    return by_job.mapInArrow(BandCounting(lattice, plan), SHARDS)
+    return by_job.mapInArrow(BandCounting(lattice, plan, target, cuts), SHARDS)
+
+
+Blobs = Iterator[tuple[int, bytes]]
 
 
 @dataclass(frozen=True)
@@ -76,23 +78,36 @@ class Windowing:
     plan: CountingPlan
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        bands = list(self.plan.bands())
-        cuts = np.array([first for first, _ in bands] + [self.plan.n_words])
-        words = {first: _FrequentWord(first, self.plan, self.order) for first in self.plan.frequent}
+        firsts = self.plan.firsts
+        cuts = np.array([*firsts, self.plan.n_words])
         lines = LineSum()
         for ids in self.stream.ids(lines.over(batches)):
             positions, starts = sorting.positions_by_word(ids, self.plan.n_words)
             ends = starts[cuts]
             for band in np.flatnonzero(np.diff(ends)).tolist():
-                first, jobs = bands[band]
                 own = positions[ends[band] : ends[band + 1]]
-                if first in words:
-                    blobs = words[first].blobs(ids, own)
-                else:
-                    blobs = iter([(jobs[0], _packed(ids, own, first, self.order))])
-                for job, blob in blobs:
+                node = self.plan.bands[band]
+                windows = sorting.windows_at(ids, own, self.order) if isinstance(node, Cut) else _NO_WINDOWS
+                for job, blob in self._blobs(node, firsts[band], ids, own, windows):
                     yield batch_of(_WINDOWS, [job], [blob])
         yield batch_of(_WINDOWS, [len(self.plan.jobs)], [lines.total.to_bytes(8, "little")])
+
+    def _blobs(self, node: int | Cut, first: int, ids: Ids, positions: Ids, windows: Ids) -> Blobs:
+        """Jobs, and what each gets of the windows at these positions; `windows` are they, where they are looked at."""
+        if isinstance(node, int):
+            if node not in self.plan.done:
+                yield node, _packed(ids, positions, first, self.order)
+            return
+        for number, gram in zip(node.gram, node.grams, strict=True):
+            yield number, _shared(gram, windows)
+        for step, ranks in node.ranks.items():
+            kept = np.flatnonzero(windows[:, 1 + step] >= 0)
+            parts = np.searchsorted(ranks, _ranks(self.plan.n_words)[windows[kept, 1 + step]], side="right") - 1
+            order, starts = sorting.positions_by_word(parts.astype(np.int32), ranks.size)
+            for part in np.flatnonzero(np.diff(starts)).tolist():
+                own, below = kept[order[starts[part] : starts[part + 1]]], node.parts[step][part]
+                rest = windows[own] if isinstance(below, Cut) else _NO_WINDOWS
+                yield from self._blobs(below, first, ids, positions[own], rest)
 
 
 def _packed(ids: Ids, positions: Ids, first_word: int, order: int) -> bytes:
@@ -101,91 +116,53 @@ def _packed(ids: Ids, positions: Ids, first_word: int, order: int) -> bytes:
     return out[:used].tobytes()
 
 
-class _FrequentWord:
-    """Sends the windows of a word that is cut, once for each family of patterns."""
-
-    def __init__(self, word: int, plan: CountingPlan, order: int) -> None:
-        self.word, self.order, self.cut = word, order, plan.frequent[word]
-        self.rank = _ranks(plan.n_words)
-        self.seen = np.zeros(plan.n_words, np.bool_)
-
-    def blobs(self, ids: Ids, positions: Ids) -> Iterator[tuple[int, bytes]]:
-        """Jobs, and what each gets of the windows at these positions."""
-        windows: Ids = sorting.windows_at(ids, positions, self.order)
-        for second, job in self.cut.families.items():
-            if second == LEFT:
-                left = np.unique(windows[:, 0])
-                yield job, np.array([len(windows), *left[left >= 0]], np.int64).tobytes()
-                continue
-            kept = windows[:, 1 + second] >= 0
-            if second == 1 and self.order > 2:
-                kept &= self._first_of_ends(windows)
-            ranks = self.rank[windows[kept, 1 + second]]
-            numbers = np.searchsorted(self.cut.ranks, ranks, side="right") - 1
-            order, starts = sorting.positions_by_word(numbers.astype(np.int32), self.cut.ranks.size)
-            own = positions[kept][order]
-            for number in np.flatnonzero(np.diff(starts)).tolist():
-                some = own[starts[number] : starts[number + 1]]
-                yield job + number, _packed(ids, some, self.word, self.order)
+def _shared(gram: SharedGram, windows: Ids) -> bytes:
+    """How many windows there are, and the different words in the columns of a gram that they share."""
+    words = windows[:, list(gram.columns)]
+    if gram.shares > 1:
+        words = words[((words.astype(np.int64) @ MIX[: len(gram.columns)]) >> 20) % gram.shares == gram.share]
+    different = np.unique(words, axis=0) if gram.columns else words[:0]
+    return len(windows).to_bytes(8, "little") + different.tobytes()
 
 
-    def _first_of_ends(self, windows: Ids) -> Mask:
-        """Which windows to keep: of those that end right after the word only the first of each word before it.
-
-        Such windows have one gram, whose count is the number of different words to its left, and they are many: a full
-        stop is mostly the last word.
-        """
-        ending = np.flatnonzero((windows[:, 2] == END_ID) & (windows[:, 0] >= 0))
-        left, first = np.unique(windows[ending, 0], return_index=True)
-        keep = np.ones(len(windows), np.bool_)
-        keep[ending] = False
-        keep[ending[first[~self.seen[left]]]] = True
-        self.seen[left] = True
-        return keep
-
-
-@lru_cache(maxsize=1)
-def _ranks(n_words: int) -> Ids:
-    """The place of each word in the order of keys."""
-    ranks = np.empty(n_words, np.int32)
-    ranks[words_by_key(n_words)] = np.arange(n_words, dtype=np.int32)
-    return ranks
+_ranks = lru_cache(maxsize=1)(ranks_of)
 
 
 @dataclass(frozen=True)
 class BandCounting:
-    """The tables of the jobs of a partition, whose blobs come job after job."""
+    """Counts the jobs of a partition, whose blobs come job after job."""
 
     lattice: Lattice
     plan: CountingPlan
+    target: Target
+    cuts: Cuts
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         order = self.lattice.order
         for number, blobs in _by_job(batches):
             if number == len(self.plan.jobs):
                 totals = (int.from_bytes(blob.tobytes(), "little") for blob in blobs)
-                yield text_row(number, signed(sum(totals) % (1 << 64)))
+                yield shard_row(number, signed(sum(totals) % (1 << 64)), 0)
                 continue
             job = self.plan.jobs[number]
-            if job.second == LEFT:
-                n_windows, piece = _counted_left(job.first, blobs, order)
-                yield from shard_rows(number, Pattern(0), n_windows, piece)
+            if isinstance(job, SharedGram):
+                yield shard_row(number, *_counted(job, blobs))
                 continue
             windows = unpacked(blobs, job.first, job.last, order)
             blobs.clear()
-            band = Band(windows, job.first, job.last, self.plan.n_words, self.lattice)
-            for pattern, piece in band.each((job.second,) if job.second else ()):
-                yield from shard_rows(number, pattern, len(windows), piece)
+            n_windows = len(windows)
+            pieces = Band(windows, job.first, job.last, self.plan.n_words, self.lattice, self.cuts).each(job.steps)
+            del windows
+            yield from self.target.written(number, job.name, n_windows, pieces)
 
 
-def _counted_left(word: int, blobs: list[Bytes], order: int) -> tuple[int, Piece]:
-    """How many windows a frequent word has, and its gram of the empty pattern."""
-    numbers = [blob.view(np.int64) for blob in blobs]
-    n_windows = int(sum(n[0] for n in numbers))
-    left = np.unique(np.concatenate([n[1:] for n in numbers])).size
-    count = 0 if word == START_ID else (left if order > 1 else n_windows)
-    gram = np.array([word << COUNT_BITS | count], np.int64)
-    return n_windows, Piece(gram, np.empty(0, np.int64), np.zeros((1, STATISTICS), np.int64))
+def _counted(gram: SharedGram, blobs: list[Bytes]) -> tuple[int, int]:
+    """How many windows share a gram, and its count, or the share of it."""
+    n_windows = sum(int.from_bytes(blob[:8].tobytes(), "little") for blob in blobs)
+    if not gram.columns:
+        return n_windows, n_windows if gram.is_counted else 0
+    words = np.concatenate([blob[8:].view(np.int32).reshape(-1, len(gram.columns)) for blob in blobs])
+    return n_windows, len(np.unique(words, axis=0))
 
 
 def _by_job(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, list[Bytes]]]:

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 
 from gapgram.arrays import Ids, Integers
 from gapgram.classes.classes import Classes
+from gapgram.counting.band import NO_CUTS, Cuts
 from gapgram.counting.in_memory import BAND_POSITIONS
 from gapgram.counting.spark import sample
 from gapgram.counting.spark.bands import IdStream, count_bands
 from gapgram.counting.spark.batches import signed
-from gapgram.counting.spark.plan import MAX_WINDOWS, CountingPlan
+from gapgram.counting.spark.plan import MAX_WINDOWS, is_cut, plan_of
 from gapgram.counting.spark.refusal import first_refused
-from gapgram.counting.spark.shards import Shards, check_new, write_shards
+from gapgram.counting.spark.shards import ShardFolder, Shards, check_new
 from gapgram.counting.spark.text import Learned, RefusedError, checked_paths, learn, read_lines
 from gapgram.counts.streaming import Pieces, words_and_classes
 from gapgram.lattice import Lattice
+from gapgram.signature import __version__
 from gapgram.text.corpus import TextRules
+
+PLANNED_POSITIONS = 1 << 23  # of the sample by which words that are too frequent are cut
+MANY_BANDS = 20_000  # more than these are made larger, until they are as large as may be
 
 
 class TextOnSpark:
@@ -45,9 +52,9 @@ class TextOnSpark:
             self._lines, self._stream, positions=positions, seed=seed, limit=limit, line_sum=line_sum
         )
 
-    def pieces(self, lattice: Lattice, classes: Sequence[Classes]) -> Pieces:
-        """As `TextSource`; the counts of each clustering's classes are in shards beside those of the words."""
-        words = self.shards(lattice.of_words)
+    def pieces(self, lattice: Lattice, classes: Sequence[Classes], cuts: Cuts = NO_CUTS) -> Pieces:
+        """As `TextSource`; the counts of each clustering's classes are in a folder beside that of the words."""
+        words = self.shards(lattice.of_words, cuts)
         of_classes = [
             self._shards_of_classes(own, patterns, f"-classes{number}" if number > 1 else "-classes")
             for number, (own, patterns) in enumerate(zip(classes, lattice.of_classes, strict=True), 1)
@@ -60,15 +67,25 @@ class TextOnSpark:
         class_counts = np.bincount(classes.of_word, self.word_counts, len(classes)).astype(np.int64)
         return self._shards(replace(self._stream, mapped=of_word), lattice, class_counts, suffix)
 
-    def shards(self, lattice: Lattice) -> Shards:
+    def shards(self, lattice: Lattice, cuts: Cuts = NO_CUTS) -> Shards:
         """The pieces of the patterns of a lattice without classes."""
-        return self._shards(self._stream, lattice, self.word_counts, "")
+        return self._shards(self._stream, lattice, self.word_counts, "", cuts)
 
-    def _shards(self, stream: IdStream, lattice: Lattice, id_counts: Integers, suffix: str) -> Shards:
-        shards, n_rows = self._counting.count(self._lines, stream, lattice, id_counts, suffix)
-        self._resources.enter_context(contextlib.closing(shards))
-        shards.check(n_rows, self._line_sum)
-        return shards
+    def _shards(
+        self, stream: IdStream, lattice: Lattice, id_counts: Integers, suffix: str, cuts: Cuts = NO_CUTS
+    ) -> Shards:
+        counting, some = self._counting, None
+        if is_cut(id_counts, counting.max_windows):
+            some = sample.some(self._lines, stream, -(-self.positions // PLANNED_POSITIONS))
+        plan = plan_of(id_counts, lattice, counting.bands, counting.max_windows, some)
+        facts = (__version__, self._line_sum, str(lattice), sorted((str(p), n) for p, n in cuts.items()), repr(plan))
+        run = hashlib.sha256(repr(facts).encode()).hexdigest()
+        folder = ShardFolder(counting.spark, counting.folder + suffix, run, resume=counting.resume)
+        plan = replace(plan, done=folder.done(plan))
+        tables = count_bands(self._lines, stream, lattice, plan, folder.target, cuts)
+        copies = Path(self._resources.enter_context(TemporaryDirectory(prefix="gapgram-shards-", dir=counting.copies)))
+        path, said = folder.count(tables, plan, copies)
+        return Shards(path, said, plan, lattice, cuts, self._line_sum)
 
 
 @dataclass(frozen=True)
@@ -80,16 +97,7 @@ class Counting:
     copies: str | Path | None
     bands: int
     max_windows: int
-
-    def count(
-        self, lines: DataFrame, stream: IdStream, lattice: Lattice, id_counts: Integers, suffix: str
-    ) -> tuple[Shards, int]:
-        """Count a stream of ids, each met so often, into a folder of shards, of so many rows."""
-        folder = self.folder + suffix
-        check_new(self.spark, folder)
-        plan = CountingPlan.of(id_counts, lattice, self.bands, self.max_windows)
-        n_rows = write_shards(count_bands(lines, stream, lattice, plan), folder)
-        return Shards(self.spark, folder, plan, lattice, self.copies), n_rows
+    resume: bool
 
 
 @contextlib.contextmanager
@@ -102,26 +110,32 @@ def open_text(
     copies: str | Path | None = None,
     bands: int | None = None,
     max_windows: int = MAX_WINDOWS,
+    resume: bool = False,
 ) -> Iterator[TextOnSpark]:
     """A text that Spark reads, its vocabulary learned.
 
     shards: the new folder for what is counted. copies: a folder of this machine for copies of shards that are written
         elsewhere; removed in the end.
-    bands: how many are counted apart; by default one for a million words, and one for each core at least.
+    bands: how many are counted apart; by default one for a million words, or more of a very large text, and one for
+        each core at least.
     max_windows: how often a word may occur before it is counted in several parts of its own.
+    resume: go on with the folder of an interrupted run, if it is there.
     """
     paths = checked_paths(texts)
-    check_new(spark, shards)
+    if not resume:
+        check_new(spark, shards)
     lines = read_lines(spark, paths)
     try:
         learned = learn(lines, rules)
     except RefusedError:
         raise first_refused(spark, paths, rules) from None
     if bands is None:
-        bands = max(spark.sparkContext.defaultParallelism, math.ceil(learned.facts.positions / BAND_POSITIONS))
+        positions = learned.facts.positions
+        each = min(max(BAND_POSITIONS, positions // MANY_BANDS), max_windows)
+        bands = max(spark.sparkContext.defaultParallelism, math.ceil(positions / each))
     with contextlib.ExitStack() as resources:
         words = learned.vocabulary
         broadcast = spark.sparkContext.broadcast((words.pool, words.offsets, words.slots))
         resources.callback(broadcast.destroy)
-        counting = Counting(spark, shards, copies, bands, max_windows)
+        counting = Counting(spark, shards, copies, bands, max_windows, resume)
         yield TextOnSpark(lines, learned, IdStream(broadcast, rules), counting, resources)

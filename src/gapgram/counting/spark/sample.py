@@ -18,6 +18,7 @@ from gapgram.kernels.fitting import sample as fitting
 from gapgram.text.corpus import sentence_begins
 
 _SENTENCES = pa.schema([("hash", pa.int64()), ("positions", pa.int64()), ("ids", pa.binary()), ("lines", pa.int64())])
+_IDS = pa.schema([("ids", pa.binary())])
 _FIRST = -(1 << 63)  # in the place of a hash: before all sentences come the sums over the lines
 _MARGIN = 1.2  # more than is needed is asked for, so that once is enough nearly always
 
@@ -45,6 +46,27 @@ def sample(
         if ids.size >= limit or share >= 1:
             return ids
         share *= 4
+
+
+def some(lines: DataFrame, stream: IdStream, one_of: int) -> Ids:
+    """Ids of the lines whose hashes are a multiple of a number: a share of the text that does not depend on its order.
+
+    Their order may, so that nothing must that is made of them.
+    """
+    chosen = lines.where(sql.pmod("hash", sql.lit(one_of)) == 0).mapInArrow(_Encoding(stream), "ids binary").toArrow()
+    chunks = [bytes_of(chunk)[0].view(np.int32) for chunk in chosen["ids"].chunks]
+    return np.concatenate([np.empty(0, np.int32), *chunks])
+
+
+@dataclass(frozen=True)
+class _Encoding:
+    """The ids of a partition."""
+
+    stream: IdStream
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for ids in self.stream.ids(batches):
+            yield batch_of(_IDS, [ids.tobytes()])
 
 
 @dataclass(frozen=True)

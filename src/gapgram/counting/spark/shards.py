@@ -1,86 +1,230 @@
-"""Tables of jobs as Parquet: written by the workers, taken by the driver one band after the other.
+"""The tables of jobs as files of a folder: written by the workers, taken by the driver one band after the other.
 
-Workers write where Spark writes. The driver maps the files; where they are not on its own disk it copies them there
-first, compressed as they are: they are smaller than the model. Each row has checksums of what it is and of its tables;
-Spark says how many rows were written, and one row what text was read: so nothing is lost, doubled or changed unseen.
+Where the folder is one of a file system that every machine has, workers write each job's file into it, aside and
+renamed; so a job that Spark runs twice gives the same file, and what is there is not counted again by a run that goes
+on. On all other file systems that Spark knows the bytes of the files go into Parquet, which the driver copies and takes
+apart. A file has a checksum of its own; Spark says what each job has counted, and one row what text was read: so
+nothing is lost, doubled or changed unseen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import io
+import os
+import uuid
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import xxhash
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sql
 
-from gapgram.arrays import Integers
-from gapgram.counting.band import Band
-from gapgram.counting.plan import merged
-from gapgram.counting.spark.batches import batch_of, bytes_of
-from gapgram.counting.spark.plan import CountingPlan, SparkJob
+from gapgram.counting.band import Band, Cuts
+from gapgram.counting.on_disk.piece_files import PieceFile
+from gapgram.counting.plan import CountedBands, Job, Split, jobs_of
+from gapgram.counting.spark.batches import batch_of
+from gapgram.counting.spark.plan import CountingPlan
 from gapgram.counts.counts import Piece
 from gapgram.counts.streaming import StoredPiece
 from gapgram.errors import EngineError, UsageError
-from gapgram.kernels.tables.arrays import STATISTICS
 from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 
-SHARDS = (
-    "job int, pattern int, chunk int, windows bigint, n_grams bigint, checksums binary, "
-    "grams binary, contexts binary, rows binary"
-)
-_TABLES = ("grams", "contexts", "rows")
-_SUM_BYTES = 8  # of each of the checksums: of the facts of a row, then of each of its tables
-OF_THE_TEXT = -1  # in the place of a pattern: the row whose `windows` is the sum over all lines
+SHARDS = "job int, windows bigint, count bigint, chunk int, bytes binary"
 _ROW = pa.schema(
-    [
-        ("job", pa.int32()),
-        ("pattern", pa.int32()),
-        ("chunk", pa.int32()),
-        ("windows", pa.int64()),
-        ("n_grams", pa.int64()),
-        ("checksums", pa.binary()),
-        *((name, pa.binary()) for name in _TABLES),
-    ]
+    [("job", pa.int32()), ("windows", pa.int64()), ("count", pa.int64()), ("chunk", pa.int32()), ("bytes", pa.binary())]
 )
-CHUNK_NUMBERS = 1 << 18  # numbers of each table that a row holds at most: 2 MiB
+_CHUNK_BYTES = 1 << 22  # of a file, in a row
+_CODEC = pa.Codec("zstd", compression_level=1)
+_PARQUET = "parquet"  # inside the folder, where workers cannot write files
+_RUN, _ROWS = "run", "rows"  # files that say what the folder is of, and how many rows Parquet has once it is whole
 
 
-def shard_rows(job: int, pattern: Pattern, windows: int, piece: Piece) -> Iterator[pa.RecordBatch]:
-    """A piece as rows of `SHARDS`, several where it is large."""
-    tables = [getattr(piece, name).reshape(-1) for name in _TABLES]
-    for chunk in range(max(-(-table.size // CHUNK_NUMBERS) for table in tables)):
-        numbers = slice(chunk * CHUNK_NUMBERS, (chunk + 1) * CHUNK_NUMBERS)
-        blobs = [table[numbers].tobytes() for table in tables]
-        yield _row((job, pattern.mask, chunk, windows, piece.grams.size), blobs)
+def shard_row(job: int, windows: int, count: int, chunk: int = 0, data: bytes = b"") -> pa.RecordBatch:
+    """What a job has counted; some bytes of its file, where it is not written by the worker."""
+    return batch_of(_ROW, [job], [windows], [count], [chunk], [data])
 
 
-def text_row(job: int, line_sum: int) -> pa.RecordBatch:
-    """The row that says which text was counted."""
-    return _row((job, OF_THE_TEXT, 0, line_sum, 0), [b""] * len(_TABLES))
+@dataclass(frozen=True)
+class Target:
+    """Where workers write. path: the folder, where it is one that all machines have; run: what it says it is of."""
+
+    path: str | None
+    run: str
+
+    def written(
+        self, number: int, name: str, windows: int, pieces: Iterable[tuple[Pattern, Piece]]
+    ) -> Iterator[pa.RecordBatch]:
+        """Write the file of a job, or give its bytes."""
+        if self.path is None:
+            file = io.BytesIO()
+            PieceFile.write(file, pieces, _packed)
+            data = file.getvalue()
+            for chunk, begin in enumerate(range(0, len(data), _CHUNK_BYTES)):
+                yield shard_row(number, windows, 0, chunk, data[begin : begin + _CHUNK_BYTES])
+            return
+        self._check()
+        aside = Path(self.path, f"{name}.{uuid.uuid4().hex}")
+        try:
+            with aside.open("wb") as out:
+                PieceFile.write(out, pieces, _packed)
+            os.replace(aside, Path(self.path, name))
+        except OSError as error:
+            aside.unlink(missing_ok=True)
+            raise EngineError(f"{self.path}: a worker cannot write there: {error.strerror or error}") from None
+        yield shard_row(number, windows, 0)
+
+    def _check(self) -> None:
+        try:
+            same = Path(self.path or "", _RUN).read_text() == self.run
+        except OSError:
+            same = False
+        if not same:
+            raise EngineError(f"{self.path}: not the folder that the driver made: name one that all machines share")
 
 
-def _row(facts: tuple[int, ...], blobs: list[bytes]) -> pa.RecordBatch:
-    own = _checksum(facts)
-    sums = own + b"".join(xxhash.xxh3_64_digest(blob, _seed(own)) for blob in blobs)
-    return batch_of(_ROW, *([fact] for fact in facts), [sums], *([blob] for blob in blobs))
+def _packed(data: Any) -> bytes:
+    return bytes(_CODEC.compress(data, asbytes=True))
 
 
-def _checksum(facts: tuple[int, ...]) -> bytes:
-    return bytes(xxhash.xxh3_64_digest(np.array(facts, np.int64).tobytes()))
+def _unpacked(data: bytes, size: int) -> bytes:
+    return bytes(_CODEC.decompress(data, size, asbytes=True)) if size else b""
 
 
-def _seed(checksum: bytes) -> int:
-    """So that tables belong to one row alone."""
-    return int.from_bytes(checksum, "little")
+class ShardFolder:
+    """A folder of shards. run: what they are of; a folder of another run, or any without `resume`, is refused."""
+
+    def __init__(self, spark: SparkSession, folder: str, run: str, *, resume: bool) -> None:
+        self._spark, self.folder, self.run = spark, folder, run
+        self.system, self._path = _hadoop(spark, folder)
+        self.path = Path(self._path.toUri().getPath()) if self.system.getScheme() == "file" else None
+        if not resume:
+            check_new(spark, folder)
+        elif self.system.exists(self._path) and self._read(_RUN) != run:
+            raise UsageError(
+                f"{folder}: counts of another run, text or version: name a new folder (--shards), or leave --resume out"
+            )
+        if not self.system.exists(self._path):
+            self._write(_RUN, run)
+
+    def _write(self, name: str, text: str) -> None:
+        out = self.system.create(_hadoop(self._spark, f"{self.folder}/{name}")[1])
+        out.write(bytearray(text.encode()))
+        out.close()
+
+    def _read(self, name: str) -> str:
+        """A small file of the folder; nothing where there is none."""
+        at = _hadoop(self._spark, f"{self.folder}/{name}")[1]
+        if not self.system.exists(at):
+            return ""
+        stream = self.system.open(at)
+        try:
+            return bytes(stream.readAllBytes()).decode(errors="replace")
+        finally:
+            stream.close()
+
+    @property
+    def target(self) -> Target:
+        """Where workers write."""
+        return Target(str(self.path) if self.path is not None else None, self.run)
+
+    def done(self, plan: CountingPlan) -> frozenset[int]:
+        """The jobs of a plan that were counted before, and whose files are whole."""
+        if self.path is None:
+            return frozenset()
+        for left in self.path.glob("pieces-*.*"):
+            left.unlink()
+        jobs = ((number, job) for number, job in enumerate(plan.jobs) if isinstance(job, Job))
+        return frozenset(number for number, job in jobs if PieceFile.is_whole(self.path / job.name))
+
+    def count(self, tables: DataFrame, plan: CountingPlan, copies: Path) -> tuple[Path, pa.Table]:
+        """Run what `bands.count_bands` plans. Returns the folder of the files, and what each job says."""
+        if self.path is not None:
+            return self.path, tables.drop("bytes").toArrow()
+        parquet, written = f"{self.folder}/{_PARQUET}", Observation()
+        if not self._read(_ROWS):
+            observed = tables.observe(written, sql.count(sql.lit(1)).alias("rows"))
+            observed.write.mode("overwrite").options(compression="none").parquet(parquet)
+            self._write(_ROWS, str(written.get["rows"]))
+        said = self._copied(parquet, plan, copies)
+        if str(len(said)) != self._read(_ROWS):
+            raise EngineError(
+                f"{parquet}: {self._read(_ROWS)} rows of counts were written and {len(said)} are there: a file is "
+                "missing, or there twice; train again with a new folder"
+            )
+        return copies, said
+
+    def _copied(self, parquet: str, plan: CountingPlan, copies: Path) -> pa.Table:
+        """Take Parquet apart into files of this machine, one after the other."""
+        said = [_ROW.empty_table().drop_columns("bytes")]
+        for status in self.system.listStatus(_hadoop(self._spark, parquet)[1]):
+            source = status.getPath()
+            if not source.getName().endswith(".parquet"):
+                continue
+            copy = copies / source.getName()
+            self.system.copyToLocalFile(False, source, _hadoop(self._spark, f"file:{copy}")[1], True)
+            with _named(f"{parquet}/{source.getName()}"):
+                for batch in pq.ParquetFile(copy).iter_batches(batch_size=1):
+                    job = plan.jobs[batch["job"][0].as_py()] if batch["job"][0].as_py() < len(plan.jobs) else None
+                    if isinstance(job, Job):
+                        with (copies / job.name).open("r+b" if (copies / job.name).exists() else "wb") as file:
+                            file.seek(batch["chunk"][0].as_py() * _CHUNK_BYTES)
+                            file.write(batch["bytes"][0].as_py())
+                    said.append(pa.Table.from_batches([batch]).drop_columns("bytes"))
+            copy.unlink()
+        return pa.concat_tables(said)
+
+
+class Shards:
+    """The pieces of all jobs of a plan, for `counts.streaming`, checked."""
+
+    def __init__(
+        self, folder: Path, said: pa.Table, plan: CountingPlan, lattice: Lattice, cuts: Cuts, line_sum: int
+    ) -> None:
+        self._folder, self.plan, self.lattice = folder, plan, lattice
+        jobs, windows, counts = (said[name].to_numpy() for name in ("job", "windows", "count"))
+        if windows[jobs == len(plan.jobs)].tolist() != [line_sum]:
+            raise EngineError(f"{folder}: the text changed while it was read: leave it alone and start again")
+        counted = dict(zip(jobs.tolist(), windows.tolist(), strict=True))
+        counted |= {number: plan.jobs[number].windows for number in plan.done}  # type: ignore[union-attr]
+        self.bands = plan.resolved(counted, dict(zip(jobs.tolist(), counts.tolist(), strict=True)))
+        self._check(counted)
+        files = {job.name: PieceFile(folder / job.name, _unpacked) for job in jobs_of(self.bands) if job.windows}
+
+        def piece(job: Job, pattern: Pattern) -> StoredPiece:
+            return files[job.name].piece(pattern) if job.windows else self._without_windows(job)[pattern]
+
+        self.of = CountedBands(self.bands, piece, cuts).of
+
+    def _check(self, counted: dict[int, int]) -> None:
+        """Refuse shards that are not all that were written, or not of the text that was read first."""
+        for number, job in enumerate(self.plan.jobs):
+            if isinstance(job, Job) and job.windows not in (-1, counted.get(number, 0)):
+                raise EngineError(f"{self._folder}: the counts of {job.name} are not those of the whole text")
+        for job in jobs_of(self.bands):
+            path = self._folder / job.name
+            if job.windows and not path.exists():
+                raise EngineError(
+                    f"{path}: counted and not there: it was removed, or the folder is not one that all machines share"
+                )
+            if job.windows and not PieceFile.is_whole(path):
+                raise EngineError(f"{path}: damaged counts, train again with a new folder")
+
+    def _without_windows(self, job: Job) -> dict[Pattern, Piece]:
+        """The pieces of words that never occur, such as <unk>, of which no worker knows."""
+        windows = np.empty((0, self.lattice.order + 1), np.int32)
+        return Band(windows, job.first, job.last, self.plan.n_words, self.lattice, {}).pieces()
+
+    @cached_property
+    def splits(self) -> list[Split]:
+        """The words that were cut."""
+        return [band for band in self.bands if isinstance(band, Split)]
 
 
 def check_new(spark: SparkSession, folder: str) -> None:
@@ -90,189 +234,13 @@ def check_new(spark: SparkSession, folder: str) -> None:
         raise UsageError(f"{folder}: exists; name a new folder for the counts (--shards)")
 
 
-def write_shards(tables: DataFrame, folder: str) -> int:
-    """Run what `bands.count_bands` plans, and keep its rows, each a row group of its own: they are large.
-
-    Returns how many rows were written.
-    """
-    options = {"parquet.block.row.count.limit": "1", "parquet.enable.dictionary": "false", "compression": "zstd"}
-    written = Observation()
-    tables.observe(written, sql.count(sql.lit(1)).alias("rows")).write.options(**options).parquet(folder)
-    return int(written.get["rows"])
-
-
-class Shards:
-    """The pieces of all jobs of a plan, for `counts.streaming`; closed when done with."""
-
-    def __init__(
-        self, spark: SparkSession, folder: str, plan: CountingPlan, lattice: Lattice, copies: str | Path | None = None
-    ) -> None:
-        """`copies`: where to put copies of files that are not on this machine; removed in the end."""
-        self.folder, self.plan, self.lattice = folder, plan, lattice
-        self._copies = TemporaryDirectory(prefix="gapgram-shards-", dir=copies)
-        self._rows: dict[tuple[int, int], list[_ShardRow]] = {}
-        self._files: list[_ShardFile] = []
-        try:
-            self._open(_local_files(spark, folder, self._copies.name))
-        except BaseException:
-            self.close()
-            raise
-
-    def _open(self, paths: list[Path]) -> None:
-        """Read what rows the files have; one that is there twice is refused."""
-        for path in sorted(paths):
-            self._files.append(_ShardFile(path))
-        for row in (row for file in self._files for row in file.rows()):
-            others = self._rows.setdefault((row.pattern, row.job), [])
-            twin = next((other for other in others if other.chunk == row.chunk), None)
-            if twin is not None:
-                raise EngineError(f"{row.file.path}: what it holds is in {twin.file.path}, too: remove one of the two")
-            others.append(row)
-        for rows in self._rows.values():
-            rows.sort(key=lambda row: row.chunk)
-
-    def close(self) -> None:
-        """Close the files and remove copies."""
-        for file in self._files:
-            file.close()
-        self._copies.cleanup()
-
-    def check(self, n_rows: int, line_sum: int) -> None:
-        """Refuse shards that are not all that were written, or not of the text that was read first."""
-        found = sum(map(len, self._rows.values()))
-        if found != n_rows:
-            raise EngineError(
-                f"{self.folder}: {n_rows:,} rows of counts were written and {found:,} are there: a file is missing, or "
-                "the folder is not one that all machines share"
-            )
-        (text,) = self._rows.get((OF_THE_TEXT, len(self.plan.jobs)), [None])
-        if text is None or text.windows != line_sum:
-            raise EngineError(f"{self.folder}: the text changed while it was read: leave it alone and start again")
-        for number, job in enumerate(self.plan.jobs):
-            if not job.windows:
-                continue
-            for pattern in self.lattice.stored if not job.second else (Pattern(0),):
-                rows = self._rows.get((pattern.mask, number))
-                if not rows or rows[0].windows != job.windows:
-                    raise EngineError(f"{self.folder}: the counts of pattern {pattern} are not those of the whole text")
-
-    def of(self, pattern: Pattern) -> Iterator[StoredPiece]:
-        """The pieces of a pattern, band after band; may be asked for again and again."""
-        for first, jobs in self.plan.bands():
-            if self.plan.jobs[jobs[0]].windows == 0:
-                yield self._without_windows(self.plan.jobs[jobs[0]], pattern)
-                continue
-            rows = [self._rows[pattern.mask, job] for job in jobs if (pattern.mask, job) in self._rows]
-            pieces = map(ShardedPiece, rows)
-            if first in self.plan.frequent and len(pattern) == 1:
-                yield merged(list(pieces))
-            else:
-                yield from pieces
-
-
-    def _without_windows(self, job: SparkJob, pattern: Pattern) -> Piece:
-        """The piece of words that never occur, such as <unk>, of which no worker knows."""
-        windows = np.empty((0, self.lattice.order + 1), np.int32)
-        return Band(windows, job.first, job.last, self.plan.n_words, self.lattice).pieces()[pattern]
-
-
-class ShardedPiece:
-    """A `Piece` that reads its arrays when they are asked for."""
-
-    def __init__(self, shard_rows: list[_ShardRow]) -> None:
-        self._rows = shard_rows
-
-    @property
-    def n_grams(self) -> int:
-        return self._rows[0].n_grams
-
-    @cached_property
-    def grams(self) -> Integers:
-        return self._read("grams")
-
-    @cached_property
-    def contexts(self) -> Integers:
-        return self._read("contexts")
-
-    @cached_property
-    def rows(self) -> Integers:
-        return self._read("rows").reshape(-1, STATISTICS)
-
-    def _read(self, table: str) -> Integers:
-        return np.concatenate([row.read(table) for row in self._rows])
-
-
-class _ShardFile:
-    """A file of shards; what is wrong with it is an error that names it."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        with self._named():
-            self._file = pq.ParquetFile(path, memory_map=True)
-
-    def close(self) -> None:
-        self._file.close()
-
-    def rows(self) -> Iterator[_ShardRow]:
-        """What each row is."""
-        for group in range(self._file.num_row_groups):
-            with self._named():
-                facts = self._file.read_row_group(group, columns=[*_ShardRow._fields[:6]])
-                job, pattern, chunk, windows, n_grams = (int(facts[name][0].as_py()) for name in _ShardRow._fields[:5])
-                sums = bytes(facts["checksums"][0].as_py())
-                if _checksum((job, pattern, chunk, windows, n_grams)) != sums[:_SUM_BYTES]:
-                    raise ValueError("a row does not match its checksum")
-            yield _ShardRow(job, pattern, chunk, windows, n_grams, sums, self, group)
-
-    def read(self, group: int, table: str, checksum: bytes, seed: int) -> Integers:
-        """The numbers of a table of a row."""
-        with self._named():
-            column = self._file.read_row_group(group, columns=[table])[table]
-            data = bytes_of(column.chunk(0))[0]
-            if xxhash.xxh3_64_digest(data.data, seed) != checksum:
-                raise ValueError(f"a table of {table} does not match its checksum")
-            return data.view(np.int64)
-
-    @contextmanager
-    def _named(self) -> Iterator[None]:
-        try:
-            yield
-        except (pa.ArrowException, OSError, MemoryError, ValueError, TypeError, KeyError, IndexError) as error:
-            said = str(error).strip().partition("\n")[0][:200]
-            raise EngineError(f"{self.path}: damaged counts, train again with a new folder: {said}") from None
-
-
-class _ShardRow(NamedTuple):
-    """A row of the shards: what it is and where it lies."""
-
-    job: int
-    pattern: int
-    chunk: int
-    windows: int
-    n_grams: int
-    checksums: bytes
-    file: _ShardFile
-    group: int
-
-    def read(self, table: str) -> Integers:
-        """The numbers of one of its tables."""
-        at = (1 + _TABLES.index(table)) * _SUM_BYTES
-        return self.file.read(
-            self.group, table, self.checksums[at : at + _SUM_BYTES], _seed(self.checksums[:_SUM_BYTES])
-        )
-
-
-def _local_files(spark: SparkSession, folder: str, copies: str) -> list[Path]:
-    """The files of a folder of Parquet, copied here where they are elsewhere."""
-    system, path = _hadoop(spark, folder)
-    paths = [status.getPath() for status in system.listStatus(path)]
-    parquet = [path for path in paths if path.getName().endswith(".parquet")]
-    if system.getScheme() == "file":
-        return [Path(path.toUri().getPath()) for path in parquet]
-    for path in parquet:
-        _, copy = _hadoop(spark, f"file:{copies}/{path.getName()}")
-        system.copyToLocalFile(False, path, copy, True)
-    return [Path(copies, path.getName()) for path in parquet]
+@contextmanager
+def _named(path: object) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError, MemoryError, ValueError, TypeError, KeyError, IndexError) as error:
+        said = str(error).strip().partition("\n")[0][:200]
+        raise EngineError(f"{path}: damaged counts, train again with a new folder: {said}") from None
 
 
 def _hadoop(spark: SparkSession, path: str) -> tuple[Any, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from platform import node
 from posixpath import basename
 
 import numpy as np
@@ -14,9 +15,10 @@ from pyspark.sql import functions as sql
 
 from gapgram.arrays import Integers
 from gapgram.counting.spark.batches import LineSum, batch_of, blocks_of, bytes_of
-from gapgram.errors import TextError, UsageError
+from gapgram.errors import EngineError, TextError, UsageError
 from gapgram.kernels.text import words as kernels
 from gapgram.kernels.text.special_words import SPECIAL
+from gapgram.signature import __version__
 from gapgram.text.corpus import Reader, TextFacts, TextRules, TextTally
 from gapgram.text.vocabulary import Vocabulary, slots_for
 from gapgram.text.word_table import WordSample, WordTable, sampled
@@ -69,7 +71,7 @@ def read_lines(spark: SparkSession, paths: list[str], *also: str) -> DataFrame:
 
 def learn(lines: DataFrame, rules: TextRules) -> Learned:
     """The vocabulary and the facts of a text, as `corpus.read_corpus` learns them."""
-    per_partition = lines.mapInArrow(_Learning(rules), "word binary, count bigint")
+    per_partition = lines.mapInArrow(_Learning(rules, __version__), "word binary, count bigint")
     n_partitions = min(max(lines.rdd.getNumPartitions(), 1), _MAX_PARTITIONS)
     by_word = per_partition.repartition(n_partitions, "word").groupBy("word")
     counted = by_word.agg(sql.sum("count").alias("count"), sql.max("count").alias("largest"))
@@ -110,8 +112,12 @@ class _Learning:
     """How often each word occurs in a partition, and the partition's facts."""
 
     rules: TextRules
+    version: str
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        if self.version != __version__:
+            where = f"gapgram {__version__} on {node()}, {self.version} on the driver"
+            raise EngineError(f"{where}: install the same version on all machines")
         reader, lines = Reader(rules=self.rules), LineSum()
         try:
             for block in blocks_of(lines.over(batches)):

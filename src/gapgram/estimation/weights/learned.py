@@ -119,7 +119,7 @@ def prior_logits(counts: Counts) -> Floats:
     return logits
 
 
-def _log_odds(discounts: Discounts) -> Floats:
+def log_odds(discounts: Discounts) -> Floats:
     share = np.clip(discounts.values / MAX_DISCOUNTS, 0.01, 0.999)
     odds: Floats = np.log(share / (1 - share))
     return odds
@@ -150,7 +150,7 @@ class Problem:
 
     def add_gradient(self, values: Parameters, gradients: Parameters, begin: int, end: int) -> float:
         """Sum of -ln P over some positions; adds its gradient by the flat parameters."""
-        positions, fixed, slopes = self.positions(begin, end), self._fixed, self.room(end - begin, 1)
+        positions, fixed, slopes = self.positions(begin, end), self.fixed, self.room(end - begin, 1)
         return float(kernels.add_gradient(positions, fixed, values.for_kernels, slopes, gradients.as_sums))
 
     def positions(self, begin: int, end: int) -> SamplePositions:
@@ -161,7 +161,7 @@ class Problem:
         )
 
     @property
-    def _fixed(self) -> FixedNumbers:
+    def fixed(self) -> FixedNumbers:
         return FixedNumbers(self.uniform, self.down, self.clusterings)
 
     def room(self, n: int, n_pieces: int, threads: int = 1) -> Slopes:
@@ -182,7 +182,7 @@ class Problem:
         """Where fitting starts: no gate, the odds of falling back somewhat lowered, the usual discounts."""
         values = self.zeros()
         values.shift[1:] = START_SHIFT  # the empty pattern falls back as it always did
-        values.odds[:] = _log_odds(self.discounts)
+        values.odds[:] = log_odds(self.discounts)
         return values
 
     @property
@@ -230,7 +230,7 @@ class Problem:
         """Work through batches that follow each other, each with its learning rate; the values change."""
         begin, end = batches[0][0], batches[-1][1]
         bounds = np.array([begin, *(last for _, last in batches)]) - begin
-        schedule, positions, fixed = Schedule(bounds, rates, first_step), self.positions(begin, end), self._fixed
+        schedule, positions, fixed = Schedule(bounds, rates, first_step), self.positions(begin, end), self.fixed
         run_together(descent.fit_batches, threads, schedule, positions, fixed, values.for_kernels, adam, slopes)
 
     def _new_adam(self) -> Adam:
@@ -249,7 +249,7 @@ class Problem:
         """Perplexity before and after, and the mean weight of each pattern: over the sample, or over its beginning,
         which is as good a sample, where it is large."""
         n, n_patterns = min(len(self.sample), REPORTED_POSITIONS), len(self.down)
-        fixed, start, fitted = self._fixed, self.start().for_kernels, values.for_kernels
+        fixed, start, fitted = self.fixed, self.start().for_kernels, values.for_kernels
 
         def of_chunk(chunk: tuple[int, int]) -> tuple[float, float, Floats, Floats]:
             positions, size = self.positions(*chunk), chunk[1] - chunk[0]
@@ -260,7 +260,7 @@ class Problem:
             return before, after, having_pattern * (weights / np.maximum(having_pattern, 1)), having_pattern
 
         before, after, sums, positions = [], [], np.zeros(n_patterns), np.zeros(n_patterns)
-        for loss_before, loss_after, weights, having_pattern in parallel_map(of_chunk, _chunks(n), threads):
+        for loss_before, loss_after, weights, having_pattern in parallel_map(of_chunk, chunks_of(n), threads):
             before.append(loss_before)
             after.append(loss_after)
             sums += weights
@@ -292,7 +292,7 @@ def _spans(batches: list[tuple[int, int]], most: int) -> Iterator[tuple[int, int
         first = last
 
 
-def _chunks(n: int) -> list[tuple[int, int]]:
+def chunks_of(n: int) -> list[tuple[int, int]]:
     """Bounds of chunks of a sample that is never read at once, because it may be larger than the memory."""
     return [(begin, min(begin + _CHUNK_POSITIONS, n)) for begin in range(0, n, _CHUNK_POSITIONS)]
 

@@ -20,7 +20,7 @@ from gapgram.counts.counts import Counts
 from gapgram.errors import UsageError
 from gapgram.estimation.parts import given_class
 from gapgram.kernels.fitting import sample as fitting
-from gapgram.kernels.lookup.lookup import Found, availability
+from gapgram.kernels.probability.query import Found, availability
 from gapgram.kernels.tables.arrays import N_CONTEXTS, N_GRAMS, N_ROWS, STATISTICS, STRIDE, TAIL, WIDTH, Tables
 from gapgram.kernels.text.special_words import END_ID, START_ID, UNKNOWN_ID
 from gapgram.lattice import Lattice
@@ -107,6 +107,7 @@ class FittingSample:
     """Statistics [position, pattern, 5], features [position, feature], and the probabilities of each word given itself,
     1, and its class in each clustering [position, 1 + clustering]; see `kernels.fitting.sample`.
 
+    words, kept: the ids of all sentences that it was taken from, and which of them are positions of it.
     source: what text it was taken from. folder: where the arrays are kept if they are not in memory.
     """
 
@@ -114,12 +115,15 @@ class FittingSample:
     statistics: Rows
     features: Rows
     given: Rows
+    words: Rows
+    kept: Rows
     folder: Path | None = None
 
     @classmethod
     def of_arrays(cls, source: str, statistics: Ids, features: Ids, given: Floats) -> FittingSample:
         """A sample whose arrays are there already."""
-        return cls(source, _filled(statistics), _filled(features), _filled(given))
+        no_words = _filled(np.empty(0, np.int32))
+        return cls(source, _filled(statistics), _filled(features), _filled(given), no_words, no_words)
 
     def __len__(self) -> int:
         return len(self.statistics)
@@ -246,6 +250,8 @@ def _empty(source: str, lattice: Lattice, n_positions: int, folder: Path | None)
         _new_rows(folder, "statistics", n_positions, (n_patterns, 5), np.int32),
         _new_rows(folder, "features", n_positions, (n_patterns + lattice.order,), np.int32),
         _new_rows(folder, "given", n_positions, (1 + len(lattice.of_classes),), np.float64),
+        _new_rows(folder, "words", n_positions, (), np.int32),
+        _new_rows(folder, "kept", n_positions, (), np.bool_),
         folder,
     )
 
@@ -255,7 +261,8 @@ def _fill(sample: FittingSample, lookup: _Lookup, ids: Ids, limit: int) -> None:
     chunks = _chunks(ids, sentence_begins(ids), limit)
     ahead = _AHEAD if sample.folder is None else 1
     looked_up = parallel_map(lookup.positions, chunks, lookup.threads, ahead=ahead, always_beside=True)
-    _put([sample.statistics, sample.features, sample.given], looked_up, lookup.threads)
+    places = [sample.statistics, sample.features, sample.given, sample.words, sample.kept]
+    _put(places, looked_up, lookup.threads)
 
 
 class _Lookup:
@@ -276,8 +283,9 @@ class _Lookup:
         """The probability of each word given its class, for each clustering."""
         return given_class(self.counts.tables)
 
-    def positions(self, sentences: tuple[Ids, Begins]) -> tuple[Ids, Ids, Floats]:
-        """Statistics, features and probability given the class of the positions of sentences that are fitted to."""
+    def positions(self, sentences: tuple[Ids, Begins]) -> tuple[Ids, Ids, Floats, Ids, Mask]:
+        """Statistics, features and probability given the class of the positions of sentences that are fitted to, the
+        words of the sentences, and which are fitted to."""
         words, begins = sentences
         order = self.counts.lattice.order
         available = availability(words, begins, order)
@@ -286,7 +294,7 @@ class _Lookup:
         features, given = fitting.kept_positions(
             words, available, statistics, usable, self._given, self._reaches, order
         )
-        return statistics[: len(features)], features, given
+        return statistics[: len(features)], features, given, words, usable
 
     def _usable(self, words: Ids, available: npt.NDArray[np.int16], statistics: Ids) -> Mask:
         """Which positions are fitted to: those of known words."""

@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.compiled import brief, kernel
-from gapgram.kernels.lookup.search import first_at_least
 from gapgram.kernels.probability.scores import finite_log10, make_possible
+from gapgram.kernels.tables.search import first_at_least
 from gapgram.kernels.text.special_words import START_ID
 
 

@@ -21,8 +21,8 @@ import numpy as np
 
 from gapgram.kernels.backoff.grams import child, children_of
 from gapgram.kernels.compiled import kernel
-from gapgram.kernels.lookup.search import first_at_least
 from gapgram.kernels.probability.successors import successors
+from gapgram.kernels.tables.search import first_at_least
 from gapgram.kernels.text.special_words import END_ID, START_ID, UNKNOWN_ID
 from gapgram.kernels.topk.exact import above, probabilities
 

@@ -130,7 +130,7 @@ def score_positions(ids, begins, order, words, children, log10_probs, log10_back
 
 @brief
 def score_line(order, words, children, log10_probs, log10_backoffs, slots, pool, offsets, line, bos, eos):
-    """log10 of the probability of a line, as `kernels.probability.score_line` has it."""
+    """log10 of the probability of a line, as `kernels.probability.query` has it."""
     text = np.frombuffer(line, np.uint8)
     ids = np.empty(text.size // 2 + 4, np.int32)  # a word and what follows it are two bytes or more
     status, _, used, _, _ = encode_lines(text, ALLOW_UNKNOWN, True, slots, pool, offsets, ids)

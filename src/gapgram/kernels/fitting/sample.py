@@ -23,8 +23,8 @@ import math
 import numpy as np
 
 from gapgram.kernels.compiled import inlined, kernel
-from gapgram.kernels.lookup.lookup import BLOCK, locate, new_found
 from gapgram.kernels.probability.gate import BUCKETS, context_bucket, word_bucket, word_row
+from gapgram.kernels.probability.query import BLOCK, locate, new_found
 from gapgram.kernels.tables.arrays import REACH
 from gapgram.kernels.text.special_words import START_ID, UNKNOWN_ID
 

@@ -1,17 +1,13 @@
 """The probability of a word, of a text, of the next word: the heart of a query.
 
-In: a model (`tables.model_arrays`) and ids, bytes or states. Out: log10 of probabilities. Read `scoring` first, then
-`chains`: looking up one pattern while the one before is worked out; `probabilities` is the same for any lattice.
+In: a model (`tables.model_arrays`) and ids, bytes or states. Out: log10 of probabilities. Read `query` first.
 
-    chains          the same where every pattern falls back on one other
-    scoring         the probability of every word of a text
-    probabilities   the probability of a word, shared out over the lattice
+    query           a text to the log10 of each word: looked up, worked out, mixed
+    probabilities   the probability of a word, shared out over any lattice
     gate            what learned weights look at, and what they make of it
-    scores          probabilities to scores that are some, whatever tables say
-    score_line      the same for one line
-    score_text      lines of text to scores in one go
-    successors      what follows a context, and the distribution that it makes
-    one_step        the same for one word after one state
     stepping        one word after another, from state to state
-    mixing          probabilities of several models added up
+    plan            what states of a model hold
+    successors      what follows a context, and the distribution that it makes
+    scores          probabilities to finite scores, whatever tables say; sums, mixtures
+    soundness       whether the numbers of a model fit its tables
 """

@@ -237,7 +237,7 @@ def gate_of(available, model, features):
 
 @kernel
 def gate_weights(positions, rows, model):
-    """`gate_of` for contexts with these rows: [pattern, column], as `kernels.lookup.lookup.Found` has them."""
+    """`gate_of` for contexts with these rows: [pattern, column], as `kernels.probability.query.Found` has them."""
     n_patterns, n = rows.shape[0], positions.available.size
     features = np.empty((n_patterns + model.order, n), np.int64)
     if model.gate_table.size > 0:

@@ -1,6 +1,6 @@
 """The probability of a word: each prediction shared out over the lattice, from its longest patterns down.
 
-`kernels.tables.model_arrays` has the law. Where every pattern falls back on one other `kernels.probability.chains` is
+`kernels.tables.model_arrays` has the law. Where every pattern falls back on one other `kernels.probability.query` is
 faster.
 """
 
@@ -9,10 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.compiled import host_callable, kernel
-from gapgram.kernels.lookup.lookup import locate_all
 from gapgram.kernels.probability.gate import gate_weights
 from gapgram.kernels.tables.arrays import clustering_of
-from gapgram.kernels.tables.model_arrays import BACKOFF, SCALE, WEIGHT, Positions
+from gapgram.kernels.tables.model_arrays import BACKOFF, SCALE, WEIGHT
 
 
 @host_callable
@@ -106,14 +105,3 @@ def shared_probabilities(positions, found, model, out):
         rest = share(positions, i, found.rows, gate, model, shares)
         word = positions.ids[positions.first + i * positions.step]
         out[i] = probability(word, found, positions.column + i, model, shares, rest * uniform)
-
-
-@kernel
-def shares_of_last(ids, model):
-    """(found, shares, rest): what was found of each of a few words, and who decides of the last after the others."""
-    last = ids.size - 1
-    found = locate_all(ids, model.order, model.tables)
-    positions = Positions(ids, last, 1, np.full(1, min(last, model.order - 1), np.int16), last)
-    shares = np.empty(model.discounts.shape[0])
-    rest = share(positions, 0, found.rows, gate_weights(positions, found.rows, model), model, shares)
-    return found, shares, rest

@@ -54,3 +54,15 @@ def sum_sequences(values, begins):
         for t in range(begins[s], begins[s + 1]):
             sums[s] += values[t]
     return sums
+
+
+@kernel
+def mix(log10_probs, weights):
+    """log10 of the weighted sum of the probabilities of [model, position]; each position for itself."""
+    out = np.empty(log10_probs.shape[1])
+    for t in range(out.size):
+        total = 0.0
+        for m in range(weights.size):
+            total += weights[m] * 10.0 ** log10_probs[m, t]
+        out[t] = math.log10(total)
+    return out

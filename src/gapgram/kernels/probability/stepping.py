@@ -9,6 +9,10 @@ A state is a row of whole numbers, its *key*: everything that the probabilities 
 Which slots there are, and who reads them, is the *plan* (`gapgram.queries.states`). A gram that no context reads any
 more, or that only leads to contexts never seen, becomes -1: states that differ in nothing else are equal, and looked
 up to the same bits.
+
+`extend` takes many states at once, of any lattice, by the same lookup as a text: their columns lie side by side. Where
+every pattern falls back on one other, `extend_chain` and `extend_rows` need no columns, but the numbers of one word;
+what they compute, and in which order, is the same: the results have the same bits.
 """
 
 from __future__ import annotations
@@ -19,13 +23,34 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.kernels.compiled import brief, kernel
-from gapgram.kernels.lookup.lookup import locate, new_found
-from gapgram.kernels.probability.chains import probabilities_of
-from gapgram.kernels.probability.gate import FREQUENT_WORDS
+from gapgram.kernels.probability.gate import (
+    BUCKETS,
+    FREQUENT_WORDS,
+    bucket_of_row,
+    exponentials,
+    sum_logits,
+    word_bucket,
+    word_row,
+)
+from gapgram.kernels.probability.probabilities import discounted, given_class
+from gapgram.kernels.probability.query import fallback_of, locate, new_found, probabilities_of
 from gapgram.kernels.probability.scores import log10_of
-from gapgram.kernels.tables.arrays import N_CONTEXTS, REACH
-from gapgram.kernels.tables.model_arrays import Positions
-from gapgram.kernels.tables.read import context_at
+from gapgram.kernels.tables.arrays import (
+    FIRST_ROW,
+    N_CONTEXTS,
+    N_ROWS,
+    REACH,
+    clustering_of,
+    code_mask_of,
+    first_class,
+    format_of,
+    gram_at,
+    halves_of,
+)
+from gapgram.kernels.tables.keys import key_of
+from gapgram.kernels.tables.model_arrays import BACKOFF, SCALE, WEIGHT, Positions
+from gapgram.kernels.tables.read import context_at, first_listed, listed_count, prefetch_context
+from gapgram.kernels.tables.search import find_key, first_guess
 
 
 class Plan(NamedTuple):
@@ -68,27 +93,30 @@ def width_of(plan, order):
 
 
 @kernel
-def _next_keys(keys, words, entries, at, plan, order, tables, out):
-    """The keys after words that were located in the columns from `at` on."""
-    slots, reader_base, readers = plan.slots, plan.reader_base, plan.readers
-    base = order if plan.gated else 1
-    for i in range(words.size):
-        if plan.gated:
-            out[i, 1] = gate_word(words[i])
-            for k in range(2, order):
-                out[i, k] = keys[i, k - 1]
-        longest = np.int64(0)
-        for s in range(slots.shape[0]):
-            pattern, nearer = slots[s, 0], slots[s, 2]
-            gram = entries[pattern, at + i] if nearer < 0 else np.int64(keys[i, base + nearer])
-            seen = False
-            if gram >= 0:
-                for r in range(reader_base[s], reader_base[s + 1]):
-                    seen = seen or is_seen(tables, readers[r], gram)
-            if seen:
-                longest = max(longest, tables.places[pattern, REACH] + slots[s, 1])
-            out[i, base + s] = gram if seen else -1
-        out[i, 0] = longest if plan.forgetful else min(np.int64(keys[i, 0]) + 1, order - 1)
+def _write_key(word, held, base, plan, order, tables, entries, out):
+    """The key after the word."""
+    if plan.gated:
+        out[1] = gate_word(word)
+        for k in range(2, order):
+            out[k] = held[k - 1]
+    for s in range(plan.slots.shape[0]):
+        if plan.slots[s, 2] < 0 and entries[plan.slots[s, 0]] >= 0:
+            prefetch_context(tables, plan.readers[plan.reader_base[s]], entries[plan.slots[s, 0]])
+    longest = np.int64(0)
+    for s in range(plan.slots.shape[0]):
+        pattern, nearer = plan.slots[s, 0], plan.slots[s, 2]
+        place = entries[pattern] if nearer < 0 else np.int64(held[base + nearer])
+        # A place that no context reads, or that only leads to contexts never seen, is forgotten
+        seen = False
+        if place >= 0:
+            for r in range(plan.reader_base[s], plan.reader_base[s + 1]):
+                if is_seen(tables, plan.readers[r], place):
+                    seen = True
+                    break
+        if seen:
+            longest = max(longest, tables.places[pattern, REACH] + plan.slots[s, 1])
+        out[base + s] = place if seen else -1
+    out[0] = longest if plan.forgetful else min(np.int64(held[0]) + 1, order - 1)
 
 
 @kernel
@@ -96,7 +124,7 @@ def extend(keys, words, stride, plan, model, out, scores, lengths):
     """Score one word after each of at most `stride` states.
 
     Row i of `out` receives the key after words[i], scores[i] log10 of the word's probability (the bits that
-    `kernels.probability.scoring.score_positions` has for it), lengths[i] the length of the longest contiguous gram
+    `kernels.probability.query.score_positions` has for it), lengths[i] the length of the longest contiguous gram
     found.
 
     The tables of `model` are those of the model with every distance multiplied by `stride`: so `locate`, which
@@ -115,7 +143,8 @@ def extend(keys, words, stride, plan, model, out, scores, lengths):
         for i in range(n):
             entries[pattern, first + i] = keys[i, base + s]
     locate(words, available, found, at, model.tables)
-    _next_keys(keys, words, entries, at, plan, order, model.tables, out)
+    for i in range(n):
+        _write_key(words[i], keys[i], base, plan, order, model.tables, entries[:, at + i], out[i])
     ids = np.zeros((n, order), np.int32)
     for i in range(n):
         ids[i, order - 1] = words[i]
@@ -148,3 +177,162 @@ def extend_one(plan, model, none, width, key, word):
     words = np.full(1, word, np.int32)
     extend(keys, words, 1, plan, model, out.reshape(1, -1), scores, lengths)
     return scores[0], lengths[0], out.view(np.int8)
+
+
+class OneWord(NamedTuple):
+    """What is found of one word: for each pattern its gram or -1, the row of its context or -1, and its probability."""
+
+    entries: np.ndarray
+    rows: np.ndarray
+    values: np.ndarray
+
+
+@kernel
+def _root(word, p, tables):
+    """(gram, its bits, key, row) of a word, or of its class, under the pattern of no context."""
+    place, form = tables.places[p], format_of(tables.places, p)
+    clustering, n_words = clustering_of(tables.places, p), tables.word_counts.size
+    if clustering > 0 and word < n_words:
+        word = np.int64(tables.class_of[np.uint64((clustering - 1) * n_words + word)]) - first_class(tables.places, p)
+    word = word if 0 <= word < form.n_grams else np.int64(0)
+    row = place[FIRST_ROW] + min(context_at(tables, p, 0)[2], place[N_ROWS] - 1)
+    gram = gram_at(tables.grams, halves_of(tables), form, word)
+    return word, gram, key_of(word, form.key_bits), row
+
+
+@kernel
+def _was_seen_in_parts(p, root, entries, parts):
+    """Whether the grams that skip one word more were seen: a gram was only seen if each of its parts was."""
+    missing = 0
+    for k in range(parts.shape[1]):
+        missing += parts[p, k] > root and entries[parts[p, k]] < 0
+    return missing == 0
+
+
+@kernel
+def _look_up(word, held, base, available, slot_of, model, one):
+    """Fill what is found of a word after a key."""
+    tables = model.tables
+    places, parts, row_values = tables.places, tables.parts, model.row_values
+    bits, halves = tables.grams, halves_of(tables)
+    for p in range(places.shape[0]):  # all contexts are known: none waits for another
+        if 0 < places[p, REACH] <= available:
+            prefetch_context(tables, p, np.int64(held[base + slot_of[p]]))
+    root, key, given = 0, np.int64(0), 1.0
+    for p in range(places.shape[0]):
+        place = places[p]
+        entry, gram, row = np.int64(-1), np.int64(0), np.int64(-1)
+        if place[REACH] == 0:
+            # The word itself, or its class, and the word given that; the patterns up to the next such one have these.
+            root = p
+            entry, gram, key, row = _root(word, p, tables)
+            given = given_class(model, clustering_of(places, p), word)
+        elif available >= place[REACH]:
+            row = place[FIRST_ROW]
+            context = min(np.int64(held[base + slot_of[p]]), place[N_CONTEXTS] - 1)
+            if context >= 0:
+                begin, end, own_row = context_at(tables, p, context)
+                row = min(place[FIRST_ROW] + own_row, place[FIRST_ROW] + place[N_ROWS] - 1)
+                if end > begin and _was_seen_in_parts(p, root, one.entries, parts):
+                    form = format_of(places, p)
+                    guess = first_guess(key, begin, end - begin, form.key_bits)
+                    entry, gram = find_key(bits, halves, form, key, begin, end - begin, guess)
+        one.entries[p] = entry
+        one.rows[p] = row
+        # Its probability under this pattern, from that under the pattern it falls back on
+        fallen = one.values[fallback_of(model.edge_base, model.edge_to, p)] if p > 0 else model.uniform
+        if row >= 0:
+            count = _count(tables, p, entry, gram)
+            kept = discounted(model.discounts, p, count) * row_values[row, SCALE]
+            fallen = fallen * row_values[row, BACKOFF] + kept * given
+        one.values[p] = fallen
+
+
+@kernel
+def _count(tables, p, entry, gram):
+    """The count of a gram from its bits; 0 where it was not found."""
+    if entry < 0:
+        return np.int64(0)
+    code_mask = code_mask_of(format_of(tables.places, p))
+    code = gram & code_mask
+    return listed_count(tables, p, entry, code) if code >= first_listed(tables, code_mask) else code
+
+
+@kernel
+def _mixed(held, available, model, one):
+    """The probabilities under the patterns that a prediction starts from, mixed: equations (16) and (17)."""
+    row_values, start_base, starts = model.row_values, model.start_base, model.starts
+    first, last = start_base[available], start_base[available + 1]
+    if last - first == 1:
+        return one.values[starts[first]]
+    n_patterns, table = one.values.size, model.gate_table.reshape(-1)
+    weights = np.ones(n_patterns)
+    if table.size > 0:
+        features, logits = np.empty(n_patterns + model.order + 1, np.int64), np.empty(n_patterns)
+        # The rows of the gate's table that add up: of the words available, of each pattern's context, of the last words
+        features[0] = (n_patterns * BUCKETS + available) * n_patterns
+        n_features = 1
+        for s in range(first, last):
+            bucket = bucket_of_row(row_values, one.rows[starts[s]])
+            features[n_features] = (starts[s] * BUCKETS + bucket) * n_patterns
+            n_features += 1
+        for k in range(1, available + 1):
+            row = word_row(n_patterns, model.order, k, word_bucket(np.int64(held[k])))
+            features[n_features] = row * n_patterns
+            n_features += 1
+        sum_logits(table, features, 1, n_features, logits)
+        exponentials(logits, weights)
+    total = 0.0
+    mixed = 0.0
+    for s in range(first, last):
+        p = starts[s]
+        weight = row_values[np.uint64(max(one.rows[p], 0)), WEIGHT] * weights[p]
+        total += weight
+        mixed += weight * one.values[p]
+    return mixed / total if total > 0.0 else 0.0
+
+
+@kernel
+def _step(word, held, base, plan, slot_of, model, one, out):
+    """log10 of the probability of a word after a key; fills what is found of it, and the key after it."""
+    available = min(max(np.int64(held[0]), 0), model.order - 1)
+    _look_up(word, held, base, available, slot_of, model, one)
+    _write_key(word, held, base, plan, model.order, model.tables, one.entries, out)
+    return log10_of(_mixed(held, available, model, one))
+
+
+@kernel
+def _new_one(n_patterns):
+    numbers = np.empty((2, n_patterns), np.int64)
+    return OneWord(numbers[0], numbers[1], np.empty(n_patterns))
+
+
+@brief
+def extend_chain(plan, slot_of, model, none, width, key, word):
+    """`extend_one` where every pattern falls back on one other.
+
+    slot_of: [pattern], the slot of a key in which its context lies.
+    """
+    out = np.empty(width, none.dtype)
+    if len(key) != width * none.itemsize:
+        return 0.0, 0, out[:0].view(np.int8)
+    held, base, one = np.frombuffer(key, none.dtype), model.order if plan.gated else 1, _new_one(slot_of.size)
+    score = _step(np.int64(word), held, base, plan, slot_of, model, one, out)
+    length = 1
+    for p in range(1, slot_of.size):
+        if one.entries[p] >= 0:
+            length = max(length, plan.spans[p])
+    return score, length, out.view(np.int8)
+
+
+@kernel
+def extend_rows(plan, slot_of, model, states, asked, n, answers):
+    """Step from row to row of `states`, a key each: log10 of the probabilities go to `answers`.
+
+    asked: [i], from which row, the word, and the row of the key after it, -1 where it is not needed.
+    """
+    base, one = model.order if plan.gated else 1, _new_one(slot_of.size)
+    not_kept = np.empty(states.shape[1], states.dtype)
+    for i in range(n):
+        out = states[asked[i, 2]] if asked[i, 2] >= 0 else not_kept
+        answers[i] = _step(np.int64(asked[i, 1]), states[asked[i, 0]], base, plan, slot_of, model, one, out)

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.kernels.compiled import kernel
-from gapgram.kernels.lookup.lookup import locate_all
 from gapgram.kernels.probability.gate import gate_weights
 from gapgram.kernels.probability.probabilities import discounted, share
+from gapgram.kernels.probability.query import locate_all
 from gapgram.kernels.probability.scores import make_possible
 from gapgram.kernels.tables.arrays import (
     FIRST_ROW,
@@ -46,22 +46,23 @@ class Successors(NamedTuple):
 
 
 @kernel
-def _context_spans(context, model):
+def _context_spans(entries, n, known, model):
     """(begin, end, rows): the grams that follow a context under each pattern, and the row of its statistics.
 
-    `rows` are [pattern, 1], as `kernels.lookup.lookup.Found` has them.
+    entries: [pattern, word], of n words, of which so many are known. `rows` are [pattern, 1], as
+    `kernels.probability.query.Found` has them.
     """
-    tables, n = model.tables, context.size
-    entries, n_patterns = locate_all(context, model.order, tables).entries, tables.places.shape[0]
+    tables = model.tables
+    n_patterns = tables.places.shape[0]
     begin = np.zeros(n_patterns, np.int64)
     end = np.zeros(n_patterns, np.int64)
     rows = np.full((n_patterns, 1), -1, np.int64)
     for p in range(n_patterns):
         place = tables.places[p]
-        if place[REACH] > n:  # the context is too short
+        if place[REACH] > known:  # the context is too short
             continue
         rows[p, 0] = place[FIRST_ROW]
-        number = entries[place[TAIL], n - place[NEAREST]] if place[REACH] > 0 else np.int64(0)
+        number = np.int64(entries[place[TAIL], n - place[NEAREST]]) if place[REACH] > 0 else np.int64(0)
         if number >= 0:
             begin[p], end[p], row = context_at(tables, p, min(number, place[N_CONTEXTS] - 1))
             rows[p, 0] += min(row, place[N_ROWS] - 1)
@@ -71,8 +72,15 @@ def _context_spans(context, model):
 @kernel
 def successors(context, model):
     """The `Successors` of a context, its oldest word first; it may be empty."""
-    n_patterns, known = model.discounts.shape[0], min(context.size, model.order - 1)
-    begin, end, rows = _context_spans(context, model)
+    entries = locate_all(context, model.order, model.tables).entries
+    return _successors_of(entries, context, min(context.size, model.order - 1), model)
+
+
+@kernel
+def _successors_of(entries, context, known, model):
+    """The `Successors` of a context whose grams were found."""
+    n_patterns = model.discounts.shape[0]
+    begin, end, rows = _context_spans(entries, context.size, known, model)
     positions = Positions(context, context.size, 1, np.full(1, known, np.int16), 0)
     shares = np.empty(n_patterns)
     rest = share(positions, 0, rows, gate_weights(positions, rows, model), model, shares)
@@ -128,9 +136,32 @@ def class_term(word, n_words, masses, class_of, given_class):
 @kernel
 def distribution(context, model):
     """The probability of every word of the vocabulary after a context."""
+    out = np.empty(model.tables.places[0, N_GRAMS])
+    _spread(successors(context, model), model, out)
+    return out
+
+
+@kernel
+def distributions(keys, plan, model, out):
+    """out[i]: the probability of every word after the state of a key (`kernels.probability.stepping`)."""
+    n_patterns, n, slots = model.discounts.shape[0], model.order - 1, plan.slots
+    base = model.order if plan.gated else 1
+    for i in range(keys.shape[0]):
+        known = min(max(np.int64(keys[i, 0]), 0), n)
+        # The words and grams of the state, as if its text had been looked up.
+        context, entries = np.zeros(n, np.int32), np.full((n_patterns, max(n, 1)), -1, np.int64)
+        for k in range(1, n + 1 if plan.gated else 0):
+            context[n - k] = keys[i, k]
+        for s in range(slots.shape[0]):
+            entries[slots[s, 0], n - slots[s, 1]] = keys[i, base + s]
+        _spread(_successors_of(entries, context, known, model), model, out[i])
+
+
+@kernel
+def _spread(lists, model, out):
+    """Fill the probability of every word from lists of those that follow."""
     tables, discounts = model.tables, model.discounts
-    lists = successors(context, model)
-    out = np.full(tables.places[0, N_GRAMS], lists.floor)
+    out[:] = lists.floor
     words, counts = np.empty(RUN, np.int64), np.empty(RUN, np.int64)
     for p in range(lists.begin.size):
         scale = lists.scale[p]
@@ -146,4 +177,14 @@ def distribution(context, model):
         out[word] += class_term(word, n_words, masses, class_of, given_class)
     out[START_ID] = 0.0
     make_possible(out)
-    return out
+
+
+@kernel
+def shares_of_last(ids, model):
+    """(found, shares, rest): what was found of each of a few words, and who decides of the last after the others."""
+    last = ids.size - 1
+    found = locate_all(ids, model.order, model.tables)
+    positions = Positions(ids, last, 1, np.full(1, min(last, model.order - 1), np.int16), last)
+    shares = np.empty(model.discounts.shape[0])
+    rest = share(positions, 0, found.rows, gate_weights(positions, found.rows, model), model, shares)
+    return found, shares, rest

@@ -13,10 +13,10 @@ import numpy as np
 
 from gapgram.kernels.compiled import kernel
 from gapgram.kernels.counting.distinct_rows import empty_row_set, grown, is_full, row_number, rows_of
-from gapgram.kernels.lookup.search import first_at_least
 from gapgram.kernels.probability.probabilities import discounted
 from gapgram.kernels.tables.arrays import COUNT_MASK, ROW_BITS, ROW_MASK
 from gapgram.kernels.tables.model_arrays import BACKOFF, SCALE
+from gapgram.kernels.tables.search import first_at_least
 
 GAIN = 0.9
 

@@ -17,10 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.kernels.compiled import kernel, noinline
-from gapgram.kernels.lookup.lookup import locate, new_found
-from gapgram.kernels.lookup.search import first_at_least
 from gapgram.kernels.probability.gate import gate_weights
 from gapgram.kernels.probability.probabilities import discounted, share
+from gapgram.kernels.probability.query import locate, new_found
 from gapgram.kernels.tables.arrays import (
     FIRST_ROW,
     N_CONTEXTS,
@@ -34,6 +33,7 @@ from gapgram.kernels.tables.arrays import (
 )
 from gapgram.kernels.tables.model_arrays import BACKOFF, Positions
 from gapgram.kernels.tables.read import RUN, context_at, read_grams
+from gapgram.kernels.tables.search import first_at_least
 from gapgram.kernels.text.special_words import END_ID, START_ID, UNKNOWN_ID
 
 STEP_BITS = 6

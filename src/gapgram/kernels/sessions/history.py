@@ -52,8 +52,6 @@ class Views(NamedTuple):
     class_of: np.ndarray
 
 
-
-
 @kernel
 def context_key(views, v, ids, t, first):
     """The key of the context of view v before position t of a sentence that begins at `first`; 0 where it has none."""
@@ -116,9 +114,12 @@ def _learn(views, shared, own, word, keys, grams, now):
 
 
 @kernel
-def score_history(views, gate, shared, own, ids, begins, n_known, log10_probs, now, learn, steps, out, shares, rows):
+def score_history(
+    views, gate, shared, own, ids, begins, skipped, n_known, log10_probs, now, learn, steps, out, shares, rows
+):
     """log10 of the probability of each position of sentences, those of the model being `log10_probs`.
 
+    skipped: the first positions of the first sentence were read before, and are only what stands before the others.
     A word with an id of n_known or more is one that the model does not know: until it is read it has the probability
     of `<unk>`. Where `learn`, each word is counted once it was predicted, and where `steps`, the gate learns from it;
     returns the number of words read by then. Fills, where they are not empty, what each source gives (`shares`,
@@ -131,7 +132,7 @@ def score_history(views, gate, shared, own, ids, begins, n_known, log10_probs, n
     logits, squares = gate.logits.reshape(-1), gate.squares.reshape(-1)
     for s in range(begins.size - 1):
         first = begins[s]
-        for t in range(first, begins[s + 1]):
+        for t in range(first + (skipped if s == 0 else 0), begins[s + 1]):
             if ids[t] == START_ID:
                 out[t] = 0.0
                 continue

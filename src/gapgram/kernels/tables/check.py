@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gapgram.kernels.compiled import kernel
-from gapgram.kernels.lookup.search import first_at_least
 from gapgram.kernels.tables.arrays import (
     FIRST_CONTEXT,
     FIRST_GRAM,
@@ -18,6 +17,7 @@ from gapgram.kernels.tables.arrays import (
     halves_of,
 )
 from gapgram.kernels.tables.keys import inverse_of, key_of, word_of
+from gapgram.kernels.tables.search import first_at_least
 from gapgram.kernels.text.special_words import START_ID
 
 

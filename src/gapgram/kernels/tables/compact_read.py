@@ -28,9 +28,9 @@ import numpy as np
 
 from gapgram.kernels.compiled import inlined, kernel, noinline
 from gapgram.kernels.intrinsics import prefetch
-from gapgram.kernels.lookup.search import gram_word
 from gapgram.kernels.tables.arrays import FIRST_ROW, N_ROWS, GramFormat, code_mask_of, format_of, gram_at
 from gapgram.kernels.tables.bits import from_bit, lowest_one, ones, read_bits, select_one
+from gapgram.kernels.tables.search import gram_word
 
 # Columns of `packed_places`: words for the book, vector and records, bits for the others (multiples of 64).
 BOOK, MORE, N_MORE, VALUE_WIDTH, BUCKET_BITS, BUCKETS, BUCKET_WIDTH = 0, 1, 2, 3, 4, 5, 6

@@ -30,15 +30,6 @@ def key_of(word, bits):
 
 
 @kernel
-def keys_of_all(n_words, bits):
-    """The keys of all words, by id."""
-    keys = np.empty(n_words, np.int64)
-    for word in range(n_words):
-        keys[word] = key_of(word, bits)
-    return keys
-
-
-@kernel
 def inverse_of(bits):
     """The number that takes keys of so many bits back to words."""
     odd = np.int64((1 << bits) * _GOLDEN) | 1

@@ -62,7 +62,7 @@ class Positions(NamedTuple):
 
     ids, first, step    the word of position i is ids[first + i * step], the word k before it ids[first + i * step - k]
     available           int16 [position]: how many words before it are known
-    column              the column of position 0 in a `kernels.lookup.lookup.Found`; the others follow
+    column              the column of position 0 in a `kernels.probability.query.Found`; the others follow
     """
 
     ids: np.ndarray

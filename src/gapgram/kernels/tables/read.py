@@ -7,7 +7,6 @@ import numpy as np
 from gapgram.kernels.compiled import inlined, kernel, noinline
 from gapgram.kernels.intrinsics import prefetch
 from gapgram.kernels.lanes import in_lanes
-from gapgram.kernels.lookup.search import find_key, first_at_least, first_guess
 from gapgram.kernels.tables.arrays import (
     COUNT_BITS,
     FIRST_CONTEXT,
@@ -26,6 +25,7 @@ from gapgram.kernels.tables.arrays import (
 )
 from gapgram.kernels.tables.compact_read import packed_context, packed_contexts, packed_count
 from gapgram.kernels.tables.keys import inverse_of, key_of, word_of
+from gapgram.kernels.tables.search import find_key, first_at_least, first_guess
 
 RUN = 1024  # grams that are read at a time
 
@@ -138,13 +138,13 @@ def _context_at(tables, packed, p, context):
 
 
 @inlined
-def ask_for_context(tables, p, context):
+def prefetch_context(tables, p, context):
     """Begin to bring near what `context_at` will read; the context may be any number."""
-    _ask_for_context(tables, tables.packed, p, context)
+    _prefetch_context(tables, tables.packed, p, context)
 
 
 @kernel
-def _ask_for_context(tables, packed, p, context):
+def _prefetch_context(tables, packed, p, context):
     if packed is None:  # in the compact layout it is found step by step where a context lies
         stride = tables.places[p, STRIDE]
         record = tables.places[p, FIRST_CONTEXT] + context * stride

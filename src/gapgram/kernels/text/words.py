@@ -18,7 +18,7 @@ from gapgram.kernels.text.special_words import END_ID, START_ID, UNKNOWN_ID
 # What is done with a word of the text that is <unk>, <s> or </s>.
 REFUSE_SPECIAL, SKIP_SPECIAL, ALLOW_UNKNOWN = 0, 1, 2
 
-# Why `encode_lines` or `learn_lines` returned; the last, why `score_text.score_lines` did not begin.
+# Why `encode_lines` or `learn_lines` returned; the last, why `kernels.probability.query.score_lines` did not begin.
 DONE, TABLE_FULL, SPECIAL_FOUND, NOT_UTF8 = 0, 1, 2, 3
 
 _BATCH = 256  # words that are looked up together
@@ -270,3 +270,17 @@ def learn_lines(text, line_begin, special, keep_empty, slots, pool, offsets, cou
         lines += 1
         line_begin = end + 1
     return DONE, line_begin, n, used, lines, empty, digest
+
+
+@kernel
+def are_words(ids, begins, n_words):
+    """Whether all ids are those of a vocabulary of so many words, and `<s>` stands nowhere but first in a sequence."""
+    n_wrong, n_starts = 0, 0
+    for t in range(ids.size):
+        n_wrong += ids[t] < 0
+        n_wrong += ids[t] >= n_words
+        n_starts += ids[t] == START_ID
+    for s in range(begins.size - 1):
+        if begins[s] < begins[s + 1]:
+            n_starts -= ids[begins[s]] == START_ID
+    return n_wrong == 0 and n_starts == 0

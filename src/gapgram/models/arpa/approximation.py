@@ -23,7 +23,7 @@ from gapgram.models.backoff import BackoffModel
 from gapgram.models.grams import NEVER, Grams, closed, fallen, word_ids
 from gapgram.models.model import Model
 
-_GRAMS = 1 << 17  # that are scored at a time
+_GRAMS_PER_BATCH = 1 << 17
 
 
 def approximate(model: Model, *, threads: int | None = None) -> BackoffModel:
@@ -34,8 +34,8 @@ def approximate(model: Model, *, threads: int | None = None) -> BackoffModel:
     ids = word_ids(base, words, children, 1, np.empty((1, 0), np.int64))
     for length, (first, last) in list(enumerate(pairwise(base), 1))[1:]:
         ids = word_ids(base, words, children, length, ids)
-        for begin in range(0, last - first, _GRAMS):
-            chunk = ids[begin : begin + _GRAMS]
+        for begin in range(0, last - first, _GRAMS_PER_BATCH):
+            chunk = ids[begin : begin + _GRAMS_PER_BATCH]
             probs[first + begin : first + begin + len(chunk)] = _probabilities(model, chunk, threads)
     suffixes = kernels.suffixes_of(base, model.order, words, children)
     with np.errstate(divide="ignore"):

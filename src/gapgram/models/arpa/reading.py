@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
@@ -26,11 +28,11 @@ from gapgram.text.vocabulary import Vocabulary
 
 MISSING_UNKNOWN = -100.0
 MOST_LENGTHS = 100  # of grams, the longest being of so many words
-_ROOM = 1 << 16  # grams for which there is room before any is read
-_ODD_SPACES = re.compile(rb"[\v\f\0]")  # at which Python splits and KenLM does not, or the other way round
+_ROOM = 1 << 12  # grams that are read at once: the header may name any number
 _FIELDS = re.compile(rb"[^\0\t\r ]+")
 _CAPITALS = {word.upper().encode(): word.encode() for word in SPECIAL}  # as some toolkits write the special words
 _OTHER_FIGURES = (b"iarpa", b"qarpa")  # headers of IRSTLM
+Entries: TypeAlias = tuple[Integers, Floats, Floats]  # word ids, log10 probabilities, log10 backoffs
 
 
 def read_arpa(path: str | Path, *, progress: bool = False) -> BackoffModel:
@@ -66,14 +68,13 @@ class _ArpaReader:
     """The lines of an ARPA file, section by section; each mistake is named with its line."""
 
     def __init__(self, path: str | Path, progress: bool) -> None:
-        self.name, self.number, self._has_odd_spaces = display_name(path), 0, False
+        self.name, self.number = display_name(path), 0
         self._lines = self._read(path, progress)
 
     def _read(self, path: str | Path, progress: bool) -> Iterator[bytes]:
         try:
             with progress_bar("reading", unit="B", progress=progress) as advance:
                 for block in read_blocks(path, advance):
-                    self._has_odd_spaces = _ODD_SPACES.search(block.data) is not None
                     yield from block.data.split(b"\n")[:-1]
         except FileNotFoundError as error:
             raise ModelNotFoundError(str(error)) from None
@@ -130,7 +131,7 @@ class _ArpaReader:
         """(log10 probability, words, log10 backoff) of the grams of a section."""
         for _ in range(size):
             line = self._next()
-            fields = _FIELDS.findall(line) if self._has_odd_spaces else line.split()
+            fields = _FIELDS.findall(line) if _has_odd_spaces(line) else line.split()
             if len(fields) not in (length + 1, length + 2):
                 wanted = f"a log10 probability, {length} words and perhaps a backoff"
                 raise self.fault(f"expected {wanted}, found {_shown(b' '.join(fields))}")
@@ -167,21 +168,54 @@ class _ArpaReader:
         figures = np.array(list(figures_of.values()))
         return {**ids, **{name: ids[word] for name, word in others.items()}}, figures[:, 0].copy(), figures[:, 1].copy()
 
-    def section(self, length: int, size: int, ids: dict[bytes, int]) -> tuple[Integers, Floats, Floats]:
-        """(word ids, log10 probabilities, log10 backoffs) of all grams of a length."""
+    def section(self, length: int, size: int, ids: dict[bytes, int]) -> Entries:
+        """The entries of all grams of a length."""
         title = f"\\{length}-grams:"
         self._expect(title.encode(), f"expected {title} here: more grams than the header says?")
-        # Room grows with what is read: the header may name any number.
-        grams, figures = np.empty((min(size, _ROOM), length), np.int64), np.empty((min(size, _ROOM), 2))
+        parts = [(np.empty((0, length), np.int64), np.empty(0), np.empty(0))]
+        for first in range(0, size, _ROOM):
+            lines = list(islice(self._lines, min(_ROOM, size - first)))
+            part = self._plain(lines, length, ids)
+            if part is None:
+                self._lines = chain(lines, self._lines)
+                part = self._line_by_line(length, min(_ROOM, size - first), ids)
+            parts.append(part)
+        words, probs, backoffs = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return words, probs, backoffs
+
+    def _plain(self, lines: list[bytes], length: int, ids: dict[bytes, int]) -> Entries | None:
+        """The entries of lines, column by column; None if one of them is to be looked at by itself."""
+        text = b"\n".join(lines)
+        rows = [line.split() for line in lines]
+        if _has_odd_spaces(text) or not set(map(len, rows)) <= {length + 1, length + 2}:
+            return None
+        try:
+            words = [[ids[row[i]] for row in rows] for i in range(1, length + 1)]
+            figures = [row[0] for row in rows], [row[-1] if len(row) > length + 1 else b"0" for row in rows]
+            probs, backoffs = (np.array([*map(float, column)]) for column in figures)
+        except (KeyError, ValueError):
+            return None
+        underlined = b"_" in text and any(b"_" in b"".join(column) for column in figures)
+        if underlined or not (probs <= 0).all() or not (np.abs(backoffs) <= MOST_LOG10).all():
+            return None
+        self.number += len(lines)
+        return np.array(words, np.int64).T, np.maximum(probs, -MOST_LOG10), backoffs
+
+    def _line_by_line(self, length: int, size: int, ids: dict[bytes, int]) -> Entries:
+        """The entries of the next lines; a mistake is named with its line."""
+        grams, figures = np.empty((size, length), np.int64), np.empty((size, 2))
         for i, (prob, words, backoff) in enumerate(self.entries(length, size)):
-            if i == len(grams):
-                grams, figures = (np.concatenate([array, np.empty_like(array)])[:size] for array in (grams, figures))
             try:
                 grams[i] = [ids[word] for word in words]
             except KeyError as error:
                 raise self.fault(f"the word {_shown(error.args[0])} is not among the 1-grams") from None
             figures[i] = prob, backoff
         return grams, figures[:, 0].copy(), figures[:, 1].copy()
+
+
+def _has_odd_spaces(text: bytes) -> bool:
+    """Whether Python splits the text where KenLM does not, or the other way round."""
+    return b"\v" in text or b"\f" in text or b"\0" in text
 
 
 def _shown(line: bytes) -> str:

@@ -30,7 +30,7 @@ from gapgram.pattern import Pattern
 from gapgram.queries.language_model import checked_model
 from gapgram.system.atomic_file import written_aside
 
-_LINES = 1 << 16  # that are put together at a time
+_LINES_PER_BATCH = 1 << 16
 
 
 def as_backoff(model: Model) -> BackoffModel:
@@ -124,8 +124,8 @@ def arpa_text(grams: Grams, words: list[str]) -> Iterator[str]:
     for length, (first, last) in enumerate(pairwise(grams.base), 1):
         yield f"\n\\{length}-grams:\n"
         ids = word_ids(grams.base, grams.words, grams.children, length, ids)
-        for begin in range(first, last, _LINES):
-            some = range(begin, min(begin + _LINES, last))
+        for begin in range(first, last, _LINES_PER_BATCH):
+            some = range(begin, min(begin + _LINES_PER_BATCH, last))
             yield _lines(ids[begin - first : some.stop - first], grams, some, words, length < grams.order)
     yield "\n\\end\\\n"
 

@@ -28,8 +28,8 @@ from gapgram.system.progress import progress_bar
 
 Keys = npt.NDArray[np.uint64]
 
-MOST_PAIRS = 1 << 43  # that are tried: some hours of a core
-_PAIRS = 1 << 26  # that one thread tries at a time
+MAX_PAIRS_TRIED = 1 << 43  # some hours of a core
+_PAIRS_PER_TASK = 1 << 26
 
 
 class _Level(NamedTuple):
@@ -182,12 +182,13 @@ def _sorted(grams: Integers, groups: Integers, added: Keys) -> tuple[Integers, K
 def parts_to_try(model: KenlmModel, costs: Integers) -> list[tuple[int, int]]:
     """Runs of grams that need about as many pairs as a thread tries at a time."""
     total = np.cumsum(costs, dtype=np.float64)
-    if total.size and total[-1] > MOST_PAIRS:
+    if total.size and total[-1] > MAX_PAIRS_TRIED:
         raise ModelFileError(
             f"{model.path}: which words the grams of its hash tables have can only be tried, and {total[-1]:.2g} pairs "
             "are too many: convert the ARPA file that it was built from, or build a trie from it"
         )
-    cuts = np.searchsorted(total, np.arange(_PAIRS, total[-1] if total.size else 0.0, _PAIRS)).tolist()
+    step, end = _PAIRS_PER_TASK, total[-1] if total.size else 0.0
+    cuts = np.searchsorted(total, np.arange(step, end, step)).tolist()
     return list(pairwise(sorted({0, *cuts, len(costs)})))
 
 

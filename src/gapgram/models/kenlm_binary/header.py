@@ -144,7 +144,7 @@ def describe(header: Header, bits: tuple[int, ...]) -> str:
     return ",".join(["trie", *(f"{name}={n}" for name, n in zip(names, bits, strict=True))])
 
 
-_MOST_BITS = 25  # of a quantised figure
+_MAX_QUANTISED_BITS = 25  # of a quantised figure
 _MOST_WORDS = (1 << 31) - 8  # ids are numbers of 31 bits
 _WIDEST = 57  # bits of a packed number
 _QUANTISED_VERSION, _HEADS_VERSION = 2, 0
@@ -234,7 +234,7 @@ class _LayoutReader:
         version, prob_bits, backoff_bits = self.memory[head : head + 3].tolist()
         if version != _QUANTISED_VERSION:
             raise damaged(self.path, f"its quantised figures have version {version}")
-        if not (1 <= prob_bits <= _MOST_BITS and 1 <= backoff_bits <= _MOST_BITS):
+        if not (1 <= prob_bits <= _MAX_QUANTISED_BITS and 1 <= backoff_bits <= _MAX_QUANTISED_BITS):
             raise damaged(self.path, f"its figures are quantised to {prob_bits} and {backoff_bits} bits")
         for k in range(1, self.header.order):
             self._set(k, PROBS_AT=self._take(4 << prob_bits), PROB_BITS=prob_bits)

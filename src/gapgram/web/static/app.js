@@ -37,7 +37,7 @@ function listenToTabs() {
 }
 
 export const about = (model) =>
-  `${{ mkn: "modified Kneser-Ney", glm: "may skip words" }[model.estimator] ?? model.estimator}, looks ${model.order - 1} words back`;
+  `${{ mkn: "modified Kneser-Ney", glm: "may skip words", kenlm: "a file of KenLM", backoff: "an ARPA file" }[model.estimator] ?? model.estimator}, looks ${model.order - 1} words back`;
 
 let started = false;
 
@@ -60,9 +60,10 @@ async function start() {
   startSurprise(shared);
   startCorrect(shared);
   byId("models-line").textContent = shared.models
-    .map((m) => `${m.name}: ${m.estimator}, order ${m.order}, ${whole(m.trained_words)} words of text, ${whole(m.vocabulary)} in the vocabulary`)
+    .map((m) => `${m.name}: ${m.estimator}, order ${m.order}, ${m.trained_words === null ? "" : `${whole(m.trained_words)} words of text, `}${whole(m.vocabulary)} in the vocabulary`)
     .join(" · ");
   show(VIEWS.includes(view) ? view : "type");
+  byId("told").textContent = overview.examples.told;
   if (!byId("view-type").hidden) byId("type-text").focus();
 }
 

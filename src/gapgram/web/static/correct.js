@@ -61,7 +61,8 @@ export function startCorrect(shared) {
   function show() {
     byId("correct-sides").replaceChildren(...names.map((name, s) => column(name, s)));
     const rows = table();
-    const shown = rows.slice(0, MOST_ROWS);
+    const isChanged = (row) => row.sides.some((side) => side.after !== null);
+    const shown = [...rows.filter(isChanged), ...rows.filter((row) => !isChanged(row))].slice(0, MOST_ROWS);
     const heads = ["word", ...names.flatMap((name) => [`${name}: bits`, `${name}: corrected`])];
     byId("correct-table").replaceChildren(
       make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))),
@@ -144,8 +145,8 @@ export function startCorrect(shared) {
 
 // The example with a letter of its longest word swapped, so that there is something to correct.
 function misspelt(example) {
-  const longest = example.split(/\s+/).reduce((a, b) => (b.length > a.length ? b : a), "");
-  if (longest.length < 4) return example;
+  const longest = (example.match(/(?<![\p{L}\p{N}_.])\p{Ll}{4,}(?![\p{L}\p{N}_.])/gu) ?? []).reduce((a, b) => (b.length > a.length ? b : a), "");
+  if (!longest) return example;
   const k = Math.floor(longest.length / 2);
   return example.replace(longest, longest.slice(0, k - 1) + longest[k] + longest[k - 1] + longest.slice(k + 1));
 }

@@ -67,7 +67,7 @@ export function modelChoice(fieldset, models, selected, chosen) {
   for (const model of models) {
     const radio = make("input", { type: "radio", name: fieldset.id, value: model.name, onchange: () => chosen(model.name) });
     radio.checked = model.name === selected;
-    group.append(make("label", {}, radio, model.name));
+    group.append(make("label", {}, radio, model.label ?? model.name));
   }
   fieldset.append(group);
 }

@@ -1,10 +1,24 @@
 // The lattice of one prediction: a drawing whose discs can be walked through, the numbers of one disc, a table of all.
 
 import { draw, make } from "./dom.js";
-import { clustering, drawn, layout, LINE, radius, under, UNIFORM } from "./lattice_layout.js";
+import { clustering, drawn, isNarrow, layout, LINE, radius, under, UNIFORM } from "./lattice_layout.js";
 import { bits, oneIn, percent, probability, said, whole } from "./numbers.js";
 
 const context = (p) => (p.classes && p.kept.length ? `the classes of ${p.kept.length} word${p.kept.length === 1 ? "" : "s"}` : p.kept.length ? `“${p.kept.map((word) => said(word ?? "_")).join(" ")}”` : p.classes ? "no context, the class of the word" : "no context");
+
+const counts = (n) => (n === null ? "–" : whole(n));
+
+// What stands under a disc beside its part: the counts, where there are any.
+const counted_of = (p) => (p.count ? ` · ${whole(p.count)} of ${whole(p.total)}` : "");
+
+// The words before, those grey that the model does not look at.
+function reach(explanation) {
+  const words = explanation.written ?? explanation.context;
+  const seen = Math.min(words.length, explanation.order - 1);
+  const far = words.slice(0, words.length - seen);
+  return [" after ", ...(far.length ? [make("span", { class: "beyond", title: "beyond the words that this model looks at" }, `${far.slice(-12).map(said).join(" ")} `)] : []),
+    make("span", {}, words.slice(words.length - seen).map(said).join(" ") || "nothing")];
+}
 
 function told(p, word, order) {
   const unknown = p.kept?.includes("<unk>") ? " <unk> stands for a word that the model does not know." : "";
@@ -13,6 +27,10 @@ function told(p, word, order) {
 
 function counted(p, word, order) {
   if (p.id === UNIFORM) return "What is left over is shared evenly between all words of the vocabulary, unknown ones included.";
+  if (p.total === null) {
+    return p.contribution ? "This is the longest n-gram that the file holds: all of the probability is its own, times the backoff weights of the contexts above."
+      : p.share ? "The file holds no such n-gram: its backoff weight is passed on to the next." : "A longer n-gram was found, so that this one is not asked.";
+  }
   if (p.total === 0) return "This was never seen, so that all of its weight is passed on to patterns with fewer words.";
   if (p.classes) {
     return `A class holds words with the same neighbours in the training text. The class of “${word}” is ${whole(p.count)} of ${whole(p.total)} that follow, and the word is ${percent(p.given_class)} of its class.`;
@@ -20,7 +38,7 @@ function counted(p, word, order) {
   if (p.kept.length === order - 1 && p.chain) {
     return `These words were followed by ${whole(p.total)} word${p.total === 1 ? "" : "s"} in the training text, ${whole(p.count)} of them “${word}”.`;
   }
-  return `Counted as Kneser-Ney does, by different surroundings rather than by occurrences: ${whole(p.count)} of ${whole(p.total)} are “${word}”.`;
+  return `“${word}” is ${whole(p.count)} of ${whole(p.total)} continuations: Kneser-Ney counts different surroundings, not occurrences.`;
 }
 
 function figures(p, explanation) {
@@ -29,12 +47,13 @@ function figures(p, explanation) {
       ["share of the total", percent(p.part)]];
   }
   return [
-    ["count of the word", whole(p.count)],
-    ["count of all words", whole(p.total)],
-    ["discount", p.count ? p.discount.toFixed(3) : "none"],
-    ["D1, D2, D3+", p.discounts.map((d) => d.toFixed(2)).join(", ")],
+    ...(p.total === null ? [] : [
+      ["count, of", `${whole(p.count)} of ${whole(p.total)}`],
+      ["its discount D", p.count ? p.discount.toFixed(3) : "none"],
+      ["D of counts 1, 2, 3+", p.discounts.map((d) => d.toFixed(2)).join(", ")],
+    ]),
     ["frequency, discounted", probability(p.discounted)],
-    ["g, passed on", p.backoff.toFixed(3)],
+    ["backoff weight", p.backoff.toFixed(3)],
     ["weight received", percent(p.share)],
     ...(p.classes ? [["the word in its class", percent(p.given_class)]] : []),
     ["adds to the probability", probability(p.contribution)],
@@ -43,10 +62,11 @@ function figures(p, explanation) {
 }
 
 function table(explanation) {
-  const head = ["pattern", "count", "of", "discount", "g", "weight", "adds", "part"];
+  const head = ["pattern", "count", "of", "D", "backoff weight", "weight", "adds", "part"];
   const rows = [...explanation.patterns].sort((a, b) => b.part - a.part).slice(0, 200).map((p) =>
-    [context(p), whole(p.count), whole(p.total), p.discount.toFixed(3), p.backoff.toFixed(3), percent(p.share), probability(p.contribution), percent(p.part)]);
+    [context(p), counts(p.count), counts(p.total), p.discount.toFixed(3), p.backoff.toFixed(3), percent(p.share), probability(p.contribution), percent(p.part)]);
   return make("details", {}, make("summary", {}, "All numbers as a table"),
+    make("p", { class: "note" }, "Weights are passed on to smaller patterns, so that they add up to more than 100 %; parts add up to 100 %, with that of all words alike."),
     make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "All numbers" },
       make("table", {},
         make("thead", {}, make("tr", {}, ...head.map((name) => make("th", { scope: "col" }, name)))),
@@ -85,6 +105,7 @@ export class LatticeView {
   #chosen = null;
   #width = 0;
   #shape = null;
+  #all = false; // whether a narrow picture has all patterns
 
   constructor(container) {
     container.append(this.#answer, make("div", { class: "lattice" }, this.#picture, this.#details), this.#table);
@@ -96,7 +117,7 @@ export class LatticeView {
   show(explanation) {
     this.container.hidden = false;
     this.#explanation = explanation;
-    this.#answer.replaceChildren(`“${said(explanation.word)}” has a probability of `, make("strong", {}, percent(explanation.probability)),
+    this.#answer.replaceChildren(`“${said(explanation.word)}” has a probability of `, make("strong", {}, percent(explanation.probability)), ...reach(explanation),
       make("small", {}, `  ${oneIn(explanation.probability)}, ${bits(explanation.log10_prob).toFixed(1)} bits${explanation.known ? "" : "; the model does not know the word"}`));
     this.#draw();
     const open = this.#table.querySelector("details")?.open ?? false;
@@ -112,7 +133,7 @@ export class LatticeView {
     this.#width = this.#picture.clientWidth;
     if (!this.#width) return;
     const focused = this.#picture.contains(document.activeElement);
-    const shape = (this.#shape = layout(this.#explanation, this.#width));
+    const shape = (this.#shape = layout(this.#explanation, this.#width, this.#all));
     if (!shape.nodes.some((node) => node.id === this.#chosen)) this.#chosen = null;
     const first = shape.nodes.reduce((best, node) => (node.part > best.part ? node : best));
     const svg = draw("svg", { viewBox: `0 0 ${this.#width} ${shape.height}`, role: "group", "data-patterns": this.#explanation.patterns.length,
@@ -121,8 +142,10 @@ export class LatticeView {
     this.#picture.replaceChildren(svg);
     for (const plate of svg.querySelectorAll(".plate")) fitPlate(plate);
     this.#choose(this.#chosen ?? first.id, focused, this.#chosen !== null);
-    if (drawn(this.#explanation.patterns).length < this.#explanation.patterns.length) {
-      this.#picture.append(make("p", { class: "note" }, `Drawn are the classical chain and the patterns that give most, of ${whole(this.#explanation.patterns.length)}.`));
+    const of = this.#explanation.patterns;
+    if (drawn(of, this.#width, this.#all).length < of.length) {
+      const more = make("button", { class: "link", type: "button", onclick: () => { this.#all = true; this.#draw(); } }, "Draw all");
+      this.#picture.append(make("p", { class: "note" }, `The chain and what gives most, of ${whole(of.length)} patterns. `, ...(isNarrow(this.#width) && !this.#all ? [more] : [])));
     }
   }
 
@@ -145,7 +168,7 @@ export class LatticeView {
       draw("rect", { class: "plate", rx: 3 }),
       draw("text", { class: "kept", x: node.x, y: node.y + r + 15 },
         ...node.lines.map((line, i) => draw("tspan", { x: node.x, dy: i ? LINE : 0 }, i ? ` ${line}` : line))),
-      draw("text", { class: "part", x: node.x, y: node.y + r + under(node) - 4 }, percent(node.part)));
+      draw("text", { class: "part", x: node.x, y: node.y + r + under(node) - 4 }, percent(node.part) + (this.#width > 560 || node.part >= 0.005 ? counted_of(node) : "")));
     return group;
   }
 

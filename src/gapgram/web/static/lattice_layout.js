@@ -7,6 +7,7 @@ const ROW = 112;
 const CLASSES = 210; // the width of the column of classes, where there is room beside the words
 const TOP = 40;
 const MOST = 48; // discs drawn; of larger lattices the chain and what gives most
+const NARROW = { width: 560, most: 9, row: 80, least: 0.01 }; // as a phone: fewer discs, classes among the words, until all are asked for
 
 export const RADIUS = { least: 4, most: 25 };
 const LINE = 14;
@@ -18,10 +19,13 @@ const mask = (p) => parseInt(p.pattern.replaceAll(/[2-9]/g, "1"), 2) + (p.classe
 export const clustering = (p) => Number(p.pattern.at(-1)) - 1;
 const size = (p) => p.kept.filter((word) => word !== null).length;
 
-export function drawn(patterns) {
-  if (patterns.length <= MOST) return patterns;
-  const rest = patterns.filter((p) => !p.chain).sort((a, b) => b.part - a.part);
-  const kept = new Set([...patterns.filter((p) => p.chain), ...rest].slice(0, MOST));
+export const isNarrow = (width) => width < NARROW.width;
+
+export function drawn(patterns, width, all) {
+  const most = isNarrow(width) && !all ? NARROW.most : MOST;
+  if (patterns.length <= most) return patterns;
+  const rest = patterns.filter((p) => !p.chain && (most === MOST || p.part >= NARROW.least)).sort((a, b) => b.part - a.part);
+  const kept = new Set([...patterns.filter((p) => p.chain), ...rest].slice(0, most));
   return patterns.filter((p) => kept.has(p));
 }
 
@@ -32,10 +36,11 @@ function rows(level, most) {
   return Array.from({ length: n }, (_, i) => level.slice(i * length, (i + 1) * length));
 }
 
-export function layout(explanation, width) {
-  const patterns = drawn(explanation.patterns);
-  const ofWords = patterns.filter((p) => !p.classes);
-  const ofClasses = patterns.filter((p) => p.classes).sort((a, b) => size(b) - size(a));
+export function layout(explanation, width, whole = false) {
+  const patterns = drawn(explanation.patterns, width, whole);
+  const mixed = isNarrow(width) && !whole;
+  const ofWords = patterns.filter((p) => mixed || !p.classes);
+  const ofClasses = patterns.filter((p) => !mixed && p.classes).sort((a, b) => size(b) - size(a));
   const several = new Set(ofClasses.map(clustering)).size > 1; // clusterings: side by side, level by level
   const beside = ofClasses.length > 0 && !several && width >= 3 * CLASSES;
   const room = beside ? width - CLASSES : width;
@@ -54,10 +59,10 @@ export function layout(explanation, width) {
   const last = Math.max(...nodes.map((node) => node.row), -1) + 1;
   nodes.push({ id: UNIFORM, pattern: UNIFORM, part: explanation.uniform_contribution / explanation.probability, below: [], x: room / 2, row: last, room });
   for (const node of nodes) {
-    node.y = TOP + node.row * ROW;
+    node.y = TOP + node.row * (mixed ? NARROW.row : ROW);
     node.lines = label(node, explanation.context);
   }
-  return { nodes, edges: edges(nodes), height: TOP + (last + 1) * ROW - 36 };
+  return { nodes, edges: edges(nodes), height: TOP + (last + 1) * (mixed ? NARROW.row : ROW) - 36 };
 }
 
 function edges(nodes) {

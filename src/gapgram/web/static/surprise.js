@@ -105,9 +105,9 @@ export function startSurprise(shared) {
     for (const other of shaded.querySelectorAll(".chosen")) other.classList.remove("chosen");
     span.classList.add("chosen");
     focusOn(span.place.n);
-    const context = words.slice(Math.max(0, j - 20), j).join(" ");
+    const before = words.slice(Math.max(0, j - 20), j);
     const word = (words[j] ?? "</s>").slice(0, shared.limits.word_characters);
-    explainer.explain({ model, context, start: j <= 20, word });
+    explainer.explain({ model, context: before.join(" "), start: j <= 20, word }, before);
   }
 
   function focusOn(n) {

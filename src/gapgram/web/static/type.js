@@ -51,7 +51,7 @@ export function startType(shared) {
     tell();
     const asked = busy.asked();
     const { words, start, prefix } = typed();
-    const question = { context: words.join(" "), start, prefix: prefix.slice(0, shared.limits.word_characters), k, history: history() };
+    const question = { context: words.join(" "), start, prefix: prefix.slice(0, shared.limits.word_characters), k, history: history(), words_only: byId("type-words").checked };
     try {
       const found = await Promise.all(shared.models.map((m, i) => lines[i].ask("predict", { model: m.name, ...question })));
       if (found.includes(null)) return;
@@ -195,7 +195,8 @@ export function startType(shared) {
     event.preventDefault();
     act();
   });
-  byId("type-learn").addEventListener("change", () => refresh());
+  byId("type-words").checked = shared.apart;
+  for (const id of ["type-learn", "type-words"]) byId(id).addEventListener("change", () => refresh());
   byId("type-forget").addEventListener("click", forget);
   const soon = debounced(refresh, DEBOUNCE_MS);
   const changed = () => { busy.changed(); soon(); };

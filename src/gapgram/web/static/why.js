@@ -9,6 +9,7 @@ import { plain } from "./words.js";
 
 const DEBOUNCE_MS = 80;
 const LIKELY = 8;
+const BOTH = "*"; // no name of a file
 
 // The lattice of a word: asks, shows, and says what the model does not know.
 export class Explainer {
@@ -20,12 +21,13 @@ export class Explainer {
     this.view = new LatticeView(container);
   }
 
-  async explain(question) {
+  // `written`: the words before as they are in the text, of which a model sees the last.
+  async explain(question, written) {
     const order = this.shared.models.find((model) => model.name === question.model).order;
     try {
       const answer = await this.#line.ask("explain", question);
       if (answer === null) return;
-      this.view.show({ ...answer, order });
+      this.view.show({ ...answer, order, written });
       const unknown = answer.unknown.concat(answer.known ? [] : [answer.word]);
       note(this.told, unknown.length ? `Not known to ${question.model}: ${unknown.join(" ").slice(0, 200)}` : "");
     } catch (error) {
@@ -38,16 +40,19 @@ export class Explainer {
 export function startWhy(shared, show) {
   const before = byId("why-context");
   const word = byId("why-word");
-  const explainer = new Explainer(shared, byId("why-lattice"), byId("why-note"));
+  const place = byId("why-lattice");
+  const explainers = new Map(); // by model, of those that are shown
   const likely = new Line();
-  const busy = new Busy(byId("why-lattice"));
+  const busy = new Busy(place);
   const shown = shared.asked.why ?? {};
-  let model = shared.models.find((m) => m.name === shown.model)?.name ?? shared.favourite;
+  const pair = [...new Set([shared.models.find((m) => m.name !== shared.favourite)?.name, shared.favourite])].filter(Boolean);
+  const choices = [...shared.models, ...(pair.length > 1 ? [{ name: BOTH, label: "side by side" }] : [])];
+  let model = choices.find((m) => m.name === shown.model)?.name ?? shared.favourite;
   let start = true;
 
   function question() {
     const words = plain(before.value, shared.apart);
-    return { model, context: words.slice(-20).join(" "), start: start && words.length <= 20 };
+    return { model: model === BOTH ? shared.favourite : model, context: words.slice(-20).join(" "), start: start && words.length <= 20 };
   }
 
   async function refresh() {
@@ -55,13 +60,26 @@ export function startWhy(shared, show) {
     const asked = question();
     if (!byId("view-why").hidden) keep("why", { after: before.value, word: word.value, model });
     const chosen = plain(word.value, false)[0];
-    await Promise.all([
-      chosen
-        ? explainer.explain({ ...asked, word: chosen.slice(0, shared.limits.word_characters) })
-        : note(byId("why-note"), "Write a word, or take one of these."),
-      suggest(asked),
-    ]);
+    if (!chosen) note(byId("why-note"), "Write a word, or take one of these.");
+    const one = { ...asked, word: (chosen ?? "").slice(0, shared.limits.word_characters) };
+    const written = plain(before.value, shared.apart);
+    await Promise.all([suggest(asked), ...(chosen ? stand().map(([name, explainer]) => explainer.explain({ ...one, model: name }, written)) : [])]);
     busy.answered(changes);
+  }
+
+  // A lattice for each model that is asked for; those that are there stay.
+  function stand() {
+    const names = model === BOTH ? pair : [model];
+    if ([...explainers.keys()].join() !== names.join()) {
+      explainers.clear();
+      place.className = names.length > 1 ? "columns pair" : "";
+      place.replaceChildren(...names.map((name) => {
+        const own = make("div");
+        explainers.set(name, new Explainer(shared, own, byId("why-note")));
+        return make("div", {}, ...(names.length > 1 ? [make("h2", {}, name)] : []), own);
+      }));
+    }
+    return [...explainers];
   }
 
   async function suggest(asked) {
@@ -78,7 +96,7 @@ export function startWhy(shared, show) {
   word.addEventListener("input", changed);
   byId("view-why").addEventListener("shown", refresh);
   onReturn(refresh);
-  modelChoice(byId("why-models"), shared.models, model, (name) => { model = name; refresh(); });
+  modelChoice(byId("why-models"), choices, model, (name) => { model = name; refresh(); });
   before.value = shown.after ?? shared.examples.beginning;
   word.value = shown.word ?? shared.examples.next_word;
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from gapgram.arguments import checked_path
 from gapgram.errors import UsageError
-from gapgram.models.arpa.growing.grow import as_model, checked_to_grow, grown_fit, within
+from gapgram.models.arpa.growing.grow import Measure, as_model, checked_to_grow, grown_fit, measure_on, within
 from gapgram.models.arpa.growing.limits import Limit, limit_of
 from gapgram.models.arpa.nemo import nemo_words
 from gapgram.models.arpa.writing import write_arpa
@@ -23,7 +23,7 @@ from gapgram.system.atomic_file import check_writable
 from gapgram.system.memory import show_size
 
 
-def grow_arpa(
+def grow_arpa(  # noqa: PLR0913 - options, by keyword
     model: LanguageModel,
     path: str | Path,
     *,
@@ -31,6 +31,7 @@ def grow_arpa(
     size: str | int | None = None,
     order: int | None = None,
     encoding: str = "words",
+    held_out: str | Path | None = None,
     threads: int | None = None,
     progress: bool = False,
 ) -> BackoffModel:
@@ -42,14 +43,16 @@ def grow_arpa(
     order: length of the longest grown grams; by default that of the model.
     encoding: write words as they are (`words`), or tokens as NeMo's decoders expect them (`nemo`): the character of the
         token's id + 100, without grams of `<unk>`.
+    held_out: text that was not trained on: where half as many grams are better on it, these are taken.
     """
     own, longest = checked_to_grow(model, order)
     wanted = [_Wanted(checked_path("file to write", path), limit_of(own, grams, size, longest))]
-    ((_, made),) = _written(own, _checked(own, wanted), longest, _words(own, encoding), threads, progress)
+    words, measure = _words(own, encoding), measure_on(own, held_out)
+    ((_, made),) = _written(own, _checked(own, wanted), longest, words, measure, threads, progress)
     return made
 
 
-def grow_arpas(
+def grow_arpas(  # noqa: PLR0913 - options, by keyword
     model: LanguageModel,
     path: str | Path,
     *,
@@ -57,6 +60,7 @@ def grow_arpas(
     sizes: Sequence[str | int] = (),
     order: int | None = None,
     encoding: str = "words",
+    held_out: str | Path | None = None,
     threads: int | None = None,
     progress: bool = False,
 ) -> Iterator[tuple[Path, BackoffModel]]:
@@ -72,7 +76,8 @@ def grow_arpas(
     if len(wanted) < len(asked) or not asked:
         raise UsageError(f"sizes {', '.join(str(name) for name, _ in asked)}: expected one or more, each once")
     checked = _checked(own, sorted(wanted.values(), key=lambda one: -one.limit.grams()))
-    return _written(own, checked, longest, _words(own, encoding), threads, progress)
+    words, measure = _words(own, encoding), measure_on(own, held_out)
+    return _written(own, checked, longest, words, measure, threads, progress)
 
 
 def named(path: Path, size: str | int) -> Path:
@@ -121,12 +126,13 @@ def _words(model: Model, encoding: str) -> list[str] | None:
 
 
 def _written(
-    model: Model, wanted: list[_Wanted], order: int, words: list[str] | None, threads: int | None, progress: bool
-) -> Iterator[tuple[Path, BackoffModel]]:
+    model: Model, wanted: list[_Wanted], order: int, words: list[str] | None, measure: Measure | None,
+    threads: int | None, progress: bool,
+) -> Iterator[tuple[Path, BackoffModel]]:  # fmt: skip
     """Grow for the first file, which is the largest, and write all."""
-    fit = grown_fit(model, wanted[0].limit, order, threads, progress=progress)
+    fit = grown_fit(model, wanted[0].limit, order, threads, measure=measure, progress=progress)
     for path, limit in wanted:
-        fit = within(fit, limit)
+        fit = within(fit, limit, measure)
         made = as_model(model, fit if words is None else fit.only(fit.without_unknown()))
         write_arpa(made, path, words=words)
         yield path, made

@@ -1,0 +1,4 @@
+"""Texts that go on: the most probable next words, one after another.
+
+    words           a beam of continuations in one call
+"""

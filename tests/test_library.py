@@ -1,0 +1,255 @@
+"""The library for C: the same bits as Python for every kind of model; nothing that a file or a caller does ends it."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fuzz.mutations import mutated_file
+from fuzz.seeds import made_files, made_lines
+from tests.support.c_library import CModel, Library, LibraryError, built_library
+
+import gapgram
+
+KINDS = ("mkn", "uniform", "counts", "learned", "classes", "clusterings", "custom", "learned-compact", "backoff")
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return Library(built_library())
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return made_files(tmp_path_factory.mktemp("seeds"))
+
+
+@cache
+def sentences() -> list[str]:
+    return [*made_lines(60, seed=3), "never w1 w2 met", "", "w14 w9 ☃"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_bits_as_python(library: Library, files: dict[str, Path], kind: str) -> None:
+    model = gapgram.load(files[kind])
+    with library.open(files[kind]) as other:
+        assert (other.order, len(other)) == (model.order, len(model.vocabulary))
+        for line in sentences():
+            assert other.score(line) == model.score(line)
+            assert other.score(line, bos=False, eos=False) == model.score(line, bos=False, eos=False)
+            words = line.split()
+            state, steps = other.begin(), model.begin_sentence()
+            for word in words:
+                score, state = other.extend(state, other.find(word))
+                expected, steps = model.extend(steps, model.vocabulary.id(word))
+                assert score == expected
+            ids = [1, *(other.find(word) for word in words)][-model.order + 1 :]
+            given = ["<s>", *words]
+            assert (other.distribution(ids) == model.distribution(given)).all()
+            for prefix in ("", "w1"):
+                mine = [(p.word, p.probability) for p in model.predict(given, 5, prefix=prefix)]
+                assert other.predict(ids, 5, prefix=prefix) == mine
+        assert (other.score_words([1, 3, 4, 2]) == model.score_ids(np.array([1, 3, 4, 2]), np.array([0, 4]))).all()
+
+
+def test_many_states_at_once(library: Library, files: dict[str, Path]) -> None:
+    with library.open(files["classes"]) as model:
+        draw = random.Random(1)
+        words = np.array([draw.randrange(2, len(model)) for _ in range(600)], np.int32)
+        one_by_one = [model.extend(model.begin(), int(word)) for word in words]
+        scores, states = model.extend_many([model.begin()] * words.size, words)
+        assert scores.tolist() == [score for score, _ in one_by_one]
+        assert states == [state for _, state in one_by_one]
+
+
+def test_an_explanation_adds_up_as_in_python(library: Library, files: dict[str, Path]) -> None:
+    expected = gapgram.load(files["clusterings"]).explain("w3", "w1 w2")  # type: ignore[union-attr]
+    with library.open(files["clusterings"]) as model:
+        shares, rest = model.explain([model.find("w1"), model.find("w2")], model.find("w3"))
+    assert rest == expected.uniform_contribution
+    names = "total", "count", "discounted", "backoff", "share", "given_class", "contribution"
+    assert [[getattr(own, name) for name in names] for own in shares] == [
+        [getattr(pattern, name) for name in names] for pattern in expected.patterns
+    ]
+
+
+def test_next_characters_and_allowed_ones(library: Library, files: dict[str, Path]) -> None:
+    with library.open(files["mkn"]) as model:
+        everything = {model.word(i): p for i, p in enumerate(model.distribution([1])) if i > 2}
+        for character, probability in model.next_characters([1], "w1"):
+            own = [p for word, p in everything.items() if word[:2] == "w1" and word[2:3] == character]
+            assert probability == pytest.approx(sum(own))
+        allowed = [word for word, _ in model.predict([1], 20, letters="w23")]
+        assert sorted(allowed) == sorted(word for word in everything if set(word) <= set("w23"))
+
+
+@pytest.mark.parametrize("kind", ["mkn", "classes", "backoff"])
+def test_sessions_learn_forget_and_are_restored(library: Library, files: dict[str, Path], kind: str) -> None:
+    model, lines = gapgram.load(files[kind]), sentences()
+    expected = model.session(max_words=150)
+    with library.open(files[kind]) as own, own.session(150) as session:
+        for i, line in enumerate(lines):
+            if line.split():
+                assert session.score(line, learn=True) == expected.score(line, learn=True), i
+            if i == 20:
+                expected.forget(0.5)
+                session.forget(0.5)
+        words = ["never", "w1"]
+        ids = [session.find(word) for word in words][-model.order + 1 :]
+        assert session.distribution(ids).tolist() == expected.distribution(words).tolist()
+        assert [word for word, _ in session.predict([1], 3)] == [p.word for p in expected.predict(["<s>"], 3)]
+        assert session.predict([1], 1, prefix="ne")[0][0] == "never"
+        saved = session.save()
+        with own.session(150) as other:
+            other.restore(saved)
+            assert other.score("never w1 w2") == session.score("never w1 w2") == expected.score("never w1 w2")
+            for damaged in (saved[:-9], b"", saved[:60] + b"\1" + saved[61:]):
+                with pytest.raises(LibraryError, match="damaged"):
+                    other.restore(damaged)
+            session.forget(1.0)
+            assert session.score("w1 w2") == model.session().score("w1 w2")
+
+
+def test_hostile_files_are_refused_or_answer(library: Library, files: dict[str, Path], tmp_path: Path) -> None:
+    """As `fuzz` changes them for Python; benchmarks/c_library.py does so for long, under AddressSanitizer."""
+    draw = random.Random(5)
+    for number in range(300):
+        path = tmp_path / "odd"
+        path.write_bytes(mutated_file(files[draw.choice(KINDS)].read_bytes(), draw))
+        try:
+            with library.open(path) as model:
+                ask(model)
+        except LibraryError as error:
+            assert str(error).startswith(f"{path}: "), number
+
+
+def ask(model: CModel) -> None:
+    for line in sentences()[:5]:
+        assert model.score(line) <= 0 or model.is_backoff
+        state = model.begin()
+        for word in line.split():
+            _, state = model.extend(state, model.find(word))
+        model.predict([1], 3)
+        model.predict([1], 3, prefix="w")
+    with model.session(50) as session:
+        session.score("w1 w2", learn=True)
+        session.predict([1], 2)
+
+
+def test_what_callers_do_wrong_is_said(library: Library, files: dict[str, Path], tmp_path: Path) -> None:
+    whole = files["mkn"].read_bytes()
+    for data, sentence in (
+        (whole[:-1], "truncated"), (b"", "an empty file"), (b"x" * 99, "not a file of gapgram"),
+        (b"gapgram?", "unfinished"), (files["session"].read_bytes(), "holds a session"),
+    ):  # fmt: skip
+        with pytest.raises(LibraryError, match=sentence):
+            library.open_memory(data)
+    with pytest.raises(LibraryError, match="cannot be read"):
+        library.open(tmp_path / "none")
+    with library.open(files["mkn"]) as model:
+        for asked, sentence in (
+            (lambda: model.score("a\nb"), "newline"), (lambda: model.score("a <s>"), "<s> and </s> are no words"),
+            (lambda: model.extend(model.begin(), 99), "word 99 where one from 0 to"),
+            (lambda: model.predict([5, 2], 3), "</s> nowhere"), (lambda: model.predict([1], 0), "k = 0"),
+        ):  # fmt: skip
+            question: Callable[[], object] = asked
+            with pytest.raises(LibraryError, match=sentence):
+                question()
+    nothing: Any = None
+    for name, arguments in library.with_nulls():
+        assert getattr(library.functions, name)(*arguments) != 0, name
+    library.functions.gapgram_close(nothing)
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("programs")
+    library = built_library()
+    for source, compiler in (("keyboard.c", "cc"), ("decoder.cpp", "c++")):
+        if shutil.which(compiler) is None:
+            pytest.skip(f"no {compiler}")
+        path = Path("examples/library") / source
+        made = [compiler, "-O1", "-Wall", "-Werror", f"-I{library.parent}", str(path)]
+        subprocess.run([*made, library.with_name("libgapgram.a"), "-lm", "-o", folder / path.stem], check=True)
+    yield folder
+
+
+def test_the_keyboard_in_c_learns(programs: Path, files: dict[str, Path], tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("\n".join(["w1 Zorblax w2 of Zorblax", *made_lines(3, seed=4)] * 3))
+    asked = programs / "keyboard", files["mkn"], tmp_path / "text"
+    said = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.splitlines()
+    saved = [float(line.split()[-3]) for line in said]
+    assert 0 < saved[0] < saved[1] < 100
+
+
+def test_the_decoder_in_cpp_finds_the_most_probable_words(programs: Path, files: dict[str, Path]) -> None:
+    model = gapgram.load(files["mkn"])
+    said = subprocess.run(
+        [programs / "decoder", files["mkn"], "w1|w2 w3|w4 w5|w6"], check=True, capture_output=True, text=True
+    ).stdout.splitlines()[0]
+    ways = [f"{a} {b} {c}" for a in ("w1", "w2") for b in ("w3", "w4") for c in ("w5", "w6")]
+    assert said.split(maxsplit=1)[1] == max(ways, key=model.score)
+
+
+def test_the_header_is_cpp_too(tmp_path: Path) -> None:
+    (tmp_path / "a.cpp").write_text('#include "gapgram.h"\nint main() { return gapgram_order(nullptr); }\n')
+    if shutil.which("c++") is None:
+        pytest.skip("no c++")
+    asked = "c++", "-Wall", "-Werror", "-fsyntax-only", f"-I{built_library().parent}", tmp_path / "a.cpp"
+    subprocess.run(asked, check=True)
+
+
+
+NODE = """
+import { readFile } from "node:fs/promises";
+import { Model } from "MODULE";
+const [file, wasm, ...lines] = process.argv.slice(2);
+const model = await Model.open(await readFile(file), await readFile(wasm));
+const session = model.session();
+const answers = lines.map((line) => {
+  session.learn(line);
+  const { patterns, uniform } = model.explain("w2", line);
+  return [model.score(line), model.predict(line, { k: 3 }).map((p) => [p.word, p.probability]),
+    patterns.reduce((sum, p) => sum + p.contribution, uniform), session.score(line)];
+});
+const other = model.session();
+other.restore(session.save());
+let said = "";
+try { model.score("a <s>"); } catch (error) { said = error.message; }
+const same = other.score(lines[0]) === session.score(lines[0]);
+console.log(JSON.stringify({ answers, same, said, n: model.nextCharacters("", "").length }));
+"""
+
+
+@pytest.mark.parametrize("kind", ["mkn", "clusterings", "learned-compact"])
+@pytest.mark.parametrize("module", ["gapgram", "gapgram-simd"])
+def test_webassembly_in_node(files: dict[str, Path], tmp_path: Path, kind: str, module: str) -> None:
+    """Where `python -m compiler.library wasm` has built it; exp and log10 may differ in the last bit."""
+    folder = Path("build/library/wasm").resolve()
+    if shutil.which("node") is None or not (folder / f"{module}.wasm").exists():
+        pytest.skip("no Node, or no module: make library")
+    (tmp_path / "ask.mjs").write_text(NODE.replace("MODULE", str(Path("library/wasm/gapgram.mjs").resolve())))
+    lines = sentences()[:8]
+    asked = ["node", *map(str, (tmp_path / "ask.mjs", files[kind], folder / f"{module}.wasm")), *lines]
+    told = json.loads(subprocess.run(asked, check=True, capture_output=True, text=True).stdout)
+    model = gapgram.load(files[kind])
+    session = model.session()
+    for line, (score, guesses, explained, learned) in zip(lines, told["answers"], strict=True):
+        context = ["<s>", *line.split()]
+        assert score == pytest.approx(model.score(line), rel=1e-14)
+        assert [word for word, _ in guesses] == [p.word for p in model.predict(context, 3)]
+        assert [p for _, p in guesses] == pytest.approx([p.probability for p in model.predict(context, 3)], rel=1e-14)
+        assert explained == pytest.approx(model.explain("w2", context).probability, rel=1e-12)  # type: ignore[union-attr]
+        session.read([line])
+        assert learned == pytest.approx(session.score(line), rel=1e-12)
+    assert told["same"]
+    assert "<s> and </s> are no words" in told["said"]
+    assert told["n"] > 0
