@@ -47,7 +47,7 @@ $(VENV)/.docs: pyproject.toml $(VENV)/.kernels
 
 $(VENV)/.spark: pyproject.toml | $(VENV)/.test
 	@echo "installing PySpark into $(VENV)"
-	@$(PIP) --no-build-isolation --editable '.[spark]'
+	@$(PIP) --upgrade setuptools && $(PIP) --no-build-isolation --editable '.[spark]'  # PySpark's sources are built with setuptools
 	@touch $@
 
 kernels: $(VENV)/.kernels  ## compile the kernels that changed
