@@ -45,6 +45,13 @@ def test_frequencies_are_those_of_the_text(made: dict[str, Model], kind: str) ->
     assert found[3:].tolist() == corpus.word_counts[3:].tolist()
 
 
+def test_unknown_words_have_no_frequency() -> None:
+    rules = gapgram.TextRules(min_count=10)  # c is <unk>
+    model = gapgram.train(sentences=["a b a", "b a c"] * 9, order=2, model="mkn", rules=rules)
+    rows = gapgram.surprisal(model, sentences=["a c gnu"]).rows
+    assert [row[6] for row in rows] == [27, 0, 0]
+
+
 def test_models_that_do_not_tell_frequencies(made: dict[str, Model], tmp_path: Path) -> None:
     pruned = made["mkn"].pruned(counts="0,0,1")
     gapgram.write_arpa(made["mkn"], tmp_path / "arpa")
