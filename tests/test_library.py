@@ -243,6 +243,16 @@ console.log(JSON.stringify({ answers, same, said, n: model.nextCharacters("", ""
 """
 
 
+def test_the_npm_package_has_what_it_names() -> None:
+    folder = Path("library/wasm")
+    package = json.loads((folder / "package.json").read_text())
+    assert package["version"] == gapgram.__version__
+    exported = [{"": entry} if isinstance(entry, str) else entry for entry in package["exports"].values()]
+    named = {name for entry in exported for name in entry.values() if not name.endswith(".wasm")}
+    own = (path.name for path in folder.iterdir() if path.suffix in (".mjs", ".mts"))
+    assert named == {"./package.json", *(f"./{name}" for name in own)}
+
+
 @pytest.mark.parametrize("kind", ["mkn", "clusterings", "learned-compact"])
 @pytest.mark.parametrize("module", ["gapgram", "gapgram-simd"])
 def test_webassembly_in_node(files: dict[str, Path], tmp_path: Path, kind: str, module: str) -> None:

@@ -72,8 +72,9 @@ def make_app(
     return Guard(app, hosts=hosts, seconds=seconds)
 
 
-def _add_information(app: FastAPI, served: Sequence[ServedModel], seconds: float, held_out: Sequence[str]) -> None:
-    overview = responses.Models(
+def overview(served: Sequence[ServedModel], seconds: float, held_out: Sequence[str]) -> responses.Models:
+    """The models, texts to begin with, the limits."""
+    return responses.Models(
         models=[model.description for model in served],
         examples=make_examples(served, held_out),
         limits=responses.ServiceLimits(
@@ -88,7 +89,11 @@ def _add_information(app: FastAPI, served: Sequence[ServedModel], seconds: float
             seconds=seconds,
         ),
     )
-    models, health = _encoded(overview), responses.Health(status="ok", version=__version__, models=len(served))
+
+
+def _add_information(app: FastAPI, served: Sequence[ServedModel], seconds: float, held_out: Sequence[str]) -> None:
+    models = _encoded(overview(served, seconds, held_out))
+    health = responses.Health(status="ok", version=__version__, models=len(served))
 
     @app.get("/api/health", response_model=responses.Health, summary="Whether the service answers")
     async def _health() -> Response:

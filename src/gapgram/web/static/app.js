@@ -2,14 +2,13 @@
 
 import { keep, read } from "./address.js";
 import { onReturn, request } from "./api.js";
-import { startCorrect } from "./correct.js";
 import { byId } from "./dom.js";
 import { whole } from "./numbers.js";
 import { startSurprise } from "./surprise.js";
 import { startType } from "./type.js";
 import { startWhy } from "./why.js";
 
-const VIEWS = ["type", "why", "surprise", "correct"];
+const VIEWS = ["type", "why", "surprise", "correct"].filter((view) => byId(`tab-${view}`));
 
 function show(name, focus = false) {
   for (const view of VIEWS) {
@@ -58,7 +57,7 @@ async function start() {
   shared.why = startWhy(shared, () => show("why", true));
   startType(shared);
   startSurprise(shared);
-  startCorrect(shared);
+  if (VIEWS.includes("correct")) (await import("./correct.js")).startCorrect(shared); // which a page without a service has not
   byId("models-line").textContent = shared.models
     .map((m) => `${m.name}: ${m.estimator}, order ${m.order}, ${m.trained_words === null ? "" : `${whole(m.trained_words)} words of text, `}${whole(m.vocabulary)} in the vocabulary`)
     .join(" · ");
