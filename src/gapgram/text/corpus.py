@@ -30,10 +30,10 @@ from gapgram.text.held_sentences import block_of_sentence as block_of_sentence
 from gapgram.text.held_sentences import blocks_of_sentences as blocks_of_sentences
 from gapgram.text.held_sentences import line_of_sentence as line_of_sentence
 from gapgram.text.held_sentences import pieces_of_sentences as pieces_of_sentences
-from gapgram.text.refused import invalid_utf8, special_word
 from gapgram.text.rules import QUERY_RULES as QUERY_RULES
 from gapgram.text.rules import SPECIAL_RULES as SPECIAL_RULES
 from gapgram.text.rules import TextRules as TextRules
+from gapgram.text.rules import invalid_utf8, special_word
 from gapgram.text.vocabulary import Vocabulary
 from gapgram.text.word_table import WordSample, WordTable
 
