@@ -19,8 +19,7 @@ from tests.support.running import Cli, assert_refused
 import gapgram
 from gapgram import Model
 from gapgram.applications.surprisal.measures import BITS, Measures, pattern_scores, word_frequencies
-from gapgram.applications.surprisal.punctuation import joined
-from gapgram.applications.surprisal.stimuli import Region, Stimulus, StimulusColumns
+from gapgram.applications.surprisal.stimuli import Region, Stimulus, StimulusColumns, joined
 from gapgram.applications.surprisal.table import cut
 from gapgram.errors import TextError
 from gapgram.text.splitting import split_marks

@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -138,6 +139,13 @@ def blocks_to_score(
     if sentences is not None:
         return blocks_of_sentences(sentences)
     return blocks_of_files(texts or [], title="scoring", progress=progress)
+
+
+def numbered_lines(path: str | Path, *, progress: bool = False) -> Iterator[tuple[int, str]]:
+    """The lines of a text that a model is asked about, empty ones too, by their numbers."""
+    for block in blocks_of_files(path, title="reading", progress=progress):
+        text = checked_text(block, QUERY_RULES).tobytes().decode()
+        yield from enumerate(text[:-1].split("\n"), block.first_line)
 
 
 def read_corpus(

@@ -18,8 +18,7 @@ from gapgram.errors import UsageError
 from gapgram.models.mixture import Mixture
 from gapgram.models.open import load
 from gapgram.models.places import located
-from gapgram.text.corpus import QUERY_RULES, checked_text
-from gapgram.text.files import blocks_of_files
+from gapgram.text.corpus import numbered_lines
 from gapgram.web import limits
 from gapgram.web.app import LOOPBACK, make_app
 from gapgram.web.connections import WatchedConnection
@@ -58,8 +57,7 @@ def held_out_sentences(text: str | None, arguments: Sequence[str]) -> list[str]:
     found = next((path for path in paths if text is not None or path.is_file()), None)
     if found is None:
         return []
-    texts = (checked_text(block, QUERY_RULES).tobytes().decode() for block in blocks_of_files(found))
-    lines = (line for text in texts for line in text.split("\n") if line.strip())
+    lines = (line for _, line in numbered_lines(found) if line.strip())
     return list(islice(lines, limits.HELD_OUT_SENTENCES))
 
 

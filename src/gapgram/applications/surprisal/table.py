@@ -13,8 +13,15 @@ import numpy as np
 
 from gapgram.applications.surprisal.formats import Writer, write_about
 from gapgram.applications.surprisal.measures import BITS, Measured, Measurer, Measures, word_frequencies
-from gapgram.applications.surprisal.punctuation import AS_IS, SPLIT, check_way
-from gapgram.applications.surprisal.stimuli import Region, Stimulus, StimulusColumns, StimulusReader
+from gapgram.applications.surprisal.stimuli import (
+    AS_IS,
+    SPLIT,
+    Region,
+    Stimulus,
+    StimulusColumns,
+    StimulusReader,
+    check_way,
+)
 from gapgram.errors import TextError, UsageError, to_install
 from gapgram.kernels.text.special_words import END, START
 from gapgram.models.model import Model

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import xxhash
 
-from gapgram.arguments import checked_path
+from gapgram.arguments import checked_path, is_text
 from gapgram.errors import TextError, TokeniserError, UsageError
 from gapgram.system.parallel import read_ahead
 from gapgram.text.corpus import TextRules, checked_text
@@ -86,10 +86,8 @@ class Tokeniser:
 
     def encode(self, text: str) -> list[str]:
         """The tokens of a text, which is one line."""
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise TextError("the text holds half of a surrogate pair, which is no text") from None
+        if not is_text(text):
+            raise TextError("the text holds half of a surrogate pair, which is no text")
         line = self.engine.lines([text.replace("\n", " ").strip(_WHITE_SPACE)])[0]
         return line.split(" ") if line else []  # not split(): tokens may hold white space that is not ASCII
 
