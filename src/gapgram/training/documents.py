@@ -28,7 +28,7 @@ from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.weights.estimators import with_rows_of
 from gapgram.estimation.weights.fallback_graph import Weights
-from gapgram.kernels.text.special_words import SPECIAL, START_ID
+from gapgram.kernels.text.special_words import SPECIAL
 from gapgram.models.model import Model
 from gapgram.queries.history import ReadSentences
 from gapgram.queries.id_runs import score_in_runs
@@ -162,7 +162,8 @@ def draw_documents(
     kept = tuple(_kept_classes(own, known) for own in classes)
     begins = np.concatenate([[0], np.cumsum([lengths[a:b].sum() for a, b in ranges])])
     ids = np.concatenate(documents)
-    return DrawnDocuments([_sentences(ids[a:b]) for a, b in pairwise(begins.tolist())], rest_text, kept)
+    held = [ids[a:b] for a, b in pairwise(begins.tolist())]
+    return DrawnDocuments([ReadSentences(own, sentence_begins(own)) for own in held], rest_text, kept)
 
 
 def drawn_ranges(lengths: Integers, documents: Begins, limit: int, seed: int) -> list[tuple[int, int]]:
@@ -215,10 +216,6 @@ def _kept_classes(classes: Classes, known: Integers) -> Classes:
     """The classes of the words that are left, without those that are empty now."""
     used, of_word = np.unique(classes.of_word[known], return_inverse=True)
     return Classes(of_word.astype(np.int32), tuple(classes.names[i] for i in used.tolist()))
-
-
-def _sentences(ids: Ids) -> ReadSentences:
-    return ReadSentences(ids, np.append(np.flatnonzero(ids == START_ID), ids.size))
 
 
 def _some_words(vocabulary: Vocabulary, known: Integers) -> Vocabulary:
