@@ -9,7 +9,6 @@
     limits      how much of it
     readers     sessions that have read the text before a question
     served      a model as the service holds it
-    corrections texts corrected by such a model
     pool        computing beside the network, with a time limit
     lattices    where a probability comes from
     examples    texts to begin with, from held-out text or written by a model
