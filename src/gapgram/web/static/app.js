@@ -63,7 +63,7 @@ async function start() {
     .join(" · ");
   show(VIEWS.includes(view) ? view : "type");
   byId("told").textContent = overview.examples.told;
-  if (!byId("view-type").hidden) byId("type-text").focus();
+  if (!byId("view-type").hidden && window === window.top) byId("type-text").focus();
 }
 
 // A link that is pasted into an open page is a new question; what the page writes itself is no such event.
