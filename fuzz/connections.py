@@ -2,17 +2,18 @@
 
     python -m fuzz.connections --seconds 300
 
-An attacker opens connections that send half a body, half a header, or nothing, and opens them anew when their time is
-over. Beside it a question is asked ten times a second, each on a new connection. Fails where fewer than 99 of a hundred
-are answered within a second.
+An attacker, a process of its own, opens connections that send half a body, half a header, a letter a second, or
+nothing, and opens them anew when their time is over. Beside it a question is asked ten times a second, each on a new
+connection. Fails where fewer than 99 of a hundred are answered within a second.
 """
 
 from __future__ import annotations
 
+import contextlib
+import multiprocessing
 import resource
 import socket
 import tempfile
-import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -25,6 +26,7 @@ from fuzz.seeds import made_files
 HALVES = {
     "body": b"POST /api/predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{",
     "header": b"GET /api/health HTTP/1.1\r\nHost: loc",
+    "header, dripping": b"GET /api/health HTTP/1.1\r\nHost: d",
     "nothing": b"",
 }
 ROUND_SECONDS = 5.0  # after which all are opened anew: the time that a body has
@@ -46,29 +48,36 @@ def ask(port: int) -> str:
     return "in time" if time.monotonic() - begun < WANTED_SECONDS else "late"
 
 
-def attack(port: int, half: bytes, connections: int, seconds: float) -> Counter[str]:
+def hold(port: int, half: bytes, connections: int, *, drips: bool) -> None:
+    """Open so many connections, again and again, until the process is ended."""
+    while True:
+        begun, held = time.monotonic(), []
+        for _ in range(connections):
+            with contextlib.suppress(OSError):
+                held.append(socket.create_connection(("127.0.0.1", port), timeout=3))
+                held[-1].sendall(half)
+        while (left := begun + ROUND_SECONDS - time.monotonic()) > 0:
+            time.sleep(min(left, 1.0))
+            for connection in held if drips else ():
+                with contextlib.suppress(OSError):
+                    connection.sendall(b"a")
+        for connection in held:
+            connection.close()
+
+
+def attack(port: int, name: str, connections: int, seconds: float) -> Counter[str]:
     """What became of questions while so many connections were held, and opened again and again."""
     outcome, end = Counter[str](), time.monotonic() + seconds
-
-    def others() -> None:
+    drips = name.endswith("dripping")
+    attacker = multiprocessing.Process(target=hold, args=(port, HALVES[name], connections), kwargs={"drips": drips})
+    attacker.start()
+    try:
         while time.monotonic() < end:
             outcome[ask(port)] += 1
             time.sleep(0.1)
-
-    asking = threading.Thread(target=others)
-    asking.start()
-    while time.monotonic() < end:
-        begun, held = time.monotonic(), []
-        for _ in range(connections):
-            try:
-                held.append(socket.create_connection(("127.0.0.1", port), timeout=3))
-                held[-1].sendall(half)
-            except OSError:
-                continue
-        time.sleep(max(0.0, min(begun + ROUND_SECONDS, end) - time.monotonic()))
-        for connection in held:
-            connection.close()
-    asking.join()
+    finally:
+        attacker.kill()
+        attacker.join()
     return outcome
 
 
@@ -83,8 +92,8 @@ def main(connections: int, seconds: float) -> None:
         service = Service([made_files(Path(folder))["mkn"]])  # which keeps the limit of files that it was started with
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, connections + 200), most))
         try:
-            for name, half in HALVES.items():
-                outcome = attack(service.port, half, connections, seconds)
+            for name in HALVES:
+                outcome = attack(service.port, name, connections, seconds)
                 n = sum(outcome.values())
                 failed = failed or outcome["in time"] < WANTED_SHARE * n
                 print(f"{connections} with half a {name}: of {n} others {outcome['in time']} answered in time, "

@@ -120,11 +120,11 @@ def test_a_request_has_time_for_its_answer(made: Connections) -> None:
     connection, transport = made.new()
     connection.data_received(HEALTH)
     assert made.loop.running() == [limits.ANSWER_SECONDS]
-    assert connection.waits_since is None
+    assert connection not in connection.waiting
     connection.cycle.response_complete = True
     connection.on_response_complete()
     assert made.loop.running() == [connection.timeout_keep_alive]
-    assert connection.waits_since is not None
+    assert connection in connection.waiting
     assert not transport.closed
 
 
@@ -149,9 +149,9 @@ def test_half_a_body_makes_room_as_an_idle_connection_does(made: Connections) ->
 def test_a_whole_body_is_no_longer_waited_for(made: Connections) -> None:
     connection, _ = made.new()
     connection.data_received(HALF)
-    assert connection.waits_since is not None
+    assert connection in connection.waiting
     connection.data_received(b"}}")
-    assert connection.waits_since is None
+    assert connection not in connection.waiting
     assert made.loop.running() == [limits.ANSWER_SECONDS]
 
 

@@ -200,6 +200,28 @@ def test_a_body_that_never_comes_is_given_up(served: list[ServedModel]) -> None:
     assert json.loads(sent[1]["body"])["error"] == "The request did not arrive within 0.1 seconds."
 
 
+@pytest.mark.parametrize(("more", "answers"), [(True, []), (False, [200])])
+def test_half_a_body_of_who_has_gone_is_no_question(served: list[ServedModel], more: bool, answers: list[int]) -> None:
+    body = json.dumps({"model": "mkn", "text": "w1"}).encode()
+    first = {"type": "http.request", "body": body, "more_body": more}
+    waiting: list[dict[str, Any]] = [first, {"type": "http.disconnect"}]
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        return waiting.pop(0)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def ask() -> None:
+        headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+        scope = {"type": "http", "headers": headers, "method": "POST", "path": "/api/score", "query_string": b""}
+        await make_app(served)(scope, receive, send)
+
+    asyncio.run(ask())
+    assert [one["status"] for one in sent if one["type"] == "http.response.start"] == answers
+
+
 def test_a_field_that_is_no_text_is_named_all_the_same(client: TestClient) -> None:
     answer = client.post("/api/predict", content=b'{"model":"mkn","\\ud800":1}', headers=JSON)
     assert (answer.status_code, list(answer.json())) == (422, ["error"])

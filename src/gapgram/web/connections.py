@@ -15,12 +15,16 @@ from gapgram.web import limits
 
 
 class WatchedConnection(H11Protocol):
-    """One connection of the service. `waits_since`: when it last began to wait for a request; None while it has a whole
-    one, body and all."""
+    """One connection of the service."""
 
-    waits_since: float | None = None
     _deadline: asyncio.TimerHandle | None = None
     _speaks = _begun = False
+
+    @property
+    def waiting(self) -> dict[WatchedConnection, None]:
+        """All connections of the service without a whole request, body and all, the one that waits longest first."""
+        found: dict[WatchedConnection, None] = vars(self.server_state).setdefault("waiting", {})
+        return found
 
     def connection_made(self, transport: Any) -> None:
         """Give a new connection time for the headers of its first request."""
@@ -49,11 +53,13 @@ class WatchedConnection(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop watching."""
         self._limit(None)
+        self.waiting.pop(self, None)
         super().connection_lost(exc)
 
     def close_now(self) -> None:
         """End the connection, whatever is under way."""
         self._limit(None)
+        self.waiting.pop(self, None)
         if not self.transport.is_closing():
             self.transport.abort()
 
@@ -66,20 +72,19 @@ class WatchedConnection(H11Protocol):
             self._begun, self._speaks = True, False
             self._limit(limits.ANSWER_SECONDS)
         if not self.cycle.more_body:
-            self.waits_since = None
+            self.waiting.pop(self, None)
 
     def _wait(self) -> None:
-        self.waits_since, self._speaks, self._begun = self.loop.time(), False, False
+        self.waiting.pop(self, None)
+        self.waiting[self] = None  # as the last
+        self._speaks = self._begun = False
 
     def _make_room(self, most: int) -> None:
         """Where there are too many connections, close another that has waited longest without a whole request."""
-        if len(self.connections) > most:
-            others = (c for c in self.connections if isinstance(c, WatchedConnection) and c is not self)
-            waiting = [c for c in others if c.waits_since is not None]
-            if waiting:
-                oldest = min(waiting, key=lambda c: c.waits_since or 0.0)
-                self.connections.discard(oldest)
-                oldest.close_now()
+        oldest = next(iter(self.waiting))
+        if len(self.connections) > most and oldest is not self:
+            self.connections.discard(oldest)
+            oldest.close_now()
 
     def _limit(self, seconds: float | None) -> None:
         """Close the connection after so many seconds, unless told otherwise before."""

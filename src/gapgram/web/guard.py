@@ -41,6 +41,10 @@ class Refused(Exception):
         self.status, self.sentence = status, sentence
 
 
+class _Gone(Exception):
+    """The other side has closed the connection before its request was whole: nobody waits for an answer."""
+
+
 class Guard:
     """Wraps an application. `hosts` are the names it may be asked by; None allows all.
 
@@ -68,6 +72,8 @@ class Guard:
             body = await self._body(scope, receive)
         except Refused as refused:
             await _refuse(refused, _guarded(send))
+            return
+        except _Gone:
             return
         await self._application(scope, _replayed(body, receive), _guarded(send))
 
@@ -122,11 +128,13 @@ async def _read(receive: Receive) -> bytes:
     chunks, size, more = [], 0, True
     while more:
         message = await receive()
+        if message["type"] != "http.request":
+            raise _Gone
         chunks.append(message.get("body", b""))
         size += len(chunks[-1])
         if size > limits.BODY_BYTES:
             raise _too_large()
-        more = message["type"] == "http.request" and message.get("more_body", False)
+        more = message.get("more_body", False)
     return b"".join(chunks)
 
 
