@@ -69,11 +69,11 @@ def test_a_word_without_probability_is_found() -> None:
 
 
 def test_objects_that_change_may_be_used_by_threads() -> None:
-    command = [sys.executable, "-m", "fuzz.threads", "--seconds", "6"]
+    command = [sys.executable, "-m", "fuzz.threads", "--seconds", "8"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=HANGING_SECONDS)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("errors none") == 5
+    assert done.stdout.count("errors none") == 9
 
 
 def test_an_error_in_a_thread_is_counted() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -51,7 +52,7 @@ _KNOWN: WeakKeyDictionary[Vocabulary, _PlainWords] = WeakKeyDictionary()
 
 
 class TypedWords:
-    """Predicts words for who types, with a model or a session of one.
+    """Predicts words for who types, with a model or a session of one. Threads may share it.
 
     >>> import gapgram
     >>> model = gapgram.train(sentences=["in London , 1914", "in Paris , too"] * 9, order=3, model="mkn")
@@ -74,11 +75,12 @@ class TypedWords:
         """The k most probable words, of those that begin as what was typed."""
         if checked_whole("k", k) < 1:
             raise UsageError(f"k = {k}: expected how many words to predict, 1 or more")
-        weights = self._weights(folded(prefix))
-        ids = np.flatnonzero(weights)
-        chances = (self._asked.distribution(context)[: weights.size] * weights)[ids]
-        best = indices_of_top_k(ids, chances, k)
-        return [Prediction(self._asked.vocabulary[int(ids[i])], float(chances[i])) for i in best]
+        with self._asked._lock if isinstance(self._asked, Session) else nullcontext():  # its words stay the same
+            weights = self._weights(folded(prefix))
+            ids = np.flatnonzero(weights)
+            chances = (self._asked.distribution(context)[: weights.size] * weights)[ids]
+            best = indices_of_top_k(ids, chances, k)
+            return [Prediction(self._asked.vocabulary[int(ids[i])], float(chances[i])) for i in best]
 
     def _weights(self, typed: str) -> Floats:
         """Of each word of the vocabulary what its probability is multiplied with."""
