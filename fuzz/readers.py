@@ -26,9 +26,11 @@ from fuzz.mutations import (
 from fuzz.questions import ask, expect
 from fuzz.seeds import LOGITS, PARQUET, TOKENISED
 from gapgram.classes.classes import read_classes
+from gapgram.models.unbounded import UnboundedModel
 from gapgram.queries.whole_words import WholeWords
 from gapgram.reporting.model_info import model_info
-from gapgram.text.corpus import read_corpus
+from gapgram.reporting.tracing import Tracer
+from gapgram.text.corpus import blocks_of_sentences, read_corpus
 from gapgram.text.files import read_blocks
 
 Mutate = Callable[[bytes, random.Random], bytes]
@@ -75,6 +77,19 @@ def _tokeniser(path: Path) -> None:
 def _tables(path: Path) -> None:
     """As if all tables were too large to be checked: kernels are on their own."""
     ask(gapgram.Model.load(path, verify=False), sums_to_one=False)
+
+
+def _unbounded(path: Path, *, verify: bool = True) -> None:
+    """A model that keeps its text: whatever is asked of it, its evidence, and where another text has copied it."""
+    model = gapgram.Model.load(path, verify=verify)
+    ask(model, sums_to_one=verify)
+    if isinstance(model, UnboundedModel):
+        model.evidence("w3", ("w1", "w2"))
+        model.explain("w3", ("w1", "w2", "w3", "w1"))
+        model.continue_ids([4, 5, 6], n=3, k=2)
+        tracer = Tracer(model, least=2)
+        for document in tracer.documents(blocks_of_sentences(["w1 w2 w3 w4 w5", "never w1", "", "w3 w1 w2"])):
+            expect(0 <= document.score <= 1, f"traced {document}")
 
 
 def _counts(path: Path) -> None:
@@ -229,9 +244,10 @@ def _hot_words(path: Path) -> None:
         expect(not np.isnan(found.total), f"decoded {found}")
 
 
-_KINDS = ("mkn", "uniform", "counts", "learned", "classes", "custom")
+_KINDS = ("mkn", "uniform", "counts", "learned", "classes", "open", "custom")
 _MODELS = tuple(f"{kind}{suffix}" for kind in _KINDS for suffix in ("", "-compact", "-pruned", "-quantised"))
 _CLUSTERINGS = tuple(f"clusterings{suffix}" for suffix in ("", "-compact", "-pruned", "-quantised"))
+_UNBOUNDED = ("unbounded", "unbounded-compact", "unbounded-quantised")
 _TEXTS = ("text.gz", "text.bz2", "text.xz", "text.zst")
 
 
@@ -250,6 +266,8 @@ READERS = {
         Reader("tokeniser", TOKENISED, mutated_tokeniser, _tokeniser),
         Reader("clusterings", _CLUSTERINGS, mutated_file, _model),
         Reader("clusterings-tables", _CLUSTERINGS, mutated_file, _tables),
+        Reader("unbounded", _UNBOUNDED, mutated_file, _unbounded),
+        Reader("unbounded-tables", _UNBOUNDED, mutated_file, partial(_unbounded, verify=False)),
         Reader("counts", ("counts-file",), mutated_file, _counts),
         Reader("backoff", ("backoff",), mutated_file, _other_model),
         Reader("backoff-tables", ("backoff",), mutated_file, partial(_other_model, verify=False)),

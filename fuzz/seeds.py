@@ -58,6 +58,7 @@ def _model_files(folder: Path) -> dict[str, Path]:
         "classes": lambda path: gapgram.train(sentences=lines, order=3, classes=4, output=path),
         "clusterings": lambda path: gapgram.train(sentences=lines, order=3, classes=[3, 5], output=path),
         "open": lambda path: gapgram.train(sentences=lines, order=3, model="mkn", open_vocabulary=True, output=path),
+        "unbounded": lambda path: gapgram.train(sentences=lines, order=3, unbounded=True, output=path),
         "custom": lambda path: gapgram.train(
             sentences=lines, order=4, weights="uniform", lattice="11,1001,1011", output=path
         ),

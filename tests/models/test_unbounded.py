@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from itertools import pairwise
 from pathlib import Path
@@ -18,10 +19,10 @@ from gapgram.kernels.unbounded import mixing
 from gapgram.models.unbounded import UnboundedModel
 from gapgram.models.verify import verify
 from gapgram.queries.continuations import beam_of
-from gapgram.text.corpus import TextRules, sentence_begins
+from gapgram.reporting.tracing import Tracer
+from gapgram.text.corpus import TextRules, blocks_of_sentences, sentence_begins
 from gapgram.text.files import Block
-from gapgram.training.documents import LineMarks
-from gapgram.training.keep_text import indexed
+from gapgram.training.keep_text import LineMarks, indexed
 
 FORMS = (
     "the council of the union has adopted this regulation on {} of may",
@@ -211,6 +212,24 @@ def test_what_cannot_be_is_refused(model: UnboundedModel, tmp_path: Path) -> Non
     gapgram.Model(dataclasses.replace(model.parts, unbounded=broken)).save(tmp_path / "b.glm")
     with pytest.raises(ModelFileError, match="not in its order"):
         gapgram.load(tmp_path / "b.glm")
+
+
+@pytest.mark.parametrize(("section", "number"), [("text", -64), ("text", 1 << 28), ("suffixes", 1 << 30)])
+def test_a_damaged_text_is_said_where_it_is_looked_into(model: UnboundedModel, section: str, number: int) -> None:
+    """As of a model too large to be checked when it is opened."""
+    index = model.text.index
+    array = np.array(getattr(index, section))
+    array[5:] = number
+    changes: Any = {section: array}
+    changed = dataclasses.replace(model.text, index=index._replace(**changes))
+    odd = UnboundedModel(dataclasses.replace(model.parts, unbounded=changed))
+    for word in ("w1", "of", "council"):
+        odd.predict("council of the")  # kernels read inside of their arrays
+        for ask in (odd.evidence, odd.explain):
+            with contextlib.suppress(ModelFileError):
+                ask(word, "the council")
+    with pytest.raises(ModelFileError, match=r"the text that it keeps is damaged \(.*\); gapgram verify says more"):
+        list(Tracer(odd, least=1).documents(blocks_of_sentences(["the council of the union has"])))
 
 
 @pytest.mark.parametrize("k", [1, 4])

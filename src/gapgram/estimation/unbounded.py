@@ -6,6 +6,8 @@ kernels are those of `gapgram.kernels.unbounded`, the equations (47) to (50) of 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gapgram.arrays import Begins, Floats, Ids, Integers
+from gapgram.errors import GapgramError, ModelFileError
 from gapgram.kernels.text.special_words import END_ID, START_ID
 from gapgram.kernels.unbounded import mixing, suffixes
 from gapgram.kernels.unbounded.matching import begin_matching, state_size
@@ -90,6 +93,24 @@ class Unbounded:
         return weights, different, np.bincount(numbers, shares[:n], different.size).astype(np.float64)
 
     # Where it was read.
+
+    @contextmanager
+    def believed(self, path: object) -> Iterator[None]:
+        """Look into tables that are checked by `verify` alone: where they are damaged, an error says so."""
+        try:
+            yield
+        except GapgramError:
+            raise
+        except (IndexError, ValueError, OverflowError) as error:
+            told = f"the text that it keeps is damaged ({error}); gapgram verify says more"
+            raise ModelFileError(f"{path or 'the model'}: {told}") from None
+
+    def first_suffixes(self, n_words: int) -> Integers:
+        """Where, in the order of suffixes, those of each word begin, and where the last end."""
+        text = self.index.text
+        if int(text.min()) < 0 or int(text.max()) >= n_words:
+            raise ValueError("words that the vocabulary does not have")
+        return np.cumsum([0, *np.bincount(text, minlength=n_words)]).astype(np.int64)
 
     @cached_property
     def begins(self) -> Begins:

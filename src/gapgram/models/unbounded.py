@@ -169,7 +169,8 @@ class UnboundedModel(Model):
         """Where P(word | context) comes from: the patterns, and what followed in the text."""
         ids, asked = self._context_ids(context), self._word_id(word)
         plain = super().explain(word, self._context_words(context)[max(0, ids.size - self.order + 1) :])
-        return with_text(plain, self.text, self.vocabulary, ids, asked)
+        with self.text.believed(self.path):
+            return with_text(plain, self.text, self.vocabulary, ids, asked)
 
     def evidence(self, word: str, context: Sentence = (), *, most: int = 3) -> list[Evidence]:
         """The training sentences that P(word | context) comes from."""
@@ -179,7 +180,8 @@ class UnboundedModel(Model):
         patterns = super().explain(word, self._context_words(context)[max(0, ids.size - seen) :]).by_contribution
         asked_for = [(Pattern.parse(p.pattern), p.context) for p in patterns if p.count > 0]
         tables = self.counts.tables
-        return list(evidence(self.text, tables, asked_for, ids, asked, vocabulary=self.vocabulary, most=most))
+        with self.text.believed(self.path):
+            return list(evidence(self.text, tables, asked_for, ids, asked, vocabulary=self.vocabulary, most=most))
 
     # States.
 

@@ -117,7 +117,8 @@ class Tracer:
         if least is not None and checked_whole("least", least) < 1:
             raise UsageError(f"least {least}: expected a number of words, 1 or more")
         self.model, text = model, model.text
-        self._starts = np.cumsum([0, *np.bincount(text.index.text, minlength=len(model.vocabulary))]).astype(np.int64)
+        with text.believed(model.path):
+            self._starts = text.first_suffixes(len(model.vocabulary))
         self.chance = chance_length(model)
         self.least = max(LEAST_COPIED, math.ceil(TIMES_CHANCE * self.chance)) if least is None else least
 
@@ -148,10 +149,11 @@ class Tracer:
         longest_matches(self.model.text.index, self._starts, ids, begins, lengths, counts, lows)
         shown = cut.data.split(b"\n")
         some = zip(pairwise(begins.tolist()), shown, strict=False)
-        return [
-            self._line(cut.name, number, words, lengths[a:b], counts[a:b], lows[a:b])
-            for number, ((a, b), words) in enumerate(some, cut.first_line) if b - a > 2
-        ]  # fmt: skip
+        with self.model.text.believed(self.model.path):
+            return [
+                self._line(cut.name, number, words, lengths[a:b], counts[a:b], lows[a:b])
+                for number, ((a, b), words) in enumerate(some, cut.first_line) if b - a > 2
+            ]  # fmt: skip
 
     def _line(
         self, file: str, line: int, shown: bytes, lengths: Integers, counts: Integers, lows: Integers

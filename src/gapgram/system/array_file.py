@@ -244,7 +244,8 @@ class Unfinished:
 
     def add(self, name: str, array: npt.NDArray[Any]) -> None:
         """Append an array."""
-        self.add_stream(replace(_bytes_of(array), name=name))
+        stream = _bytes_of(array)
+        self.add_stream(Stream(name, stream.dtype, stream.shape, stream.chunks))
 
     def add_all(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """Append arrays, and have all that is written so far on disk."""
