@@ -18,6 +18,8 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from copy import copy
+from functools import lru_cache
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -129,7 +131,8 @@ def tune(folder: Path, text: Path, path: str, n: int) -> None:
     grid = product((0.01, 0.03, 0.1), (0.7, 1.0), (-4.0,), (-1.0,))
     for rate, weight, unknown, capital in grid:
         options = CorrectionOptions(error_rate=rate, weight=weight, unknown=unknown, unknown_capital=capital)
-        made = made.with_options(options)
+        made = copy(made)  # with its index of words
+        made.options, made._readings = options, lru_cache(1 << 14)(made._readings_of)
         results = [judged(lambda line, made=made: made.correct(line).after, one) for one in (tests, others)]  # type: ignore[misc]
         shown = [
             f"{100 * r['corrected'] / len(t):.1f} {100 * r['wrongly'] / r['words']:.2f}"

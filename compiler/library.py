@@ -3,6 +3,9 @@
     python -m compiler.library [PLATFORM …]    build/library/PLATFORM: shared, static, header; else of this machine
     python -m compiler.library wasm            build/library/wasm: gapgram.wasm, and one with numbers side by side
 
+The page without a server has the latter in it, and the modules beside it: `python -m compiler` puts both into the
+source tree where ziglang, which compiles C for WebAssembly, is installed.
+
 `library/` has its sources. What Python has in tables, the rules of sections and what may be wrong with a file, becomes
 a header here, with the table of kernels, so that both are written once.
 """
@@ -14,6 +17,7 @@ import math
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeAlias
 
@@ -29,6 +33,7 @@ from compiler.platforms import PLATFORMS, BuildError, Platform, compiler_for, li
 SOURCES = ROOT / "library"
 OUT = ROOT / "build" / "library"
 WASM = {"gapgram": "", "gapgram-simd": "+simd128,+bulk-memory,+nontrapping-fptoint,+sign-ext"}  # what each may use
+OF_PAGE = build.PACKAGE / "web" / "wasm"
 
 # The kernels that the library calls, by what it calls them, and the kinds of arguments that choose among their forms.
 _SMALL, _WIDE = "int32[]", "int64[]"
@@ -260,30 +265,52 @@ def wasm_object(bitcode: bytes, symbols: set[str], features: str) -> bytes:
     return made
 
 
-def build_wasm() -> Path:
-    """Both modules for WebAssembly; returns their folder."""
+def build_wasm(modules: Sequence[str] = tuple(WASM)) -> Path:
+    """Modules for WebAssembly, and what an npm package has beside them; returns their folder."""
     folder = OUT / "wasm"
     chosen = list(_chosen())
     names = ensure_objects(this_platform(), sys.stderr)
     table = _generate(folder, chosen, [Processor("", "")])
     zig = [*compiler_for(PLATFORMS["win_amd64"], native=False)[:-1], "wasm32-wasi"]
-    for module, features in WASM.items():
-        objects = []
+    for module in modules:
+        features, objects = WASM[module], []
         for group, name in names:
             symbols = {form.symbol for _, forms in chosen for own, form in forms if own.name == group.name}
             if symbols:
                 made = OBJECTS / f"{name}.{module}.o"
                 if not made.exists():
-                    made.write_bytes(wasm_object((OBJECTS / f"{name}.bc").read_bytes(), symbols, features))
+                    code = wasm_object((OBJECTS / f"{name}.bc").read_bytes(), symbols, features)
+                    build._write_aside(made, code)
                 objects.append(str(made))
         flags = [*_flags(folder), "-Oz", "-flto", "-mexec-model=reactor", *(["-msimd128"] if features else [])]
         exports = [f"-Wl,--export={name}" for name in ("malloc", "free", *_exported())]
         linked = ["-Wl,--no-entry", "-Wl,--gc-sections", "-Wl,--strip-all", "-Wl,-z,stack-size=262144", *exports]
         sources = [str(path) for path in _sources(table)]
         build._run([*zig, *flags, *sources, *objects, *linked, "-o", str(folder / f"{module}.wasm")])
-    for path in (SOURCES / "wasm").iterdir():
+    for path in (*(SOURCES / "wasm").iterdir(), ROOT / "LICENSE"):
         shutil.copy(path, folder)
     return folder
+
+
+def build_for_page() -> bool:
+    """Put what the page without a server has in it into the source tree; whether it was out of date and could be."""
+    sources = [path for path in sorted([*SOURCES.rglob("*"), *HERE.glob("*.[chp]*")]) if path.is_file()]
+    parts = [build._digest_of_kernels(), *(path.read_text("utf-8") for path in sources)]
+    stamp, digest = OBJECTS / "page.built", build._digest_of(parts)
+    made = ("gapgram.wasm", *(path.name for path in (SOURCES / "wasm").glob("*.mjs")))
+    if all((OF_PAGE / name).exists() for name in made) and stamp.exists() and stamp.read_text() == digest:
+        return False
+    shutil.rmtree(OF_PAGE, ignore_errors=True)
+    if find_spec("ziglang") is None:
+        return False
+    with build._alone(OBJECTS / "wasm.lock"):
+        folder = build_wasm(["gapgram-simd"])
+        OF_PAGE.mkdir(exist_ok=True)
+        for name in made:
+            source = folder / name.replace("gapgram.wasm", "gapgram-simd.wasm")
+            build._write_aside(OF_PAGE / name, source.read_bytes())
+        stamp.write_text(digest)
+    return True
 
 
 def _exported() -> list[str]:

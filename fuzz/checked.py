@@ -34,7 +34,7 @@ def use(library: str) -> None:
         raise ImportError(f"{library} comes too late, or is no library of kernels")
     sys.modules[NAME] = module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    gapgram._kernels = module
+    gapgram._kernels = module  # type: ignore[attr-defined]
 
     from gapgram.system.section_rules import Section
 

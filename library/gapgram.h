@@ -125,6 +125,10 @@ typedef struct {
 GAPGRAM_API int gapgram_explain(
     const gapgram_model *model, const int32_t *context, size_t n_context, int32_t word, gapgram_share *shares, size_t room,
     size_t *n, double *rest, gapgram_error *error);
+/* The words of a word's class in a clustering, numbered from 1, the most frequent first; `n`: how many there are, of which
+   as many are written as there is room for. None in a clustering that the model does not have. */
+GAPGRAM_API int gapgram_class(
+    const gapgram_model *model, int32_t clustering, int32_t word, int32_t *words, size_t room, size_t *n, gapgram_error *error);
 
 /* Sessions: a reader of a model, which mixes it with what was read. Words that the model does not know become words of
    the session's own, numbered after those of the model, once they were learned.
@@ -141,6 +145,9 @@ GAPGRAM_API int gapgram_session_score(
 GAPGRAM_API int gapgram_session_forget(gapgram_session *session, double share, gapgram_error *error); /* 1: all */
 GAPGRAM_API int gapgram_session_distribution(
     gapgram_session *session, const int32_t *context, size_t n, double *probabilities, gapgram_error *error);
+/* Which part of the model's probability of a word after a context is in the session's; what was read gives the rest. */
+GAPGRAM_API int gapgram_session_trust(
+    gapgram_session *session, const int32_t *context, size_t n, double *of_model, gapgram_error *error);
 GAPGRAM_API int gapgram_session_predict(
     gapgram_session *session, const int32_t *context, size_t n_context, size_t k, const gapgram_wanted *wanted,
     gapgram_guess *guesses, size_t *n, gapgram_error *error);

@@ -267,6 +267,8 @@ static int take_model(gapgram_model *model, gapgram_error *error) {
     int status = gapgram_read(&model->file, model_rules, N_SECTIONS, KIND_MODEL, error);
     if (status)
         return status;
+    if (CONTENTS(model, unbounded_text).rule)
+        REFUSE("holds its training text (train --unbounded), which this library does not know");
     model->kernels = &gapgram_kernels[gapgram_can_run(4)][CONTENTS(model, packed).rule != 0];
     struct text names = gapgram_member(model->file.metadata, "classes"), one;
     while (gapgram_element(&names, &one))

@@ -595,3 +595,22 @@ int gapgram_explain(const gapgram_model *model, const int32_t *context, size_t n
         WRONG("~ patterns, and room for ~", (int64_t)*found, (int64_t)room);
     return GAPGRAM_OK;
 }
+
+int gapgram_class(const gapgram_model *model, int32_t clustering, int32_t word, int32_t *out, size_t room, size_t *n, gapgram_error *error) {
+    NEED(model);
+    NEED(n);
+    *n = 0;
+    int status = check_words(model, &word, 1, 1, error);
+    const struct section *class_of = &CONTENTS(model, class_of), *base = &CONTENTS(model, member_base), *members = &CONTENTS(model, members);
+    int64_t at = ((int64_t)clustering - 1) * model->n_words + word;
+    if (status || model->is_backoff || at < word || at >= class_of->shape[0])
+        return status;
+    int64_t number = ((const int32_t *)class_of->data)[at];
+    if (number >= base->shape[0] - 1)
+        return gapgram_fail(error, GAPGRAM_WRONG_FILE, "a class that is not there: the file is damaged");
+    const int64_t *begin = (const int64_t *)base->data + number;
+    *n = (size_t)(begin[1] - begin[0]);
+    for (size_t i = 0; out && i < *n && i < room; i++)
+        out[i] = ((const int32_t *)members->data)[begin[0] + (int64_t)i];
+    return GAPGRAM_OK;
+}

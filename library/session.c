@@ -451,44 +451,66 @@ int gapgram_session_forget(gapgram_session *s, double share, gapgram_error *erro
     return GAPGRAM_OK;
 }
 
+/* What `kernels.sessions.history.weigh_context` says of a context: of each view a key, a sum, its followers; the weights. */
+struct weighed {
+    int64_t keys[MOST_VIEWS], followers[MOST_VIEWS];
+    double sums[MOST_VIEWS], weights[MOST_VIEWS + 1];
+};
+
+static int weigh(gapgram_session *s, const int32_t **context, size_t *n, struct weighed *w, gapgram_error *error) {
+    int64_t result;
+    int status = gapgram_check_context(s->model, *context, n, gapgram_session_n_words(s), error, context);
+    struct words words = {0};
+    if (status)
+        return status;
+    push_views(s, &words, 1);
+    gapgram_push_pointer(&words, *context, (int64_t)*n);
+    gapgram_push(&words, s->words_read);
+    gapgram_push_pointer(&words, w->keys, s->n_views);
+    gapgram_push_pointer(&words, w->sums, s->n_views);
+    gapgram_push_pointer(&words, w->followers, s->n_views);
+    gapgram_push_pointer(&words, w->weights, s->n_views + 1);
+    return gapgram_call(s->model->kernels->weigh_context, &words, &result, error);
+}
+
+int gapgram_session_trust(gapgram_session *s, const int32_t *context, size_t n, double *of_model, gapgram_error *error) {
+    struct weighed w;
+    NEED(s);
+    NEED(of_model);
+    int status = weigh(s, &context, &n, &w, error);
+    *of_model = status ? 0.0 : w.weights[0];
+    return status;
+}
+
 int gapgram_session_distribution(gapgram_session *s, const int32_t *context, size_t n, double *out, gapgram_error *error) {
     NEED(s);
     NEED(out);
     const gapgram_model *model = s->model;
-    int64_t keys[MOST_VIEWS], followers[MOST_VIEWS], result, n_all = gapgram_session_n_words(s);
-    double sums[MOST_VIEWS], weights[MOST_VIEWS + 1], *of_model;
+    int64_t result, n_all = gapgram_session_n_words(s);
+    double *of_model;
     int32_t known[64];
-    int status = gapgram_check_context(model, context, &n, (int32_t)n_all, error, &context);
+    struct weighed w;
+    int status = weigh(s, &context, &n, &w, error);
     if (status)
-        return status;
-    struct words words = {0};
-    push_views(s, &words, 1);
-    gapgram_push_pointer(&words, context, (int64_t)n);
-    gapgram_push(&words, s->words_read);
-    gapgram_push_pointer(&words, keys, s->n_views);
-    gapgram_push_pointer(&words, sums, s->n_views);
-    gapgram_push_pointer(&words, followers, s->n_views);
-    gapgram_push_pointer(&words, weights, s->n_views + 1);
-    if ((status = gapgram_call(model->kernels->weigh_context, &words, &result, error)))
         return status;
     memset(out, 0, (size_t)n_all * 8);
     for (int64_t v = 0; v < s->n_views; v++) {
-        int64_t size = sums[v] > 0.0 ? followers[v] : 0, *listed = size > 0 ? malloc((size_t)size * 16) : 0;
+        int64_t size = w.sums[v] > 0.0 ? w.followers[v] : 0, *listed = size > 0 ? malloc((size_t)size * 16) : 0;
         double *counts = (double *)(listed ? listed + size : 0);
         if (size <= 0)
             continue;
         if (!listed)
             return no_memory(error);
-        words.n = 0;
+        struct words words = {0};
         push_views(s, &words, 0);
         gapgram_push(&words, v);
-        gapgram_push(&words, keys[v]);
+        gapgram_push(&words, w.keys[v]);
         gapgram_push(&words, s->words_read);
         gapgram_push_pointer(&words, listed, size);
         gapgram_push_pointer(&words, counts, size);
         status = gapgram_call(model->kernels->list_words, &words, &result, error);
         for (int64_t i = 0; !status && i < result; i++)
-            out[listed[i]] += weights[v + 1] * (counts[i] / sums[v]);
+            out[listed[i]] += w.weights[v + 1] * (counts[i] / w.sums[v]);
         free(listed);
         if (status)
             return status;
@@ -499,7 +521,7 @@ int gapgram_session_distribution(gapgram_session *s, const int32_t *context, siz
         return no_memory(error);
     status = gapgram_all(model, known, (int64_t)n, of_model, error);
     for (int64_t i = 0; !status && i < model->n_words; i++)
-        out[i] += weights[0] * of_model[i];
+        out[i] += w.weights[0] * of_model[i];
     free(of_model);
     return status;
 }

@@ -119,4 +119,4 @@ def test_a_model_says_which_words_it_knows(models: dict[str, gapgram.Model]) -> 
 
 def test_a_name_that_is_nearly_one() -> None:
     with pytest.raises(AttributeError, match="no attribute 'trian'; did you mean 'train'"):
-        _ = gapgram.trian
+        _ = gapgram.trian  # type: ignore[attr-defined]

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,8 @@ def test_navigation_as_toml() -> None:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("zensical")
+    if find_spec("ziglang") is None and not os.environ.get("GAPGRAM_NEEDS_CHROMIUM"):
+        pytest.skip("no ziglang: pip install '.[docs]'")
     folder = tmp_path_factory.mktemp("docs") / "built"
     return build(Path(os.path.relpath(folder))).resolve()  # as `make docs` names it
 
@@ -118,7 +121,7 @@ def test_the_site_is_built_strictly(site: Path) -> None:
         assert (site.parent / name).is_file()
 
 
-def test_the_search_works_from_a_folder(site: Path) -> None:
+def test_models_can_be_tried_and_the_search_works_from_a_folder(site: Path) -> None:
     chromium = shutil.which("chromium")
     if chromium is None and not os.environ.get("GAPGRAM_NEEDS_CHROMIUM"):
         pytest.skip("no chromium")
@@ -131,6 +134,10 @@ def test_the_search_works_from_a_folder(site: Path) -> None:
         page.locator("body").press("/")
         page.get_by_role("combobox").fill("backoff")
         page.get_by_text(re.compile(r"\d+ results?")).first.wait_for()
+        page.goto(site.as_uri())
+        frame = page.frame_locator("iframe.try")
+        frame.locator("#type-text").fill("The value of the ")
+        frame.locator(".guess b", has_text="expression").first.wait_for()
         browser.close()
 
 

@@ -81,6 +81,18 @@ def test_an_explanation_adds_up_as_in_python(library: Library, files: dict[str, 
     ]
 
 
+def test_classes_have_the_words_that_python_says(library: Library, files: dict[str, Path]) -> None:
+    model = gapgram.Model.load(files["clusterings"])
+    class_of = model.counts.tables.class_of.reshape(-1, len(model.vocabulary))
+    with library.open(files["clusterings"]) as own:
+        for clustering, numbers in enumerate(class_of, 1):
+            found = own.class_of(clustering, 5)
+            assert 5 in found and sorted(found) == np.flatnonzero(numbers == numbers[5]).tolist()
+        assert own.class_of(0, 5) == own.class_of(len(class_of) + 1, 5) == []
+        with pytest.raises(LibraryError, match="word -1 where one from 0"):
+            own.class_of(1, -1)
+
+
 def test_next_characters_and_allowed_ones(library: Library, files: dict[str, Path]) -> None:
     with library.open(files["mkn"]) as model:
         everything = {model.word(i): p for i, p in enumerate(model.distribution([1])) if i > 2}
@@ -104,6 +116,8 @@ def test_sessions_learn_forget_and_are_restored(library: Library, files: dict[st
                 session.forget(0.5)
         words = ["never", "w1"]
         ids = [session.find(word) for word in words][-model.order + 1 :]
+        of_model = expected.explain("w2", words).sources[0]
+        assert session.trust(ids) == of_model.weight
         assert session.distribution(ids).tolist() == expected.distribution(words).tolist()
         assert [word for word, _ in session.predict([1], 3)] == [p.word for p in expected.predict(["<s>"], 3)]
         assert session.predict([1], 1, prefix="ne")[0][0] == "never"
@@ -227,6 +241,16 @@ try { model.score("a <s>"); } catch (error) { said = error.message; }
 const same = other.score(lines[0]) === session.score(lines[0]);
 console.log(JSON.stringify({ answers, same, said, n: model.nextCharacters("", "").length }));
 """
+
+
+def test_the_npm_package_has_what_it_names() -> None:
+    folder = Path("library/wasm")
+    package = json.loads((folder / "package.json").read_text())
+    assert package["version"] == gapgram.__version__
+    exported = [{"": entry} if isinstance(entry, str) else entry for entry in package["exports"].values()]
+    named = {name for entry in exported for name in entry.values() if not name.endswith(".wasm")}
+    own = (path.name for path in folder.iterdir() if path.suffix in (".mjs", ".mts"))
+    assert named == {"./package.json", *(f"./{name}" for name in own)}
 
 
 @pytest.mark.parametrize("kind", ["mkn", "clusterings", "learned-compact"])

@@ -2,7 +2,8 @@
 
 Pages are those of `docs/` and two that are generated: Python's names and the commands. FOLDER gets `pages` (what
 Zensical reads) and `site` (what a reader opens). A dead link, a page that no index names, and a name of an index that
-has no page end the work.
+has no page end the work. `try.html` on the front is what `gapgram page` makes of two small models, of Python's language
+reference.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from docs.site.command_reference import command_page
@@ -67,6 +69,28 @@ def write_pages(pages: Path) -> None:
     shutil.copytree(HERE / "assets", pages / "assets", dirs_exist_ok=True)
     for generated, page in GENERATED.items():
         (pages / generated).write_text(page(), encoding="utf-8")
+    write_page_to_try(pages / "try.html")
+
+
+def write_page_to_try(path: Path) -> None:
+    """A page with models in it, for who has installed nothing."""
+    from compiler.library import build_for_page
+
+    import gapgram
+    from gapgram.experiments.demo import reference_sentences
+    from gapgram.web.alone import write_page
+    from gapgram.web.served import ServedModel
+
+    build_for_page()
+    sentences = reference_sentences()
+    rest, held_out = [one for i, one in enumerate(sentences) if i % 20], sentences[::20]
+    with tempfile.TemporaryDirectory() as folder:
+        models = [
+            gapgram.train(
+                sentences=rest, order=4, model=kind, split="done", layout="compact", output=Path(folder) / kind
+            ) for kind in ("mkn", "glm")
+        ]  # fmt: skip
+        write_page([ServedModel(model.name, model) for model in models], held_out, path)
 
 
 def listed(pages: Path, entrance: str) -> list[str]:

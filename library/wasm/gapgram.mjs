@@ -71,9 +71,29 @@ class Asked {
     });
   }
 
+  // All words, by their ids.
+  words() {
+    return this.module.with([4], (n) => {
+      const { bytes, view } = this.module;
+      return Array.from({ length: this.size }, (_, id) => {
+        const at = this.module.f[`${this.name}word`](this.handle, id, n);
+        return text.decode(bytes.subarray(at, at + view.getUint32(n, true)));
+      });
+    });
+  }
+
   find(word) {
     const bytes = utf8.encode(word);
     return this.module.with([bytes], (at) => this.module.f[`${this.name}find`](this.handle, at, bytes.length));
+  }
+
+  // The probability of every word after some, by its id.
+  distribution(context = "", { start = true } = {}) {
+    const ids = this.ids(context, start);
+    return this.module.with([ids, 8 * this.size], (before, out) => {
+      this.module.call(`${this.name.slice(8)}distribution`, this.handle, before, ids.length, out);
+      return new Float64Array(this.module.f.memory.buffer, out, this.size).slice();
+    });
   }
 
   get size() { return this.module.f[`${this.name}n_words`](this.handle); }
@@ -151,6 +171,16 @@ export class Model extends Asked {
     });
   }
 
+  // The words of a word's class in a clustering, numbered from 1: how many there are, and at most so many of them.
+  classOf(clustering, word, most = 8) {
+    return this.module.with([4 * most, 4], (out, n) => {
+      this.module.call("class", this.handle, clustering, this.find(word), out, most, n);
+      const size = this.module.view.getUint32(n, true);
+      const ids = new Int32Array(this.module.f.memory.buffer, out, Math.min(size, most));
+      return { size, words: Array.from(ids).map((id) => this.word(id)) };
+    });
+  }
+
   // What each pattern of the lattice says of a word, and what every word gets alike.
   explain(word, context = "", { start = true } = {}) {
     const ids = this.ids(context, start);
@@ -196,6 +226,15 @@ export class Session extends Asked {
     const bytes = utf8.encode(line);
     return this.module.with([bytes, 8], (at, out) => {
       this.module.call("session_score", this.handle, at, bytes.length, +learn, out);
+      return this.module.view.getFloat64(out, true);
+    });
+  }
+
+  // Which part of the model's probability of a word after a context is in the session's; what was learned gives the rest.
+  trust(context = "", { start = true } = {}) {
+    const ids = this.ids(context, start);
+    return this.module.with([ids, 8], (before, out) => {
+      this.module.call("session_trust", this.handle, before, ids.length, out);
       return this.module.view.getFloat64(out, true);
     });
   }

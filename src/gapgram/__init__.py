@@ -89,190 +89,25 @@ are nouns, so that none hides a function.
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    from gapgram.applications.classification.classifier import Classification, Classifier, load_classifier
-    from gapgram.applications.classification.evaluation import Evaluation, evaluate
-    from gapgram.applications.classification.training import train_classifier
-    from gapgram.applications.correction.corrector import Correction, CorrectionOptions, Corrector, Suggestion
-    from gapgram.applications.filtering.choice import Choice
-    from gapgram.applications.filtering.documents import DocumentScore, DocumentScorer
-    from gapgram.applications.filtering.run import FilterOptions, filter_records
-    from gapgram.applications.filtering.summary import FilterSummary
-    from gapgram.applications.rescoring.nbest import NBest, read_nbest, read_references
-    from gapgram.applications.rescoring.rescorer import Gain, Rescored, Rescorer, gain
-    from gapgram.applications.surprisal.measures import Measures
-    from gapgram.applications.surprisal.stimuli import StimulusColumns
-    from gapgram.applications.surprisal.table import SurprisalTable, surprisal
-    from gapgram.classes.classes import read_classes, write_classes
-    from gapgram.classes.exchange import find_classes
-    from gapgram.counting.in_memory import count
-    from gapgram.counts.counts import Counts
-    from gapgram.errors import DiscountWarning, GapgramError, ModelFileError, TextError, UsageError
-    from gapgram.experiments.compare import Comparisons, compare
-    from gapgram.lattice import Lattice
-    from gapgram.models.arpa import grow_arpa, read_arpa, write_arpa
-    from gapgram.models.backoff import BackoffModel
-    from gapgram.models.kenlm_binary import KenlmModel
-    from gapgram.models.mixture import Mixture, tune
-    from gapgram.models.model import Model
-    from gapgram.models.open import load
-    from gapgram.pattern import Pattern
-    from gapgram.queries.explain import Explanation
-    from gapgram.queries.generate import generate
-    from gapgram.queries.language_model import LanguageModel
-    from gapgram.queries.lattice_picture import as_dot, as_svg
-    from gapgram.queries.line_scores import LineScore, score_lines
-    from gapgram.queries.perplexity import Perplexity
-    from gapgram.queries.predict import Prediction
-    from gapgram.queries.session import Session
-    from gapgram.queries.states import State
-    from gapgram.queries.typing_words import TypedWords
-    from gapgram.queries.whole_words import WholeWords
-    from gapgram.reporting.sharing import push
-    from gapgram.reporting.showcase import TellingPlace, best_places
-    from gapgram.signature import __version__
-    from gapgram.text.corpus import Corpus, TextRules, read_corpus
-    from gapgram.text.vocabulary import Vocabulary
-    from gapgram.training.spark_options import SparkOptions
-    from gapgram.training.train import train
-
-_HOMES = {
-    "applications.classification.classifier": ("Classification", "Classifier", "load_classifier"),
-    "applications.classification.evaluation": ("Evaluation", "evaluate"),
-    "applications.classification.training": ("train_classifier",),
-    "applications.correction.corrector": ("Correction", "CorrectionOptions", "Corrector", "Suggestion"),
-    "applications.filtering.choice": ("Choice",),
-    "applications.filtering.documents": ("DocumentScore", "DocumentScorer"),
-    "applications.filtering.run": ("FilterOptions", "filter_records"),
-    "applications.filtering.summary": ("FilterSummary",),
-    "applications.rescoring.nbest": ("NBest", "read_nbest", "read_references"),
-    "applications.rescoring.rescorer": ("Gain", "Rescored", "Rescorer", "gain"),
-    "applications.surprisal.measures": ("Measures",),
-    "applications.surprisal.stimuli": ("StimulusColumns",),
-    "applications.surprisal.table": ("SurprisalTable", "surprisal"),
-    "classes.classes": ("read_classes", "write_classes"),
-    "classes.exchange": ("find_classes",),
-    "counting.in_memory": ("count",),
-    "counts.counts": ("Counts",),
-    "experiments.compare": ("Comparisons", "compare"),
-    "errors": ("DiscountWarning", "GapgramError", "ModelFileError", "TextError", "UsageError"),
-    "lattice": ("Lattice",),
-    "models.arpa": ("grow_arpa", "read_arpa", "write_arpa"),
-    "models.backoff": ("BackoffModel",),
-    "models.kenlm_binary": ("KenlmModel",),
-    "models.mixture": ("Mixture", "tune"),
-    "models.model": ("Model",),
-    "models.open": ("load",),
-    "pattern": ("Pattern",),
-    "queries.explain": ("Explanation",),
-    "queries.generate": ("generate",),
-    "queries.language_model": ("LanguageModel",),
-    "queries.lattice_picture": ("as_dot", "as_svg"),
-    "queries.line_scores": ("LineScore", "score_lines"),
-    "queries.perplexity": ("Perplexity",),
-    "queries.predict": ("Prediction",),
-    "queries.session": ("Session",),
-    "queries.states": ("State",),
-    "queries.typing_words": ("TypedWords",),
-    "queries.whole_words": ("WholeWords",),
-    "reporting.sharing": ("push",),
-    "reporting.showcase": ("TellingPlace", "best_places"),
-    "signature": ("__version__",),
-    "text.corpus": ("Corpus", "TextRules", "read_corpus"),
-    "text.vocabulary": ("Vocabulary",),
-    "training.spark_options": ("SparkOptions",),
-    "training.train": ("train",),
-}
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-
-__all__ = [
-    "BackoffModel",
-    "Choice",
-    "Classification",
-    "Classifier",
-    "Comparisons",
-    "Corpus",
-    "Correction",
-    "CorrectionOptions",
-    "Corrector",
-    "Counts",
-    "DiscountWarning",
-    "DocumentScore",
-    "DocumentScorer",
-    "Evaluation",
-    "Explanation",
-    "FilterOptions",
-    "FilterSummary",
-    "Gain",
-    "GapgramError",
-    "KenlmModel",
-    "LanguageModel",
-    "Lattice",
-    "LineScore",
-    "Measures",
-    "Mixture",
-    "Model",
-    "ModelFileError",
-    "NBest",
-    "Pattern",
-    "Perplexity",
-    "Prediction",
-    "Rescored",
-    "Rescorer",
-    "Session",
-    "SparkOptions",
-    "State",
-    "StimulusColumns",
-    "Suggestion",
-    "SurprisalTable",
-    "TellingPlace",
-    "TextError",
-    "TextRules",
-    "TypedWords",
-    "UsageError",
-    "Vocabulary",
-    "WholeWords",
-    "__version__",
-    "as_dot",
-    "as_svg",
-    "best_places",
-    "compare",
-    "count",
-    "evaluate",
-    "filter_records",
-    "find_classes",
-    "gain",
-    "generate",
-    "grow_arpa",
-    "load",
-    "load_classifier",
-    "push",
-    "read_arpa",
-    "read_classes",
-    "read_corpus",
-    "read_nbest",
-    "read_references",
-    "score_lines",
-    "surprisal",
-    "train",
-    "train_classifier",
-    "tune",
-    "write_arpa",
-    "write_classes",
-]  # fmt: skip
+# The names and where they live are told once, where type checkers look for them.
+_TOLD = Path(__file__).with_suffix(".pyi").read_text("utf-8")
+_HOMES = {name: home for home, name in re.findall(r"^from (\S+) import (\w+) as", _TOLD, re.MULTILINE)}
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME_OF:
-        return getattr(import_module(f"gapgram.{_HOME_OF[name]}"), name)
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
     nearest = get_close_matches(name, __all__, n=1)
     meant = f"; did you mean {nearest[0]!r}?" if nearest else ""
     raise AttributeError(f"module 'gapgram' has no attribute {name!r}{meant}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

@@ -67,3 +67,18 @@ def checked_path(name: str, given: str | os.PathLike[str]) -> Path:
     if not isinstance(given, str | os.PathLike) or isinstance(os.fspath(given), bytes):
         raise wrong_type(name, given, "the path of a file")
     return Path(given)
+
+
+def is_text(document: str) -> bool:
+    """Whether a string can be written as UTF-8: JSON may hold halves of surrogate pairs.
+
+    >>> is_text("text"), is_text("\\ud800")
+    (True, False)
+    """
+    if document.isascii():
+        return True
+    try:
+        document.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -19,8 +19,7 @@ from tests.support.running import Cli, assert_refused
 import gapgram
 from gapgram import Model
 from gapgram.applications.surprisal.measures import BITS, Measures, pattern_scores, word_frequencies
-from gapgram.applications.surprisal.punctuation import joined
-from gapgram.applications.surprisal.stimuli import Region, Stimulus, StimulusColumns
+from gapgram.applications.surprisal.stimuli import Region, Stimulus, StimulusColumns, joined
 from gapgram.applications.surprisal.table import cut
 from gapgram.errors import TextError
 from gapgram.text.splitting import split_marks
@@ -43,6 +42,13 @@ def test_frequencies_are_those_of_the_text(made: dict[str, Model], kind: str) ->
     found, corpus = word_frequencies(made[kind]), corpus_of(TEXT)
     assert found is not None
     assert found[3:].tolist() == corpus.word_counts[3:].tolist()
+
+
+def test_unknown_words_have_no_frequency() -> None:
+    rules = gapgram.TextRules(min_count=10)  # c is <unk>
+    model = gapgram.train(sentences=["a b a", "b a c"] * 9, order=2, model="mkn", rules=rules)
+    rows = gapgram.surprisal(model, sentences=["a c gnu"]).rows
+    assert [row[6] for row in rows] == [27, 0, 0]
 
 
 def test_models_that_do_not_tell_frequencies(made: dict[str, Model], tmp_path: Path) -> None:

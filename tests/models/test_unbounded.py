@@ -22,7 +22,8 @@ from gapgram.queries.continuations import beam_of
 from gapgram.reporting.tracing import Tracer
 from gapgram.text.corpus import TextRules, blocks_of_sentences, sentence_begins
 from gapgram.text.files import Block
-from gapgram.training.keep_text import LineMarks, indexed
+from gapgram.training.documents import LineMarks
+from gapgram.training.keep_text import indexed
 
 FORMS = (
     "the council of the union has adopted this regulation on {} of may",

@@ -85,9 +85,9 @@ class Library:
         """Every function that returns a code, and nulls for it."""
         names = (
             "open open_memory encode score score_words begin extend extend_many distribution predict next_characters "
-            "explain"
+            "explain class"
         )
-        of_sessions = "open score forget distribution predict save restore"
+        of_sessions = "open score forget distribution trust predict save restore"
         for name in [*names.split(), *(f"session_{name}" for name in of_sessions.split())]:
             yield f"gapgram_{name}", [None] * 12
 
@@ -200,6 +200,14 @@ class CModel(_Asked):
         self._call("explain", _at(ids), c.c_size_t(ids.size), word, shares, c.c_size_t(1024), c.byref(n), c.byref(rest))
         return list(shares[: n.value]), rest.value
 
+    def class_of(self, clustering: int, word: int) -> list[int]:
+        """The words of its class."""
+        n = c.c_size_t()
+        self._call("class", clustering, word, None, c.c_size_t(0), c.byref(n))
+        words = np.empty(n.value, np.int32)
+        self._call("class", clustering, word, _at(words), n, c.byref(n))
+        return [int(each) for each in words]
+
     def session(self, most_words: int) -> CSession:
         """A reader of it."""
         session = c.c_void_p()
@@ -219,6 +227,12 @@ class CSession(_Asked):
         """log10 of the probability of a sentence."""
         data, out = line.encode(), c.c_double()
         self._call("score", data, c.c_size_t(len(data)), int(learn), c.byref(out))
+        return out.value
+
+    def trust(self, context: Sequence[int]) -> float:
+        """Which part of the model's probabilities it has after a context."""
+        ids, out = np.array(context, np.int32), c.c_double()
+        self._call("trust", _at(ids), c.c_size_t(ids.size), c.byref(out))
         return out.value
 
     def forget(self, share: float) -> None:

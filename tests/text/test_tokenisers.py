@@ -14,7 +14,7 @@ from gapgram import TextRules
 from gapgram.errors import TextError, TokeniserError, UsageError
 from gapgram.kernels.text.special_words import SPECIAL
 from gapgram.text.files import Block
-from gapgram.text.tokenisers.library import as_token, as_word
+from gapgram.text.tokenisers.engines import as_token, as_word
 from gapgram.text.tokenisers.tokeniser import Tokeniser, check_same
 
 KINDS = ("chars", "sentencepiece", "metaspace", "byte level")

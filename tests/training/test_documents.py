@@ -18,7 +18,7 @@ from gapgram.counting.in_memory import TextInMemory
 from gapgram.kernels.text.special_words import SPECIAL
 from gapgram.text.corpus import blocks_of_sentences, read_corpus
 from gapgram.text.files import Block
-from gapgram.training.documents import DocumentMarks, draw_documents, drawn_ranges
+from gapgram.training.documents import LineMarks, draw_documents, drawn_ranges
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 
@@ -148,14 +148,14 @@ def test_a_text_of_one_document_is_noticed(cli: Callable[..., Ran], tmp_path: Pa
 
 
 def test_documents_begin_after_empty_lines_and_with_files() -> None:
-    marks = DocumentMarks(TextRules())
+    marks = LineMarks(TextRules())
     blocks = [Block("one", 1, b"a\nb\n\n \nc\n"), Block("one", 6, b"d\n"), Block("two", 1, b"e\n\nf\n")]
     assert list(marks.watch(blocks)) == blocks
     assert marks.begins.tolist() == [0, 2, 4, 5, 6]
-    odd = DocumentMarks(TextRules())
+    odd = LineMarks(TextRules())
     list(odd.watch([Block("text", 1, b"a\rb\r\n\r\nc\n"), Block("text", 4, b"\x0b\nd\n")]))
     assert odd.begins.tolist() == [0, 1, 2, 3]  # a carriage return is white space and ends no line
-    skipping = DocumentMarks(TextRules(special="skip"))
+    skipping = LineMarks(TextRules(special="skip"))
     list(skipping.watch(blocks_of_sentences(["a", "<s> <unk>", "b"])))
     assert skipping.begins.tolist() == [0, 1, 2]
 
@@ -168,7 +168,7 @@ def test_long_documents_are_cut_and_some_text_is_left() -> None:
 
 def test_the_rest_holds_nothing_of_what_was_drawn() -> None:
     lines = [line for i in range(60) for line in (*[f"own{i} a b own{i}"] * 25, "")]
-    marks = DocumentMarks(TextRules())
+    marks = LineMarks(TextRules())
     corpus = read_corpus(marks.watch(blocks_of_sentences(lines)))
     drawn = draw_documents(
         TextInMemory(corpus, threads=1, documents=marks.begins), (), seed=1, threads=1, folder=None

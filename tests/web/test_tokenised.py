@@ -46,4 +46,4 @@ def test_text_is_drawn(served: ServedModel) -> None:
 
 def test_correction_goes_word_by_word(served: ServedModel) -> None:
     with pytest.raises(UsageError, match="correction goes word by word"):
-        served.corrector.correct(requests.CorrectQuestion(model="chars", text="teh"), Deadline.never())
+        served.correct(requests.CorrectQuestion(model="chars", text="teh"), Deadline.never())

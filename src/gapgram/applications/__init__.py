@@ -6,4 +6,5 @@
     correction      spelling corrected in context
     rescoring       n-best lists of recognisers and translators ranked anew
     decoding        the decoder for CTC fitted to a recogniser
+    paths           the best path through a graph of words
 """

@@ -31,7 +31,7 @@ from gapgram.kernels.classes.pairs import pairs_at, positions_of_pairs, turned
 from gapgram.kernels.counting.sorting import count_words
 from gapgram.kernels.text.special_words import SPECIAL
 from gapgram.system.parallel import SharedCores, checked_threads, parallel_map, run_together
-from gapgram.system.progress import NO_BAR, progress_bar
+from gapgram.system.progress import progress_bar
 
 NOTHING = np.empty(0, np.int32)
 DISTANCES: tuple[int, ...] = (1, 2)
@@ -285,7 +285,6 @@ def find_classes(
 def _sweep(exchange: Exchange, n_words: int, k: int, sweeps: int, progress: bool) -> None:
     words = np.arange(len(SPECIAL), n_words, dtype=np.int32)
     total = len(words) * sweeps - k
-    bar = progress_bar("finding classes", total=total, unit="word", progress=True) if progress else NO_BAR
-    with bar as advance:
+    with progress_bar("finding classes", total=total, unit="word", progress=progress) as advance:
         for i in range(sweeps):
             exchange.sweep(words[k:] if i == 0 else words, advance)

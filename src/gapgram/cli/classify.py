@@ -74,7 +74,8 @@ def text(
     """Print the most probable class of each line of TEXT, its probability, and the line."""
     from gapgram.applications.classification.classifier import load_classifier
     from gapgram.applications.classification.evaluation import evaluate
-    from gapgram.applications.classification.labelled import read_labelled, read_lines
+    from gapgram.applications.classification.labelled import read_labelled
+    from gapgram.text.corpus import numbered_lines
 
     opened = load_classifier(classifier)
     if priors is not None:
@@ -86,7 +87,7 @@ def text(
     waiting: deque[str] = deque()
 
     def lines() -> Iterator[str]:
-        for line in read_lines(text, progress=not quiet):
+        for _, line in numbered_lines(text, progress=not quiet):
             waiting.append(line)
             yield line
 

@@ -19,6 +19,7 @@ GROUPS = {
         "trace": "Find runs of words that a training text has",
         "generate": "Draw sentences from a model",
         "serve": "Open a page and a JSON API on this machine",
+        "page": "Write a page with a model in it",
     },
     "Use models": {
         "surprisal": "Print the surprisal of each word, in bits",

@@ -10,6 +10,8 @@ import click
 from gapgram.cli.options import model_argument, option, print_json, shared, talk
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gapgram import Mixture, Model
     from gapgram.models.open import AnyModel
 
@@ -105,9 +107,7 @@ def _convert_mixture(opened: Mixture, output: str, layout: str | None) -> dict[s
     """Write a mixture with its models as one file; returns the figures of both files."""
     before = opened.path
     opened.save(output, whole=True, layout=layout)
-    sizes = [os.path.getsize(path) for path in (before or output, output)]
-    signature = str(opened.signature)
-    return {"before": {"bytes": sizes[0], "signature": signature}, "after": {"bytes": sizes[1], "signature": signature}}
+    return _figures(before, output, str(opened.signature))
 
 
 def _convert_to_nemo(opened: AnyModel, output: str, n_labels: int | None, quiet: bool) -> dict[str, Any]:
@@ -118,11 +118,7 @@ def _convert_to_nemo(opened: AnyModel, output: str, n_labels: int | None, quiet:
 
     labels = nemo_labels(opened, n_labels)
     numbers = write_nemo(to_backoff(opened, progress=not quiet), output, *labels)
-    sizes = [os.path.getsize(path) for path in (opened.path or output, output)]
-    return {
-        "before": {"bytes": sizes[0], "signature": str(opened.signature)},
-        "after": {"bytes": sizes[1], **numbers, "signature": str(opened.signature)},
-    }
+    return _figures(opened.path, output, str(opened.signature), **numbers)
 
 
 def _convert_backoff(opened: AnyModel, output: str, quiet: bool) -> dict[str, Any]:
@@ -133,10 +129,16 @@ def _convert_backoff(opened: AnyModel, output: str, quiet: bool) -> dict[str, An
 
     backoff = to_backoff(opened, progress=not quiet)
     (write_arpa if output.endswith(_ARPA_NAMES) else write_backoff)(backoff, output)
-    sizes = [os.path.getsize(path) for path in (opened.path or output, output)]
+    figures = _figures(opened.path, output, str(opened.signature), grams=backoff.grams.sizes())
+    return {**figures, "after": {**figures["after"], "signature": backoff.signature}}
+
+
+def _figures(before: Path | None, output: str, signature: str, **more: Any) -> dict[str, Any]:
+    """The sizes and signatures of both files, and more of the second."""
+    sizes = [os.path.getsize(path) for path in (before or output, output)]
     return {
-        "before": {"bytes": sizes[0], "signature": str(opened.signature)},
-        "after": {"bytes": sizes[1], "grams": backoff.grams.sizes(), "signature": backoff.signature},
+        "before": {"bytes": sizes[0], "signature": signature},
+        "after": {"bytes": sizes[1], **more, "signature": signature},
     }
 
 

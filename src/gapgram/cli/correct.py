@@ -40,12 +40,12 @@ def command(
         gapgram correct MODEL TEXT -o CORRECTED --errors PAIRS
         echo "They went too the store ." | gapgram correct MODEL --diff
     """
-    from gapgram.applications.classification.labelled import read_lines
     from gapgram.applications.correction.corrector import CorrectionOptions, Corrector
     from gapgram.applications.correction.errors import read_pairs
     from gapgram.errors import UsageError
     from gapgram.models.open import load
     from gapgram.system.atomic_file import check_writable, written_aside
+    from gapgram.text.corpus import numbered_lines
 
     if suggest and diff:
         raise UsageError("correct: --suggest or --diff, one of the two")
@@ -58,7 +58,7 @@ def command(
     corrector = Corrector(load(model, progress=not quiet), pairs, options, progress=not quiet)
     changed = 0
     with nullcontext(sys.stdout.buffer) if output is None else written_aside(output) as file:
-        for line in read_lines(text, progress=not quiet):
+        for _, line in numbered_lines(text, progress=not quiet):
             answer, n = _suggested(corrector, line, as_json) if suggest else _corrected(corrector, line, diff, as_json)
             changed += n
             file.write(answer.encode("utf-8", "surrogatepass"))

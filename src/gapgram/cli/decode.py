@@ -94,12 +94,13 @@ def _lines(name: str, found: list[Hypothesis], nbest: int | None, as_json: bool)
 def _tune(
     decoder: Decoder, logits: list[Any], path: str, threads: int | None, as_json: bool, quiet: bool
 ) -> TunedWeights:
-    from gapgram.applications.classification.labelled import read_lines
     from gapgram.applications.decoding.tuning import tune_weights
     from gapgram.cli.options import print_json
     from gapgram.reporting.tables import table
+    from gapgram.text.corpus import numbered_lines
 
-    tuned = tune_weights(decoder, logits, list(read_lines(path)), threads=threads, progress=not quiet)
+    references = [line for _, line in numbered_lines(path)]
+    tuned = tune_weights(decoder, logits, references, threads=threads, progress=not quiet)
     if as_json:
         print_json({**tuned._asdict(), "rates": tuned.rates.tolist()})
         return tuned

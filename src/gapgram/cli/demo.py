@@ -29,7 +29,7 @@ def command(output: str | None, as_json: bool) -> None:
     """
     import tempfile
 
-    from gapgram.experiments.compare import SEED, TRAIN_SHARE, split_lines
+    from gapgram.experiments.compare import SEED, TRAIN_SHARE, compare, split_lines
     from gapgram.experiments.demo import reference_sentences
     from gapgram.reporting.showcase import best_places
     from gapgram.text.files import Block
@@ -41,7 +41,7 @@ def command(output: str | None, as_json: bool) -> None:
         words = sum(len(sentence.split()) for sentence in text)
         talk(f"Python's language reference: {len(text):,} sentences, {words:,} words; a fifth is held out\n")
         training, held_out = split_lines([Block("demo", 1, "\n".join([*text, ""]).encode())], TRAIN_SHARE, SEED)
-        rows = _compare(training, held_out)
+        rows = compare(training, held_out)
         mkn, glm = _train(training, held_out, folder)
         places = best_places(glm, held_out, beside=mkn)
         if as_json:
@@ -49,12 +49,6 @@ def command(output: str | None, as_json: bool) -> None:
             return
         _print(rows, mkn, glm, places)
     _next_steps(output)
-
-
-def _compare(training: list[str], held_out: list[str]) -> list[Comparison]:
-    from gapgram.experiments.compare import compare
-
-    return compare(training, held_out)
 
 
 def _train(training: list[str], held_out: list[str], folder: Path) -> tuple[Model, Model]:

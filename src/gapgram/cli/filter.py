@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
 
-from gapgram.cli.options import option, shared, talk
+from gapgram.cli.options import option, print_json, shared, talk
 
 
 @click.command()
@@ -71,7 +70,7 @@ def command(
             told=lambda line: talk(line, quiet),
         )  # fmt: skip
         if as_json:
-            _print_json(several.as_dict(), to_stderr=False)
+            print_json(several.as_dict())
         else:
             talk(str(several), quiet)
         return
@@ -82,7 +81,7 @@ def command(
         progress=not quiet,
     )  # fmt: skip
     if as_json:
-        _print_json(summary.as_dict(), to_stderr=output == "-")
+        print_json(summary.as_dict(), err=output == "-")
     else:
         talk(str(summary), quiet)
 
@@ -98,9 +97,3 @@ def _cuts(text: str | None) -> tuple[float, float] | None:
     except ValueError:
         raise click.UsageError(f"buckets {text!r}: expected two shares such as 0.3,0.6") from None
     return first, second
-
-
-def _print_json(value: dict[str, Any], *, to_stderr: bool) -> None:
-    import json
-
-    print(json.dumps(value, ensure_ascii=False, indent=2), file=sys.stderr if to_stderr else sys.stdout)

@@ -63,8 +63,9 @@ def command(model: str, pattern: str | None, top: int, classes: bool, as_json: b
         print(f"{name:20}{value:,}" if isinstance(value, int) else f"{name:20}{value}")
     by_part = ", ".join(f"{name} {value:.2f}" for name, value in info["bytes_per_gram_by_part"].items())
     print(f"{'bytes per gram':20}{info['bytes_per_gram']:.2f}: {by_part}")
-    if info["spelling"]:
-        print(f"{'unknown words':20}spelled by {_spelling_text(info['spelling'])}")
+    if spelling := info["spelling"]:
+        characters = f"{spelling['order']} characters, {spelling['characters']:,} different"
+        print(f"{'unknown words':20}spelled by {spelling['grams']:,} grams of up to {characters}")
     if info["quantised"]:
         print(f"{'quantised':20}to at most {1 << info['quantised']} different counts for each pattern")
     if info["pruned"]:
@@ -97,10 +98,6 @@ def _show_foreign(info: dict[str, Any], as_json: bool) -> None:
     for mixed in info.get("models", ()):
         print(f"{mixed['weight']:<20.6f}{mixed['path']}")
     print(f"\nsignature           {info['signature']}\nsha256              {info['sha256']}")
-
-
-def _spelling_text(spelling: dict[str, Any]) -> str:
-    return f"{spelling['grams']:,} grams of up to {spelling['order']} characters, {spelling['characters']:,} different"
 
 
 def _counts_occurrences(model: Model, pattern: str) -> bool:

@@ -142,8 +142,8 @@ def talk(message: str, quiet: bool = False) -> None:
             sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the program ends
 
 
-def print_json(value: Any) -> None:
-    """Print a value as JSON."""
-    print(json.dumps(value, ensure_ascii=False, indent=2))
+def print_json(value: Any, *, err: bool = False) -> None:
+    """Print a value as JSON; on stderr where a text takes standard output."""
+    print(json.dumps(value, ensure_ascii=False, indent=2), file=sys.stderr if err else sys.stdout)
 
 

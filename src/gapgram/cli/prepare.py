@@ -3,77 +3,52 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from gapgram.cli.options import option, shared
 
 if TYPE_CHECKING:
-    from gapgram.preparation import Options, Prepared
+    from gapgram.preparation import Prepared
+
 
 @click.group()
 def command() -> None:
     """Turn dumps and documents into text: one sentence a line, words apart."""
 
 
-_LANGUAGE = option("--language", required=True, metavar="CODE", help="Wikipedia code: en, de, fr, it, …")
-_OUTPUT = option(
-    "-o", "--output", required=True, metavar="TEXT", help="File to write (.gz .bz2 .xz .zst compress), or -."
+def _source(name: str, metavar: str, told: str) -> click.Command:
+    """The command of one kind of source; the function of the package is called `prepare_NAME`."""
+
+    @click.argument("sources", nargs=-1, required=True, metavar=metavar)
+    @option("-o", "--output", required=True, metavar="TEXT", help="File to write (.gz .bz2 .xz .zst compress), or -.")
+    @option("--language", required=True, metavar="CODE", help="Wikipedia code: en, de, fr, it, …")
+    @option(
+        "--malformed", default="error", metavar="error|skip",
+        help="Stop at a malformed document and keep those before it, or count it and go on.",
+    )
+    @option("--processes", type=int, help="Number of processes.  [default: all cores]")
+    @shared("json", "quiet")
+    def run(
+        sources: tuple[str, ...], output: str, language: str, malformed: str, processes: int | None, as_json: bool,
+        quiet: bool,
+    ) -> None:  # fmt: skip
+        from gapgram import preparation
+
+        options = preparation.Options(malformed=malformed, processes=processes, progress=not quiet)
+        _report(getattr(preparation, f"prepare_{name}")(sources, output, language, options), output, as_json)
+
+    return click.command(name, help=told)(run)
+
+
+command.add_command(_source("wikipedia", "DUMP...", "Prepare MediaWiki dumps: articles without their markup."))
+command.add_command(
+    _source("acquis", "FOLDER|FILE...", "Prepare JRC-Acquis documents in TEI XML; a folder stands for its files.")
 )
-_MALFORMED = option(
-    "--malformed", default="error", metavar="error|skip",
-    help="Stop at a malformed document and keep those before it, or count it and go on.",
+command.add_command(
+    _source("text", "TEXT...", "Prepare plain text; blank lines end paragraphs, - is standard input.")
 )
-_PROCESSES = option("--processes", type=int, help="Number of processes.  [default: all cores]")
-
-
-@command.command()
-@click.argument("dumps", nargs=-1, required=True, metavar="DUMP...")
-@_OUTPUT
-@_LANGUAGE
-@_MALFORMED
-@_PROCESSES
-@shared("json", "quiet")
-def wikipedia(dumps: tuple[str, ...], output: str, language: str, as_json: bool, **rest: Any) -> None:
-    """Prepare MediaWiki dumps: articles without their markup."""
-    from gapgram.preparation import prepare_wikipedia
-
-    _report(prepare_wikipedia(dumps, output, language, _options(**rest)), output, as_json)
-
-
-@command.command()
-@click.argument("sources", nargs=-1, required=True, metavar="FOLDER|FILE...")
-@_OUTPUT
-@_LANGUAGE
-@_MALFORMED
-@_PROCESSES
-@shared("json", "quiet")
-def acquis(sources: tuple[str, ...], output: str, language: str, as_json: bool, **rest: Any) -> None:
-    """Prepare JRC-Acquis documents in TEI XML; a folder stands for its files."""
-    from gapgram.preparation import prepare_acquis
-
-    _report(prepare_acquis(sources, output, language, _options(**rest)), output, as_json)
-
-
-@command.command()
-@click.argument("texts", nargs=-1, required=True, metavar="TEXT...")
-@_OUTPUT
-@_LANGUAGE
-@_MALFORMED
-@_PROCESSES
-@shared("json", "quiet")
-def text(texts: tuple[str, ...], output: str, language: str, as_json: bool, **rest: Any) -> None:
-    """Prepare plain text; blank lines end paragraphs, - is standard input."""
-    from gapgram.preparation import prepare_text
-
-    _report(prepare_text(texts, output, language, _options(**rest)), output, as_json)
-
-
-def _options(*, malformed: str, processes: int | None, quiet: bool) -> Options:
-    from gapgram.preparation import Options
-
-    return Options(malformed=malformed, processes=processes, progress=not quiet)
 
 
 def _report(prepared: Prepared, output: str, as_json: bool) -> None:

@@ -20,6 +20,6 @@ def command(model: str, address: str, private: bool) -> None:
         gapgram push MODEL hf://OWNER/NAME
         gapgram predict hf://OWNER/NAME "the end of"
     """
-    from gapgram.reporting.sharing import push
+    from gapgram.reporting.model_card import push
 
     print(push(model, address, private=private))

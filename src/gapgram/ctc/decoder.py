@@ -218,25 +218,11 @@ class Decoder:
         self, options: DecoderOptions, hot_words: HotWordList | HotWords, state: State | None, *, distinct: bool
     ) -> Iterator[Search]:
         """A search that has begun a text."""
-        search = self.taken()
+        search = self.taken(options, hot_words, state, distinct=distinct)
         try:
-            self.begin(search, options, hot_words, state, distinct=distinct)
             yield search
         finally:
             self.give_back(search)
-
-    def begin(
-        self,
-        search: Search,
-        options: DecoderOptions,
-        hot_words: HotWordList | HotWords,
-        state: State | None,
-        *,
-        distinct: bool,
-    ) -> None:
-        """Begin a text with a search."""
-        key = self._key(state, options)
-        search.begin(self.rules(options, distinct=distinct), self.hot_words(hot_words, options), key)
 
     def give_back(self, search: Search) -> None:
         """Let a search be used again."""
@@ -244,16 +230,21 @@ class Decoder:
             if search.tables is self._tables:
                 self._searches.append(search)
 
-    def taken(self) -> Search:
-        """A search that nobody else uses."""
+    def taken(
+        self, options: DecoderOptions, hot_words: HotWordList | HotWords, state: State | None, *, distinct: bool
+    ) -> Search:
+        """A search that nobody else uses, at the beginning of a text."""
+        key, rules = self._key(state, options), self.rules(options, distinct=distinct)
+        hot = self.hot_words(hot_words, options)
         with self._lock:
             self._learn_words()
-            if self._searches:
-                return self._searches.pop()
-            tables = self._tables
-        if self.session is not None:
-            return Search(tables, SessionRows(self.session))
-        return Search(tables, None if self.model is None else self.model._stepper.rows())
+            tables, search = self._tables, self._searches.pop() if self._searches else None
+        if search is None and self.session is not None:
+            search = Search(tables, SessionRows(self.session))
+        elif search is None:
+            search = Search(tables, None if self.model is None else self.model._stepper.rows())
+        search.begin(rules, hot, key)
+        return search
 
     def _learn_words(self) -> None:
         """Let the lexicon have the words that the session has by now."""

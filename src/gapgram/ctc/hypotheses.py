@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby, takewhile
 from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.ctc.alphabet import WORD_BEGINS, Alphabet
+from gapgram.ctc.alphabet import Alphabet
 from gapgram.ctc.search import Ending, Search, shares_of
 from gapgram.kernels.ctc.prefixes import BLANK, BREAKS
 from gapgram.queries.states import State
@@ -100,39 +101,31 @@ def _of_words(search: Search, ending: Ending) -> _Spelled:
 def _of_labels(search: Search, ending: Ending, alphabet: Alphabet) -> _Spelled:
     """Labels put together into words, and their frames."""
     labels = search.labels_of(ending.text)
-    words: list[tuple[str, int, int]] = []
-    is_open = False
-    for label, (first, after) in zip(labels, ending.frames, strict=True):
-        text = alphabet.texts[label]
-        stripped = alphabet.stripped[label]
-        if text == " " or (alphabet.is_pieces and text.startswith(WORD_BEGINS)):
-            is_open = False
-        if stripped and is_open:
-            words[-1] = (words[-1][0] + stripped, words[-1][1], after)
-        elif stripped:
-            words.append((stripped, first, after))
-            is_open = True
-        is_open = is_open and not alphabet.ends_word[label]
-    return _Spelled(alphabet.text_of(labels), words)
+    runs = [(label, *frames) for label, frames in zip(labels, ending.frames, strict=True)]
+    return _Spelled(alphabet.text_of(labels), _joined(runs, alphabet)[0])
 
 
 def words_of_path(labels: list[int], alphabet: Alphabet, *, last: bool) -> list[WordAt]:
     """The words that the labels of frames spell, with their frames; last: the one that is not ended, too."""
+    kinds, runs, at = alphabet.kinds.tolist(), list[tuple[int, int, int]](), 0
+    for label, frames in groupby(takewhile(lambda label: label >= 0, labels)):
+        begin, at = at, at + len(list(frames))
+        if kinds[label] != BLANK:
+            runs.append((label, begin, at))
+    words, is_open = _joined(runs, alphabet)
+    return words if last or not is_open else words[:-1]
+
+
+def _joined(runs: list[tuple[int, int, int]], alphabet: Alphabet) -> tuple[list[WordAt], bool]:
+    """The words that labels spell, each of them with its first frame and the one after; whether the last may go on."""
     kinds, stripped, closes = alphabet.kinds.tolist(), alphabet.stripped, alphabet.ends_word
-    out: list[WordAt] = []
-    is_open, before, closed = False, -1, False
-    for frame, label in enumerate(labels):
-        if label < 0:
-            break
-        if label == before and kinds[label] != BLANK and is_open:
-            out[-1] = (*out[-1][:2], frame + 1)
-        elif label != before and kinds[label] != BLANK:
-            if kinds[label] == BREAKS or closed:
-                is_open = False
-            if stripped[label]:
-                word, first, _ = out.pop() if is_open else ("", frame, 0)
-                out.append((word + stripped[label], first, frame + 1))
-                is_open = True
-            closed = closes[label]
-        before = label
-    return out if last or not is_open else out[:-1]
+    words: list[WordAt] = []
+    is_open = closed = False
+    for label, begin, after in runs:
+        is_open = is_open and not closed and kinds[label] != BREAKS
+        if stripped[label]:
+            word, first, _ = words.pop() if is_open else ("", begin, 0)
+            words.append((word + stripped[label], first, after))
+            is_open = True
+        closed = closes[label]
+    return words, is_open

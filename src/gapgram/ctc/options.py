@@ -41,20 +41,10 @@ class DecoderOptions:
     empty_word: bool = False
 
     def __post_init__(self) -> None:
-        numbers = [
-            "alpha",
-            "beta",
-            "beam_prune",
-            "token_prune",
-            "hot_weight",
-            *["unknown"] * (self.unknown is not None),
-        ]
-        for name in numbers:
+        names = ["alpha", "beta", "beam_prune", "token_prune", "hot_weight", *["unknown"] * (self.unknown is not None)]
+        for name in names:
             if np.isnan(checked_number(name, getattr(self, name))):
                 raise UsageError(f"{name}: expected a number, found nan")
-        self._check_ranges()
-
-    def _check_ranges(self) -> None:
         if not 0 <= self.alpha < np.inf:
             raise UsageError(f"alpha {self.alpha}: expected the weight of the model, 0 or more")
         for name in ("beta", "hot_weight"):

@@ -35,9 +35,7 @@ class DecoderStream(OneAtATime):
     def __init__(self, decoder: Decoder, hot_words: Any, state: State | None, options: DecoderOptions) -> None:
         super().__init__()
         self._decoder, self._options = decoder, options
-        search = decoder.taken()
-        decoder.begin(search, options, hot_words, state, distinct=True)
-        self._search: Search | None = search
+        self._search: Search | None = decoder.taken(options, hot_words, state, distinct=True)
         self._final = StreamedText("", "")
 
     @one_at_a_time

@@ -23,7 +23,7 @@ from gapgram.queries.predict import Prediction
 from gapgram.queries.states import Stepper
 from gapgram.text.corpus import QUERY_RULES, SPECIAL_RULES, TextRules, checked_text
 from gapgram.text.files import Block
-from gapgram.text.refused import special_word
+from gapgram.text.rules import special_word
 
 _PIECE_BYTES = 1 << 25  # of text that the card takes at a time
 _SMALL_BYTES, _MOST_SMALL = 1 << 24, 16  # of arrays that numba-cuda is shown once

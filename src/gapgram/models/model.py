@@ -36,7 +36,7 @@ from gapgram.signature import Signature
 from gapgram.system.atomic_file import temporary_folder
 from gapgram.text.corpus import QUERY_RULES, SPECIAL_RULES, TextRules, checked_text
 from gapgram.text.files import Block
-from gapgram.text.refused import special_word
+from gapgram.text.rules import special_word
 from gapgram.text.splitting import MARKS
 
 if TYPE_CHECKING:

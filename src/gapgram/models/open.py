@@ -7,7 +7,7 @@ import stat
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from gapgram.errors import ModelFileError, UsageError
 from gapgram.models import file as model_file
@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # a kind of model is loaded when a file is of that kind
     from gapgram.models.kenlm_binary import KenlmModel
     from gapgram.models.mixture import Mixture
 
-    AnyModel = Model | BackoffModel | KenlmModel | Mixture
+    AnyModel: TypeAlias = Model | BackoffModel | KenlmModel | Mixture
 
 _FIRST_BYTES = 64
 _MOST_MIXED = 100  # models of a mixture and of the mixtures in it

@@ -6,23 +6,24 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TypeVar
 
-from gapgram.errors import TextError, UsageError
+from gapgram.errors import TextError, UsageError, to_install
 from gapgram.preparation.languages import Language
 from gapgram.preparation.output import text_outputs
 from gapgram.preparation.records import Malformed, Record
-from gapgram.preparation.sentences import lines_of, need_sentencex
+from gapgram.preparation.sentences import lines_of
+from gapgram.system.parallel import checked_threads, results_in_order
 from gapgram.system.progress import progress_bar
-from gapgram.text.files import open_raw
+from gapgram.text.files import bytes_on_disk, open_raw
 
 _BATCH_BYTES = 1 << 19
 BATCH_DOCUMENTS = 256
@@ -97,12 +98,12 @@ def prepare(
     options: Options,
 ) -> Prepared:
     """Read documents from files in order, convert them on all cores, write their sentences."""
-    need_sentencex()
+    need("sentencex")
     for path in paths:
         if str(path) != "-":
             open_raw(path).close()
     with text_outputs([output], paths) as (target,):
-        with progress_bar("preparing", total=_size(paths), unit="B", progress=options.progress) as advance:
+        with progress_bar("preparing", total=bytes_on_disk(paths), unit="B", progress=options.progress) as advance:
             documents = (item for path in paths for item in read(path, advance))
             results = in_order(partial(_convert_batch, convert), _batches(documents), options.processes)
             outcomes = (outcome for batch in results for outcome in batch)
@@ -152,12 +153,14 @@ def _batches(documents: Iterable[Document | Malformed]) -> Iterator[list[Documen
         yield batch
 
 
+def need(package: str) -> None:
+    """Refuse early where a package of the extra is not installed."""
+    if find_spec(package) is None:
+        raise UsageError(f"{package} is not installed: {to_install('prepare')}")
+
+
 def _convert_batch(convert: Callable[[Document], Outcome], batch: list[Document | Malformed]) -> list[Outcome]:
     return [item if isinstance(item, Malformed) else convert(item) for item in batch]
-
-
-def _size(paths: Iterable[str | Path]) -> int | None:
-    return sum(os.path.getsize(path) for path in paths if os.path.isfile(path)) or None
 
 
 def _version(library: str) -> str:
@@ -171,21 +174,16 @@ Work = TypeVar("Work")
 Result = TypeVar("Result")
 
 
-def available_cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def in_order(function: Callable[[Work], Result], batches: Iterable[Work], processes: int | None) -> Iterator[Result]:
     """The results of a function for each batch, in the order of the batches.
 
-    At most four batches a process are in flight, so memory does not grow with the input. The function and
+    At most four batches a process wait, so memory does not grow with the input. The function and
     the batches must be picklable; with one process nothing is started.
 
     >>> list(in_order(abs, [-1, -2], 1))
     [1, 2]
     """
-    processes = available_cores() if processes is None else processes
+    processes = checked_threads(None) if processes is None else processes  # all cores
     if processes < 1:
         raise UsageError(f"processes {processes}: expected 1 or more")
     if processes == 1:
@@ -193,23 +191,11 @@ def in_order(function: Callable[[Work], Result], batches: Iterable[Work], proces
         return
     pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start_worker)
     try:
-        yield from _keep_busy(pool, function, batches, 4 * processes)
+        yield from results_in_order(pool, function, batches, 4 * processes)
     except BrokenProcessPool:
         raise TextError("a worker process died, perhaps for lack of memory: try fewer processes") from None
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def _keep_busy(
-    pool: ProcessPoolExecutor, function: Callable[[Work], Result], batches: Iterable[Work], limit: int
-) -> Iterator[Result]:
-    waiting: deque[Future[Result]] = deque()
-    for batch in batches:
-        waiting.append(pool.submit(function, batch))
-        if len(waiting) >= limit:
-            yield waiting.popleft().result()
-    while waiting:
-        yield waiting.popleft().result()
 
 
 def _start_worker() -> None:

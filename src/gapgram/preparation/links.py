@@ -186,14 +186,6 @@ def text_of(call: Call) -> str:
     return call.name.removeprefix("formatnum:").strip() if call.name.startswith("formatnum:") else ""
 
 
-def _second(call: Call) -> str:
-    return call.argument(2) or call.argument(1)
-
-
-def _last(call: Call) -> str:
-    return call.positional[-1] if call.positional else ""
-
-
 def _measure(call: Call) -> str:
     """A measure as it was given, not what it converts to: 5 to 10 km."""
     taken: list[str] = []
@@ -222,35 +214,15 @@ def _fraction(call: Call) -> str:
     return f"{' '.join(whole)} {top}/{bottom}".strip()
 
 
-def _value(call: Call) -> str:
-    return f"{call.argument(1)} {call.named.get('u', call.named.get('ul', ''))}".strip()
-
-
 def _century(call: Call) -> str:
     numeral = call.argument(1)
     before = " av. J.-C." if call.name in CENTURIES_BEFORE_CHRIST else ""
     return f"{numeral}{'er' if numeral == 'I' else 'e'} siècle{before}" if numeral else ""
 
 
-def _circa(call: Call) -> str:
-    return "c. " + "–".join(value for value in call.positional[:2] if value)
-
-
-def _ship(call: Call) -> str:
-    return f"{call.name.upper()} {call.argument(1)}"
-
-
 def _quoted(call: Call) -> str:
     """In French a passage in quotation marks; in English, with named arguments only, a reference."""
     return f"« {call.positional[0]} »" if call.positional else ""
-
-
-def _german_quoted(call: Call) -> str:
-    return f"„{call.argument(1, 'text')}“"
-
-
-def _quote(call: Call) -> str:
-    return f"{BLOCK}{call.argument(1, 'text', 'quote', 'testo')}{BLOCK}"
 
 
 def _items(call: Call) -> str:
@@ -266,9 +238,9 @@ def _rules(*groups: tuple[Iterable[str], _Rule]) -> dict[str, _Rule]:
 
 _RULES = _rules(
     (FIRST, lambda call: call.argument(1)),
-    (SECOND, _second),
-    (LAST, _last),
-    (QUOTES, _quote),
+    (SECOND, lambda call: call.argument(2) or call.argument(1)),
+    (LAST, lambda call: "".join(call.positional[-1:])),
+    (QUOTES, lambda call: f"{BLOCK}{call.argument(1, 'text', 'quote', 'testo')}{BLOCK}"),
     (LISTS, _items),
     (MEASURES, _measure),
     (PARTS_WITH_SPACES, lambda call: " ".join(filter(None, call.positional))),
@@ -276,12 +248,12 @@ _RULES = _rules(
     (FRACTIONS, _fraction),
     (CENTURIES, _century),
     (CENTURIES_BEFORE_CHRIST, _century),
-    (SHIPS, _ship),
+    (SHIPS, lambda call: f"{call.name.upper()} {call.argument(1)}"),
     (FLAGS, lambda call: call.argument(1, "name")),
     (JAPANESE, _japanese),
     (["as of", "asof"], _as_of),
-    (["circa", "c.", "ca."], _circa),
-    (["val"], _value),
+    (["circa", "c.", "ca."], lambda call: "c. " + "–".join(filter(None, call.positional[:2]))),
+    (["val"], lambda call: f"{call.argument(1)} {call.named.get('u', call.named.get('ul', ''))}".strip()),
     (["citation"], _quoted),
-    (['"'], _german_quoted),
+    (['"'], lambda call: f"„{call.argument(1, 'text')}“"),
 )

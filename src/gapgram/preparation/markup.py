@@ -79,24 +79,15 @@ class _WikitextReader:
             case nodes.Argument():
                 return self.read(node.default)
             case nodes.Wikilink():
-                return self._wikilink(node)
+                label = None if node.text is None else self.read(node.text)
+                return link_text(self.read(node.title).strip(), label, self.site)
             case nodes.ExternalLink():
-                return self._external(node)
+                return self.read(node.title if node.brackets else node.url)
             case nodes.Template():
                 return self._template(node)
             case nodes.Tag():
                 return self._tag(node)
         return ""
-
-    def _wikilink(self, link: nodes.Wikilink) -> str:
-        title = self.read(link.title).strip()
-        label = None if link.text is None else self.read(link.text)
-        return link_text(title, label, self.site)
-
-    def _external(self, link: nodes.ExternalLink) -> str:
-        if link.brackets:
-            return self.read(link.title)
-        return self.read(link.url)
 
     def _template(self, template: nodes.Template) -> str:
         name = self.read(template.name).strip().replace("_", " ")

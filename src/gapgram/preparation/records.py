@@ -300,29 +300,22 @@ def elements_of(data: bytes, *, whole: bool = True) -> list[Element]:
 
     def start(name: str, attributes: dict[str, str]) -> None:
         if len(path) == DEEPEST:
-            raise _Refused(f"elements nested more than {DEEPEST} deep")
+            raise XmlError(f"elements nested more than {DEEPEST} deep", parser.CurrentLineNumber - 1)
         path.append(Element(name.rpartition(":")[2], attributes, len(path), pieces, len(pieces)))
         elements.append(path[-1])
 
     def end(name: str) -> None:
         path.pop().last = len(pieces)
 
+    def refuse_entity(*declaration: object) -> None:
+        raise XmlError("declares entities, which are not followed", parser.CurrentLineNumber - 1)
+
     parser = expat.ParserCreate("utf-8")
     parser.buffer_text = True
     parser.StartElementHandler, parser.EndElementHandler = start, end
-    parser.CharacterDataHandler, parser.EntityDeclHandler = pieces.append, _refuse_entity
+    parser.CharacterDataHandler, parser.EntityDeclHandler = pieces.append, refuse_entity
     try:
         parser.Parse(data, whole)
     except expat.ExpatError as error:
         raise XmlError(expat.ErrorString(error.code), error.lineno - 1) from None
-    except _Refused as error:
-        raise XmlError(str(error), parser.CurrentLineNumber - 1) from None
     return elements
-
-
-class _Refused(Exception):
-    """What expat would take and we do not."""
-
-
-def _refuse_entity(*declaration: object) -> None:
-    raise _Refused("declares entities, which are not followed")

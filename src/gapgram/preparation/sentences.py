@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import groupby
 
-from gapgram.errors import UsageError, to_install
 from gapgram.preparation.languages import Language, words_of
 
 # Soft hyphens, zero-width and direction marks, control characters: nothing that a reader sees.
@@ -27,14 +26,6 @@ _SPACE = re.compile(r"\s+")
 _LAST_WORD = re.compile(r"(?:(\w+)\s+)?[(\[\"“„«'’]*(\S*?)\.\s*$")
 _APOSTROPHE = re.compile("['’]")
 _WORD = re.compile(r"[^\W_]")
-
-
-def need_sentencex() -> None:
-    """Refuse early where the extra is not installed."""
-    try:
-        import sentencex  # noqa: F401
-    except ImportError:
-        raise UsageError(f"sentencex is not installed: {to_install('prepare')}") from None
 
 
 def lines_of(paragraphs: Iterable[str], language: Language) -> list[str]:

@@ -71,7 +71,8 @@ def _unpaired(text: str) -> list[int]:
             opened.close(kind.removeprefix("end_"))
         else:
             opened.open(kind, sign.start(kind))
-    return opened.all_unpaired()
+    left = [at for _, begin, n in opened.stack for at in range(begin, begin + n)]
+    return opened.unpaired + left
 
 
 class _Opened:
@@ -104,10 +105,6 @@ class _Opened:
             if opened > n:
                 self.open("braces", at, opened - n)
             n -= opened
-
-    def all_unpaired(self) -> list[int]:
-        """The places of all signs without a partner, once the text has ended."""
-        return self.unpaired + [at for _, begin, n in self.stack for at in range(begin, begin + n)]
 
 
 _APOSTROPHES = re.compile(r"'{2,}")

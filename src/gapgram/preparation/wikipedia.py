@@ -9,8 +9,8 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from gapgram.errors import TextError, UsageError, to_install
-from gapgram.preparation.conversion import NOT_AN_ARTICLE, Options, Outcome, Prepared, converted, prepare
+from gapgram.errors import TextError
+from gapgram.preparation.conversion import NOT_AN_ARTICLE, Options, Outcome, Prepared, converted, need, prepare
 from gapgram.preparation.languages import Language, language_of
 from gapgram.preparation.records import (
     CHUNK_BYTES,
@@ -36,7 +36,7 @@ def prepare_wikipedia(
     Articles are the pages of the main namespace that are no redirects. `docs/reference/prepare.md` says what of
     their markup is text.
     """
-    _need_mwparserfromhell()
+    need("mwparserfromhell")
     known = language_of(language)
     convert = partial(convert_page, known)
     return prepare(list(dumps), output, known, read=read_pages, convert=convert, options=options)
@@ -53,14 +53,9 @@ def read_pages(path: str | Path, on_bytes: Callable[[int], None]) -> Iterator[Pa
     first = next(items, None)
     if first is None:
         raise TextError(f"{name}: a MediaWiki dump without pages")
-    yield from (_page(item, site) for item in chain([first], items))
-
-
-def _page(item: object, site: Site) -> Page | Malformed:
-    if isinstance(item, Record):
-        return Page(item.name, item.line, item.data, site)
-    assert isinstance(item, Malformed)  # a file has one head
-    return item
+    for item in chain([first], items):
+        assert not isinstance(item, Head)  # a file has one
+        yield item if isinstance(item, Malformed) else Page(item.name, item.line, item.data, site)
 
 
 def convert_page(language: Language, page: Page) -> Outcome:
@@ -74,13 +69,6 @@ def convert_page(language: Language, page: Page) -> Outcome:
         except RecursionError:
             return Malformed(page.name, page.line, "markup that is nested too deep")
     return NOT_AN_ARTICLE if article is None else article
-
-
-def _need_mwparserfromhell() -> None:
-    try:
-        import mwparserfromhell  # noqa: F401
-    except ImportError:
-        raise UsageError(f"mwparserfromhell is not installed: {to_install('prepare')}") from None
 
 
 _FILE, _CATEGORY = "6", "14"

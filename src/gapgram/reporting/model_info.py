@@ -34,24 +34,13 @@ def foreign_info(model: BackoffModel | KenlmModel | Mixture) -> dict[str, Any]:
 
 def model_info(model: Model) -> dict[str, Any]:
     """Order, estimator, sizes, and for each pattern its grams, counts of counts and discounts."""
-    counts, text = model.counts, model.counts.text
-    grams = {str(p): counts.size(p) for p in counts.lattice.stored}
-    report = model.parts.weights.report
+    counts, report = model.counts, model.parts.weights.report
     return {
-        "order": model.order,
-        "model": model.name,
-        "lattice": counts.lattice.name,
-        "classes": sum(counts.n_classes),
-        "clusterings": counts.n_classes,
-        "weights": model.parts.weights.name,
+        **train_summary(model.parts, 0),
         **tokeniser_info(model),
+        **size_info(model),
         "learned": {k: v for k, v in report.items() if k != "mean_weights"},
         "patterns": [pattern_info(model, i) for i in range(len(counts.lattice.stored))],
-        "grams": sum(grams.values()),
-        **size_info(model),
-        "vocabulary": len(model.vocabulary),
-        "words": text.words,
-        "sentences": text.sentences,
         "pruned": counts.pruned,
         "spelling": spelling_info(model),
         "signature": str(model.signature),

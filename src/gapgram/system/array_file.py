@@ -244,8 +244,7 @@ class Unfinished:
 
     def add(self, name: str, array: npt.NDArray[Any]) -> None:
         """Append an array."""
-        stream = _bytes_of(array)
-        self.add_stream(Stream(name, stream.dtype, stream.shape, stream.chunks))
+        self.add_stream(replace(_bytes_of(array), name=name))
 
     def add_all(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """Append arrays, and have all that is written so far on disk."""

@@ -104,7 +104,6 @@ class InFolder(ArrayStore):
         self._folder, self._mapped_pages = folder, pages
 
     def array(self, name: str, kind: type[Kind], shape: tuple[int, ...]) -> npt.NDArray[Kind]:
-        """As `ArrayStore.array`."""
         size = int(np.prod(shape, dtype=np.int64))
         if not size:
             return np.zeros(shape, kind)
@@ -140,10 +139,8 @@ class InSections(ArrayStore):
         self._file = file
 
     def array(self, name: str, kind: type[Kind], shape: tuple[int, ...]) -> npt.NDArray[Kind]:
-        """As `ArrayStore.array`."""
         return self._file.reserve(name, kind, shape, self._pages)
 
     def put(self, name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """As `ArrayStore.put`."""
         self._file.add(name, array)
         return array

@@ -153,11 +153,11 @@ def short_name(name: str) -> str:
 
 
 @contextlib.contextmanager
-def temporary_folder(path: str | Path, within: Path | None = None) -> Iterator[Path]:
-    """A private folder for the temporary files of who writes to a place, beside that or within another folder."""
+def temporary_folder(path: str | Path) -> Iterator[Path]:
+    """A private folder for the temporary files of who writes to a place, beside that."""
     target = Path(os.path.realpath(path))
     try:
-        folder, lock = _created(target.name, within or target.parent, _FOLDER)
+        folder, lock = _created(target.name, target.parent, _FOLDER)
     except OSError as error:
         raise cannot_write(Path(path), error) from None
     try:

@@ -7,7 +7,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, CancelledError, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, CancelledError, Executor, Future, ThreadPoolExecutor, wait
 from itertools import chain, islice
 from typing import Any, TypeVar
 
@@ -17,7 +17,7 @@ from gapgram.arguments import checked_whole
 from gapgram.errors import UsageError
 from gapgram.kernels.barrier import BARRIER_NUMBERS, STOPPED
 from gapgram.kernels.compiled import AS_PYTHON
-from gapgram.system.progress import NO_BAR, progress_bar
+from gapgram.system.progress import progress_bar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -87,23 +87,31 @@ def parallel_map(
 def _mapped(
     work: Callable[[Item], Result], source: Iterator[Item], threads: int, most_waiting: int, always_beside: bool
 ) -> Iterator[Result]:
-    first, waiting = list[Item](), deque[Future[Result]]()
+    first = list[Item]()
     if not always_beside:
         first += islice(source, 2 if threads > 1 else 0)
         if len(first) < 2:
             yield from map(work, chain(first, source))
             return
     with ThreadPoolExecutor(threads) as pool:
-        try:
-            for item in chain(first, source):
-                waiting.append(pool.submit(work, item))
-                if len(waiting) > most_waiting:
-                    yield waiting.popleft().result()
-            while waiting:
+        yield from results_in_order(pool, work, chain(first, source), most_waiting)
+
+
+def results_in_order(
+    pool: Executor, work: Callable[[Item], Result], items: Iterable[Item], most_waiting: int
+) -> Iterator[Result]:
+    """What `work` makes of each item in a pool, in their order; so many results wait to be taken at most."""
+    waiting = deque[Future[Result]]()
+    try:
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) > most_waiting:
                 yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
 
 
 def all_in_threads(
@@ -111,9 +119,8 @@ def all_in_threads(
 ) -> list[Result]:
     """The results in the order of the items; the first error, or Ctrl-C, cancels what has not begun."""
     pool = ThreadPoolExecutor(threads)
-    bar = progress_bar(title, total=len(items), unit=unit, progress=True) if progress else NO_BAR
     try:
-        with bar as advance:
+        with progress_bar(title, total=len(items), unit=unit, progress=progress) as advance:
             futures = [pool.submit(work, item) for item in items]
             for future in futures:
                 future.add_done_callback(lambda _: advance(1))
@@ -143,29 +150,17 @@ def run_together(kernel: Callable[..., Result], threads: int, *arguments: Any) -
     return [future.result() for future in futures]
 
 
-class _Beside:
-    """Threads of this process that keep a core busy beside those that run together."""
-
-    def __init__(self) -> None:
-        self.busy, self._lock = 0, threading.Lock()
-
-    def add(self, n: int) -> None:
-        """Count n more."""
-        with self._lock:
-            self.busy += n
-
-
-_beside = _Beside()
+_busy = list[None]()  # an entry for each thread that keeps a core busy beside those that run together
 
 
 @contextlib.contextmanager
 def busy_beside() -> Iterator[None]:
     """While a thread is in here, it takes a core from those that `cores_left` speaks of."""
-    _beside.add(1)
+    _busy.append(None)
     try:
         yield
     finally:
-        _beside.add(-1)
+        _busy.pop()
 
 
 def cores_left(threads: int, cores: int | None = None) -> int:
@@ -177,7 +172,7 @@ def cores_left(threads: int, cores: int | None = None) -> int:
     ...     cores_left(4, cores=4), cores_left(4, cores=16), cores_left(1, cores=1)
     (3, 4, 1)
     """
-    return max(1, min(threads, checked_threads(cores) - _beside.busy))
+    return max(1, min(threads, checked_threads(cores) - len(_busy)))
 
 
 class SharedCores:

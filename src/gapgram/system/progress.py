@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-NO_BAR: contextlib.AbstractContextManager[Callable[[float], Any]] = contextlib.nullcontext(lambda n: None)
 _PATIENCE = 20.0  # seconds after which a script is told, once, what takes long
 _told: set[str] = set()  # the work that it was told of
 

@@ -67,7 +67,7 @@ class WorkFolder:
         lock = _locked(path)
         try:
             before = json.loads((path / _IDENTITY).read_text())
-            now = _plain(identity)
+            now = json.loads(json.dumps(identity))  # as it was written
             other = {k: before.get(k) for k in {**before, **now} if before.get(k) != now.get(k)}
         except (ValueError, AttributeError, OSError):
             lock.close()
@@ -270,12 +270,6 @@ def _locked(path: Path) -> IO[str]:
             lock.close()
             raise UsageError(f"{path}: in use by another run; wait for it, or write to another output") from None
     return lock
-
-
-def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """As JSON gives it back."""
-    plain: dict[str, Any] = json.loads(json.dumps(values))
-    return plain
 
 
 def _short(value: Any) -> str:

@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -30,10 +31,10 @@ from gapgram.text.held_sentences import block_of_sentence as block_of_sentence
 from gapgram.text.held_sentences import blocks_of_sentences as blocks_of_sentences
 from gapgram.text.held_sentences import line_of_sentence as line_of_sentence
 from gapgram.text.held_sentences import pieces_of_sentences as pieces_of_sentences
-from gapgram.text.refused import invalid_utf8, special_word
 from gapgram.text.rules import QUERY_RULES as QUERY_RULES
 from gapgram.text.rules import SPECIAL_RULES as SPECIAL_RULES
 from gapgram.text.rules import TextRules as TextRules
+from gapgram.text.rules import invalid_utf8, special_word
 from gapgram.text.vocabulary import Vocabulary
 from gapgram.text.word_table import WordSample, WordTable
 
@@ -138,6 +139,13 @@ def blocks_to_score(
     if sentences is not None:
         return blocks_of_sentences(sentences)
     return blocks_of_files(texts or [], title="scoring", progress=progress)
+
+
+def numbered_lines(path: str | Path, *, progress: bool = False) -> Iterator[tuple[int, str]]:
+    """The lines of a text that a model is asked about, empty ones too, by their numbers."""
+    for block in blocks_of_files(path, title="reading", progress=progress):
+        text = checked_text(block, QUERY_RULES).tobytes().decode()
+        yield from enumerate(text[:-1].split("\n"), block.first_line)
 
 
 def read_corpus(

@@ -21,7 +21,7 @@ from gapgram.arrays import Bytes
 from gapgram.errors import TextError, TextFileError, TextNotFoundError, UsageError
 from gapgram.kernels.text.lines import cut_lines
 from gapgram.system.parallel import SMALLER, read_ahead
-from gapgram.system.progress import NO_BAR, progress_bar
+from gapgram.system.progress import progress_bar
 from gapgram.text.compressed import DECODE_ERRORS, KINDS, WindowError
 
 Paths = str | Path | Sequence[str | Path]
@@ -107,12 +107,15 @@ def blocks_of_files(
 ) -> Iterator[Block]:
     """The lines of all files, one after the other; `progress` shows a bar by bytes on disk."""
     paths = as_paths(texts)
-    n_bytes = sum(os.path.getsize(path) for path in paths if os.path.isfile(path)) or None
-    bar = progress_bar(title, total=n_bytes, unit="B", progress=True) if progress else NO_BAR
-    with bar as advance:
+    with progress_bar(title, total=bytes_on_disk(paths), unit="B", progress=progress) as advance:
         for path in paths:
             blocks = read_blocks(path, advance, block_bytes=block_bytes)
             yield from read_ahead(blocks) if os.path.isfile(path) else blocks
+
+
+def bytes_on_disk(paths: Iterable[str | Path]) -> int | None:
+    """The size of all that are files; None where none is."""
+    return sum(os.path.getsize(path) for path in paths if os.path.isfile(path)) or None
 
 
 def open_raw(path: str | Path) -> IO[bytes]:

@@ -40,19 +40,29 @@ class PieceOfSentences:
         return Block("sentences", self.first, _encoded(self.sentences))
 
     def blocks(self) -> Iterator[Block]:
-        """Strings or lists of words as lines, whatever they hold."""
-        return _blocks_one_by_one(self.sentences, self.first, BLOCK_BYTES)
+        """Strings or lists of words as lines, whatever they hold; a block has only strings or only lists."""
+        line = self.first
+        for is_tokenised, run in groupby(self.sentences, lambda sentence: not isinstance(sentence, str)):
+            some = list(run)
+            lines = (_line_of(one, number) + b"\n" for number, one in enumerate(some, line)) if is_tokenised else ()
+            yield Block("sentences", line, b"".join(lines) if is_tokenised else _joined(some), is_tokenised)
+            line += len(some)
 
 
-def pieces_of_sentences(sentences: Iterable[str | Sequence[str]], piece_bytes: int) -> Iterator[PieceOfSentences]:
+def pieces_of_sentences(
+    sentences: Iterable[str | Sequence[str]], piece_bytes: int, *, smaller_last: bool = True
+) -> Iterator[PieceOfSentences]:
     """Sentences held in memory, in pieces of about so many bytes; the last ones of a list are smaller."""
-    _check_sentences(sentences)
+    if isinstance(sentences, str):
+        raise UsageError("sentences: expected a list of sentences, found one string; put it into a list")
+    if not isinstance(sentences, Iterable):
+        raise wrong_type("sentences", sentences, "a list of sentences")
     if not isinstance(sentences, list):
         yield from _pieces_one_by_one(sentences, piece_bytes)
         return
     begin, n = 0, _guessed(sentences[:_FIRST], piece_bytes)
     while begin < len(sentences):
-        some = sentences[begin : begin + piece_size(len(sentences) - begin, n)]
+        some = sentences[begin : begin + (piece_size(len(sentences) - begin, n) if smaller_last else n)]
         yield PieceOfSentences(begin + 1, some)
         begin += len(some)
         n = min(_MAX_BLOCK_GROWTH * n, _guessed(some[:: 1 + len(some) // _FIRST], piece_bytes))
@@ -78,33 +88,8 @@ def blocks_of_sentences(
     Lists are of the words of a model, its tokens where it has a tokeniser; a block has only strings or only lists.
     block_bytes: from about so many on, a block is full.
     """
-    _check_sentences(sentences)
-    if isinstance(sentences, list):
-        yield from _blocks_of_list(sentences, block_bytes)
-    else:
-        yield from _blocks_one_by_one(sentences, 1, block_bytes)
-
-
-def _check_sentences(sentences: object) -> None:
-    if isinstance(sentences, str):
-        raise UsageError("sentences: expected a list of sentences, found one string; put it into a list")
-    if not isinstance(sentences, Iterable):
-        raise wrong_type("sentences", sentences, "a list of sentences")
-
-
-def _blocks_of_list(sentences: list[Any], block_bytes: int) -> Iterator[Block]:
-    """As `blocks_of_sentences`, of a list: many strings are made into bytes without a step of Python for each."""
-    begin, n = 0, _guessed(sentences[:_FIRST], block_bytes)
-    while begin < len(sentences):
-        some = sentences[begin : begin + n]
-        try:
-            text = _joined(some)
-        except TypeError:  # not all are strings
-            yield from _blocks_one_by_one(sentences[begin:], begin + 1, block_bytes)
-            return
-        yield Block("sentences", begin + 1, text)
-        begin += len(some)
-        n = min(_MAX_BLOCK_GROWTH * n, max(1, block_bytes * len(some) // len(text)))
+    for piece in pieces_of_sentences(sentences, block_bytes, smaller_last=False):
+        yield from piece.blocks()
 
 
 def _guessed(some: list[Any], n_bytes: int) -> int:
@@ -117,26 +102,6 @@ def _size(sentence: Any) -> int:
     if not hasattr(sentence, "__len__"):
         return 1  # no sentence, which whoever reads it finds out
     return (1 if isinstance(sentence, str) else _ASSUMED_WORD_BYTES) * len(sentence) + 1
-
-
-def _blocks_one_by_one(sentences: Iterable[Any], line: int, block_bytes: int) -> Iterator[Block]:
-    """As `blocks_of_sentences`, each sentence looked at by itself; the first has this number."""
-    for is_tokenised, run in groupby(sentences, lambda sentence: not isinstance(sentence, str)):
-        some, used = list[Any](), 0
-        for sentence in run:
-            some.append(_line_of(sentence, line + len(some)) if is_tokenised else sentence)
-            used += len(some[-1])
-            if used > block_bytes:
-                yield Block("sentences", line, _lines(some), is_tokenised)
-                line, some, used = line + len(some), [], 0
-        if some:
-            yield Block("sentences", line, _lines(some), is_tokenised)
-        line += len(some)
-
-
-def _lines(some: list[Any]) -> bytes:
-    """Lines, or strings that are lines once their newlines are spaces, in one."""
-    return b"\n".join([*some, b""]) if isinstance(some[0], bytes) else _joined(some)
 
 
 def _encoded(strings: list[str]) -> bytes:

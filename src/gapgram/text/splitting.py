@@ -63,7 +63,7 @@ def split_marks(word: str) -> list[str]:
     >>> split_marks("(it's,"), split_marks("..."), split_marks("3.5")
     (['(', "it's", ','], ['...'], ['3.5'])
     """
-    begin, end = _core(word)
+    begin, end = core_of(word)
     return [*word[:begin], word[begin:end], *word[end:]] if begin < end else [word]
 
 
@@ -73,7 +73,7 @@ def is_mark(character: str) -> bool:
     return unicodedata.category(character)[0] == "P"
 
 
-def _core(word: str) -> tuple[int, int]:
+def core_of(word: str) -> tuple[int, int]:
     """Where a word begins and ends without the marks around it; the same place twice where it is only marks."""
     begin, end = 0, len(word)
     while begin < end and is_mark(word[begin]):
@@ -160,8 +160,8 @@ class Splitter:
         return [*self._marks(word[:begin]), *self._inside(word[begin:end]), *self._marks(word[end:])]
 
     def _core(self, word: str) -> tuple[int, int]:
-        """As `_core`; signs such as $ and + stand by themselves, too, where the vocabulary knows them so."""
-        begin, end = _core(word)
+        """As `core_of`; signs such as $ and + stand by themselves, too, where the vocabulary knows them so."""
+        begin, end = core_of(word)
         if begin == end or (word[begin].isalnum() and word[end - 1].isalnum()):
             return begin, end
         while begin < end and self._stands_alone(word[begin]):

@@ -169,7 +169,8 @@ def choose_classes(  # noqa: PLR0913 - all that a run knows, by keyword
     if finds and memory is not None:
         needed = min(text.positions, MAX_POSITIONS) * _BYTES_PER_POSITION
         memory.check(needed, "finding classes", "bring a file of classes")
-    if hold_apart and counts_ahead and _is_small(sources, text):
+    is_small = LEAST_POSITIONS <= text.positions < CROSSWISE_POSITIONS
+    if hold_apart and counts_ahead and is_small and all(source.path is None for source in sources):
         chosen = _crosswise(sources, text, seed=seed, threads=threads)
     else:
         chosen = _held_apart(
@@ -179,12 +180,6 @@ def choose_classes(  # noqa: PLR0913 - all that a run knows, by keyword
     if folder is not None:
         chosen.store(folder)
     return chosen
-
-
-def _is_small(sources: Sequence[ClassSource], text: TextSource) -> bool:
-    """Whether a text is one whose classes are found crosswise."""
-    found = all(source.path is None for source in sources)
-    return found and LEAST_POSITIONS <= text.positions < CROSSWISE_POSITIONS
 
 
 def _crosswise(sources: Sequence[ClassSource], text: TextSource, *, seed: int, threads: int) -> ChosenClasses:
@@ -236,17 +231,6 @@ def _held_apart(
     return ChosenClasses(tuple(clusterings), found_without if found_without.size else None)
 
 
-def check_effort(effort: str, *, chosen: bool) -> None:
-    """Refuse an effort that there is not, or that has nothing to choose."""
-    if effort not in EFFORTS:
-        raise UsageError(f"effort {effort!r}: expected {', '.join(EFFORTS)}")
-    if effort != "default" and not chosen:
-        raise UsageError(
-            f"effort {effort}: it chooses patterns and classes of a glm with learned weights; leave it out, or "
-            "what you chose yourself"
-        )
-
-
 def with_classes(
     lattice: str | Lattice | None,
     family: str,
@@ -262,8 +246,15 @@ def with_classes(
     fitted: weights are fitted.
     effort: what is done where no classes are asked for.
     """
-    check_effort(effort, chosen=fitted and lattice is None and asked is None)
-    sources = EFFORTS[effort] if asked is None and fitted and lattice is None else parse_sources(asked)
+    chooses = fitted and lattice is None and asked is None
+    if effort not in EFFORTS:
+        raise UsageError(f"effort {effort!r}: expected {', '.join(EFFORTS)}")
+    if effort != "default" and not chooses:
+        raise UsageError(
+            f"effort {effort}: it chooses patterns and classes of a glm with learned weights; leave it out, or "
+            "what you chose yourself"
+        )
+    sources = EFFORTS[effort] if chooses else parse_sources(asked)
     if lattice is None:
         _check_fitted(sources, fitted)
         return Lattice.parse("+".join([family, *["chain"] * len(sources)]), order), sources

@@ -7,6 +7,7 @@ with the classes, discounts and weights of the whole text, and that model predic
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -27,7 +28,7 @@ from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.weights.estimators import with_rows_of
 from gapgram.estimation.weights.fallback_graph import Weights
-from gapgram.kernels.text.special_words import SPECIAL, START_ID
+from gapgram.kernels.text.special_words import SPECIAL
 from gapgram.models.model import Model
 from gapgram.queries.history import ReadSentences
 from gapgram.queries.id_runs import score_in_runs
@@ -42,37 +43,59 @@ HELD_OUT_SHARE = 0.1  # of the text, at most
 MOST_HELD_OUT = 400_000  # positions
 LEAST_HELD_OUT = 500  # positions; a text that has not so many to spare keeps the shipped weights
 PIECE_POSITIONS = 25_000  # a longer document is cut
+_WORDLESS = re.compile(rb"(?:^|\n)[ \t\v\f\r]*(?=\n)")
 
 LocalText = TextInMemory | TextInFiles
 
 
-class DocumentMarks:
-    """Notes where documents begin while a text is read: after an empty line, and in a new file."""
+class LineMarks:
+    """Notes while a text is read where a file begins, and what comes after lines without words, which end documents."""
 
     def __init__(self, rules: TextRules) -> None:
         self._skipped = {word.encode() for word in SPECIAL} if rules.special == "skip" else set()
-        self._sentences: list[int] = []
+        self._counts_empty = rules.empty_lines == "count"
+        self.files: list[str] = []
+        self._marks: list[tuple[int, int, int]] = []
         self._n = 0
 
     def watch(self, blocks: Iterable[Block]) -> Iterator[Block]:
         """The blocks as they are."""
-        after_gap = True
         for block in blocks:
-            after_gap |= block.first_line == 1
-            for line in block.data.removesuffix(b"\n").split(b"\n"):
-                if all(word in self._skipped for word in line.split()):
-                    after_gap = True
-                    continue
+            data, is_new = block.data, not self.files or block.first_line == 1
+            if is_new:
+                self.files.append(str(block.name))
+            if self._counts_empty or not (self._skipped or data[:1] == b"\n" or _WORDLESS.search(data)):
+                self._mark(block.first_line) if is_new else None
+                self._n += data.count(b"\n") + (not data.endswith(b"\n"))
+            else:
+                after_gap = is_new
+                for line, words in enumerate(data.removesuffix(b"\n").split(b"\n"), block.first_line):
+                    if all(word in self._skipped for word in words.split()):
+                        after_gap = True
+                        continue
+                    if after_gap:
+                        self._mark(line)
+                    self._n, after_gap = self._n + 1, False
                 if after_gap:
-                    self._sentences.append(self._n)
-                self._n += 1
-                after_gap = False
+                    self._mark(line + 1)
             yield block
+
+    def _mark(self, line: int) -> None:
+        mark = self._n, len(self.files) - 1, line
+        if self._marks and self._marks[-1][0] == self._n:
+            self._marks[-1] = mark
+        else:
+            self._marks.append(mark)
 
     @property
     def begins(self) -> Begins:
         """The number of the first sentence of each document, and of all sentences."""
-        return np.array([*self._sentences, self._n])
+        return np.append(self.lines[:, 0], self._n)
+
+    @property
+    def lines(self) -> Integers:
+        """Where lines are counted anew: [sentence, its file, its line]."""
+        return np.array([mark for mark in self._marks if mark[0] < self._n], np.int64).reshape(-1, 3)
 
 
 class DrawnDocuments(NamedTuple):
@@ -139,7 +162,8 @@ def draw_documents(
     kept = tuple(_kept_classes(own, known) for own in classes)
     begins = np.concatenate([[0], np.cumsum([lengths[a:b].sum() for a, b in ranges])])
     ids = np.concatenate(documents)
-    return DrawnDocuments([_sentences(ids[a:b]) for a, b in pairwise(begins.tolist())], rest_text, kept)
+    held = [ids[a:b] for a, b in pairwise(begins.tolist())]
+    return DrawnDocuments([ReadSentences(own, sentence_begins(own)) for own in held], rest_text, kept)
 
 
 def drawn_ranges(lengths: Integers, documents: Begins, limit: int, seed: int) -> list[tuple[int, int]]:
@@ -192,10 +216,6 @@ def _kept_classes(classes: Classes, known: Integers) -> Classes:
     """The classes of the words that are left, without those that are empty now."""
     used, of_word = np.unique(classes.of_word[known], return_inverse=True)
     return Classes(of_word.astype(np.int32), tuple(classes.names[i] for i in used.tolist()))
-
-
-def _sentences(ids: Ids) -> ReadSentences:
-    return ReadSentences(ids, np.append(np.flatnonzero(ids == START_ID), ids.size))
 
 
 def _some_words(vocabulary: Vocabulary, known: Integers) -> Vocabulary:

@@ -84,7 +84,8 @@ def fit_with_decays(
 ) -> HistoryWeights:
     """Weights and decays from documents: half-lives of views by themselves, and of those after words, are tried longer
     and shorter on some of the documents, and what suits them best is fitted on all."""
-    views, some = start.views, _some(documents, DECAY_POSITIONS)
+    ends = np.cumsum([one.ids.size for one, _ in documents])
+    views, some = start.views, documents[: int(np.searchsorted(ends, DECAY_POSITIONS)) + 1]  # the first of them
     least = _loss_of(some, views, start, class_of)
     for after_words in (False, True):
         for factor in HALF_LIFE_FACTORS:
@@ -100,12 +101,6 @@ def _loss_of(
 ) -> float:
     read = read_documents(documents, views, class_of)
     return mean_loss(fit([read], views, start=start), read)
-
-
-def _some(documents: Sequence[tuple[ReadSentences, Floats]], limit: int) -> list[tuple[ReadSentences, Floats]]:
-    """The first documents that have so many positions together, or all."""
-    ends = np.cumsum([one.ids.size for one, _ in documents])
-    return list(documents[: int(np.searchsorted(ends, limit)) + 1])
 
 
 def mean_loss(weights: HistoryWeights, read: ReadPositions) -> float:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise
 
@@ -20,66 +19,19 @@ from gapgram.estimation.weights.learned import Parameters, Problem, chunks_of, l
 from gapgram.estimation.weights.sample import FittingSample
 from gapgram.kernels.fitting.gradient import add_gradient
 from gapgram.kernels.sessions.history_gate import fit_history
-from gapgram.kernels.text.special_words import SPECIAL, START_ID
+from gapgram.kernels.text.special_words import START_ID
 from gapgram.kernels.unbounded import mixing, suffixes
 from gapgram.kernels.unbounded.suffixes import TextIndex
 from gapgram.system.array_store import IN_MEMORY, ArrayStore, InFolder
 from gapgram.system.mapped_pages import PageBudget
 from gapgram.system.parallel import all_in_threads, parallel_map
-from gapgram.text.corpus import TextRules, sentence_begins
-from gapgram.text.files import Block
+from gapgram.text.corpus import sentence_begins
 from gapgram.training.limits import Workspace
 
 MOST_PLACES = (1 << 31) - 1  # of a text, that a slot can name
 RATES = (0.2, 0.1, 0.05, 0.03)  # of the passes over the positions that the gate is fitted to
 START_LOGIT, START_SQUARE = -0.3, 0.3  # of the text's sources; how slowly they leave it
 FITTED_POSITIONS = 1 << 19
-_WORDLESS = re.compile(rb"(?:^|\n)[ \t\v\f\r]*(?=\n)")
-
-
-class LineMarks:
-    """Notes while a text is read which line each sentence is: where a file begins, and after lines without words."""
-
-    def __init__(self, rules: TextRules) -> None:
-        self._skipped = {word.encode() for word in SPECIAL} if rules.special == "skip" else set()
-        self._counts_empty = rules.empty_lines == "count"
-        self.files: list[str] = []
-        self._marks: list[tuple[int, int, int]] = []
-        self._n = 0
-
-    def watch(self, blocks: Iterable[Block]) -> Iterator[Block]:
-        """The blocks as they are."""
-        for block in blocks:
-            data, is_new = block.data, not self.files or block.first_line == 1
-            if is_new:
-                self.files.append(str(block.name))
-            if self._counts_empty or not (self._skipped or data[:1] == b"\n" or _WORDLESS.search(data)):
-                self._mark(block.first_line) if is_new else None
-                self._n += data.count(b"\n") + (not data.endswith(b"\n"))
-            else:
-                after_gap = is_new
-                for line, words in enumerate(data.removesuffix(b"\n").split(b"\n"), block.first_line):
-                    if all(word in self._skipped for word in words.split()):
-                        after_gap = True
-                        continue
-                    if after_gap:
-                        self._mark(line)
-                    self._n, after_gap = self._n + 1, False
-                if after_gap:
-                    self._mark(line + 1)
-            yield block
-
-    def _mark(self, line: int) -> None:
-        mark = self._n, len(self.files) - 1, line
-        if self._marks and self._marks[-1][0] == self._n:
-            self._marks[-1] = mark
-        else:
-            self._marks.append(mark)
-
-    @property
-    def lines(self) -> Integers:
-        """Where lines are counted anew: [sentence, its file, its line]."""
-        return np.array([mark for mark in self._marks if mark[0] < self._n], np.int64).reshape(-1, 3)
 
 
 def keep_text(

@@ -67,16 +67,6 @@ class TrainingLimits:
             work_folder = tmp / f"gapgram-{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}.work"
         return cls(MemoryLimit.of(memory), threads, path, tmp, work_folder)
 
-    def sample_threads(self, lattice: Lattice) -> int:
-        """How many threads may look up a sample to fit weights on at the same time."""
-        return min(self.threads, threads_within(self.memory.left(), len(lattice.stored)))
-
-    def sample_folder(self, lattice: Lattice, folder: Path) -> Path | None:
-        """Where such a sample is kept: in this folder, or in memory where there is enough."""
-        n_patterns = len(lattice.stored)
-        fits = 2 * sample_positions(n_patterns) * sample_bytes(n_patterns, lattice.order) <= self.memory.left()
-        return None if fits else folder
-
     def check_disk(self, positions: int, lattice: Lattice, *, used: int = 0, copies: int = 0) -> None:
         """Refuse work for which the disks have too little room.
 
@@ -120,7 +110,9 @@ class Workspace:
         """How many threads may look a sample up, and where it is kept, if not in memory."""
         if self.limits is None or self.folder is None:
             return threads, None
-        return self.limits.sample_threads(lattice), self.limits.sample_folder(lattice, self.folder.path)
+        n_patterns, left = len(lattice.stored), self.limits.memory.left()
+        fits = 2 * sample_positions(n_patterns) * sample_bytes(n_patterns, lattice.order) <= left
+        return min(self.limits.threads, threads_within(left, n_patterns)), None if fits else self.folder.path
 
     def inside(self, name: str) -> Workspace:
         """That of a part of the run, with files and tables of its own."""

@@ -46,9 +46,9 @@ from gapgram.text.splitting import MARKS
 from gapgram.text.vocabulary import Vocabulary
 from gapgram.training.choose_classes import ChosenClasses, choose_classes
 from gapgram.training.choose_lattice import TextToChooseOn, choose_lattice
-from gapgram.training.documents import LocalText, fit_documents
+from gapgram.training.documents import LineMarks, LocalText, fit_documents
 from gapgram.training.fitting_sample import fitting_sample
-from gapgram.training.keep_text import LineMarks, keep_text
+from gapgram.training.keep_text import keep_text
 from gapgram.training.limits import IN_MEMORY, TrainingLimits, Workspace
 from gapgram.training.spark_options import SparkOptions
 from gapgram.training.task import TrainingTask
@@ -115,9 +115,9 @@ def read_text(
         resumed = resumed_text(task, limits, session)
         if resumed is not None:
             return resumed
-    marks, blocks = task.marked_blocks()
-    lines = LineMarks(task.rules) if task.unbounded else None
-    blocks = lines.watch(blocks) if lines is not None else blocks
+    marks, blocks = LineMarks(task.rules), task.blocks()
+    if task.documents or task.unbounded:
+        blocks = marks.watch(blocks)
     max_positions: float = math.inf
     threads = task.threads
     if limits is not None:
@@ -135,15 +135,15 @@ def read_text(
     options: dict[str, Any] = {"threads": task.threads, "progress": task.progress}
     if limits is None or session is None or sum(piece.size for piece in held) <= max_positions:
         _warn_of_long_lines(reader.tally.longest_sentence)
-        corpus, documents = reader.corpus(held), marks.begins if marks is not None else None
-        return TextInMemory(corpus, documents=documents, lines=lines, **options)
+        corpus, documents = reader.corpus(held), marks.begins if task.documents else None
+        return TextInMemory(corpus, documents=documents, lines=marks if task.unbounded else None, **options)
     folder = session.begin(task.identity())
     stored = store_text(held, pieces, reader, folder)
     _warn_of_long_lines(reader.tally.longest_sentence)
-    if marks is not None:
+    documents = marks.begins if task.documents else None
+    if documents is not None:
         with folder.written(_DOCUMENTS) as file:
-            np.save(file, marks.begins)
-    documents = marks.begins if marks is not None else None
+            np.save(file, documents)
     return TextInFiles(stored, folder, memory=limits.memory, documents=documents, **options)
 
 

@@ -23,7 +23,6 @@ from gapgram.text.files import Block, Paths, as_paths, blocks_of_files, open_raw
 from gapgram.text.splitting import RAW, Splitter, check_split
 from gapgram.text.tokenisers.tokeniser import Tokeniser
 from gapgram.training.choose_classes import ClassSource
-from gapgram.training.documents import DocumentMarks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,13 +123,6 @@ class TrainingTask:
         if self.tokeniser is None or self.rules.tokenised:
             return blocks
         return self.tokeniser.blocks(blocks, self.rules, self.threads)
-
-    def marked_blocks(self) -> tuple[DocumentMarks | None, Iterator[Block]]:
-        """The lines of the text, and what notes, while they are read, where documents begin, if that is asked for."""
-        if not self.documents:
-            return None, self.blocks()
-        marks = DocumentMarks(self.rules)
-        return marks, marks.watch(self.blocks())
 
     def inputs(self) -> dict[str, list[str | Path]]:
         """The files that are read, by what they are."""

@@ -9,9 +9,9 @@
     limits      how much of it
     readers     sessions that have read the text before a question
     served      a model as the service holds it
-    corrections texts corrected by such a model
     pool        computing beside the network, with a time limit
     lattices    where a probability comes from
     examples    texts to begin with, from held-out text or written by a model
     page        the files of the page; they are in `static`
+    alone       the same page without a service: what asks models there is in `alone` and `wasm`
 """

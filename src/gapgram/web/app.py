@@ -72,23 +72,19 @@ def make_app(
     return Guard(app, hosts=hosts, seconds=seconds)
 
 
-def _add_information(app: FastAPI, served: Sequence[ServedModel], seconds: float, held_out: Sequence[str]) -> None:
-    overview = responses.Models(
+def overview(served: Sequence[ServedModel], seconds: float, held_out: Sequence[str]) -> responses.Models:
+    """The models, texts to begin with, the limits."""
+    limited = {name: getattr(limits, name.upper()) for name in responses.ServiceLimits.model_fields}
+    return responses.Models(
         models=[model.description for model in served],
         examples=make_examples(served, held_out),
-        limits=responses.ServiceLimits(
-            body_bytes=limits.BODY_BYTES,
-            text_characters=limits.TEXT_CHARACTERS,
-            history_characters=limits.HISTORY_CHARACTERS,
-            word_characters=limits.WORD_CHARACTERS,
-            corrected_characters=limits.CORRECTED_CHARACTERS,
-            predictions=limits.PREDICTIONS,
-            sentences=limits.SENTENCES,
-            sentence_words=limits.SENTENCE_WORDS,
-            seconds=seconds,
-        ),
+        limits=responses.ServiceLimits(**{**limited, "seconds": seconds}),
     )
-    models, health = _encoded(overview), responses.Health(status="ok", version=__version__, models=len(served))
+
+
+def _add_information(app: FastAPI, served: Sequence[ServedModel], seconds: float, held_out: Sequence[str]) -> None:
+    models = _encoded(overview(served, seconds, held_out))
+    health = responses.Health(status="ok", version=__version__, models=len(served))
 
     @app.get("/api/health", response_model=responses.Health, summary="Whether the service answers")
     async def _health() -> Response:
@@ -125,7 +121,7 @@ def _add_queries(app: FastAPI, served: dict[str, ServedModel], workshop: Worksho
 
     @query("correct", responses.Corrected, "A text with its spelling corrected")
     async def _correct(question: Annotated[requests.CorrectQuestion, Body()]) -> Response:
-        return await run(question, lambda model, deadline: model.corrector.correct(question, deadline))
+        return await run(question, lambda model, deadline: model.correct(question, deadline))
 
     @query("generate", responses.Generated, "Sentences drawn from a model")
     async def _generate(question: Annotated[requests.GenerateQuestion, Body()]) -> Response:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from gapgram.models.model import Model
-from gapgram.pattern import Pattern
 from gapgram.queries.explain import PatternShare
 from gapgram.queries.language_model import LanguageModel
 from gapgram.web import responses
@@ -39,21 +38,12 @@ def _of_counts(model: Model, word: str, context: Sequence[str]) -> dict[str, Any
 
 def _pattern(share: PatternShare, probability: float, discounts: list[float]) -> responses.ExplainedPattern:
     return responses.ExplainedPattern(
-        pattern=share.pattern,
+        **vars(share),
         kept=_kept(share),
-        chain=Pattern.parse(share.pattern).is_contiguous and not share.classes,
+        chain=share.kind == "contiguous",
         classes=share.classes,
-        given_class=share.given_class,
-        total=share.total,
-        count=share.count,
-        discount=share.discount,
         discounts=discounts,
-        discounted=share.discounted,
-        backoff=share.backoff,
-        share=share.share,
-        contribution=share.contribution,
         part=share.contribution / probability,
-        below=list(share.below),
     )
 
 

@@ -10,19 +10,10 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
 from gapgram.queries.language_model import LanguageModel
 from gapgram.queries.session import Session
 from gapgram.web import limits
-
-
-@dataclass
-class _Reader:
-    """A session, and the lock of who asks it: it remembers what it was asked."""
-
-    session: Session
-    lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 class Readers:
@@ -30,7 +21,7 @@ class Readers:
 
     def __init__(self, model: LanguageModel, *, most: int = limits.READERS) -> None:
         self._model, self._most = model, most
-        self._kept: OrderedDict[str, _Reader] = OrderedDict()
+        self._kept: OrderedDict[str, Session] = OrderedDict()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -38,27 +29,19 @@ class Readers:
 
     @contextmanager
     def after(self, history: str) -> Iterator[Session]:
-        """A session that has read a text, one sentence a line, for one question at a time."""
+        """A session that has read a text, one sentence a line, for one question at a time: it remembers what it was
+        asked."""
         with self._lock:
-            reader = self._kept.get(history)
-            begun = max((text for text in self._kept if history.startswith(text)), key=len, default=None)
-            start = self._kept[begun] if begun is not None else None
-        if reader is None:
-            reader = _Reader(self._read(history, begun or "", start))
+            session = self._kept.get(history)
+            begun = max((text for text in self._kept if history.startswith(text)), key=len, default="")
+            start = self._kept.get(begun)
+        if session is None:
+            session = self._model.session(max_words=limits.READER_WORDS) if start is None else start.copy()
+            session.read(history[len(begun) :])
         with self._lock:
-            self._kept[history] = reader
+            self._kept[history] = session
             self._kept.move_to_end(history)
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)
-        with reader.lock:
-            yield reader.session
-
-    def _read(self, history: str, begun: str, start: _Reader | None) -> Session:
-        """A new session that has read a text, of which another has read the beginning."""
-        if start is None:
-            session = self._model.session(max_words=limits.READER_WORDS)
-        else:
-            with start.lock:
-                session = start.session.copy()
-        session.read(history[len(begun) :])
-        return session
+        with session._lock:
+            yield session

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gapgram.applications.correction.corrector import Corrector
 from gapgram.arrays import Floats
 from gapgram.kernels.text.special_words import END, START, UNKNOWN, UNKNOWN_ID
 from gapgram.models.model import Model
@@ -25,7 +27,6 @@ from gapgram.reporting.showcase import skips
 from gapgram.text.files import Block
 from gapgram.text.vocabulary import Vocabulary
 from gapgram.web import requests, responses
-from gapgram.web.corrections import ServedCorrector
 from gapgram.web.lattices import explained
 from gapgram.web.pool import Deadline
 from gapgram.web.readers import Readers
@@ -70,7 +71,7 @@ class ServedModel:
 
     def __init__(self, name: str, model: ServableModel) -> None:
         self.name, self.model = name, model
-        self.corrector = ServedCorrector(name, model)
+        self._corrector, self._correcting = list[Corrector](), threading.Lock()
         self._signature = str(model.signature)
         self._opened = _state_of(model.path)
         self._readers = Readers(model)
@@ -99,20 +100,14 @@ class ServedModel:
         """The model's figures."""
         model, own = self.model, isinstance(self.model, Model)
         info = model_info(model) if isinstance(model, Model) else {**_FOREIGN, **foreign_info(model)}
-        patterns = [responses.PatternFigures(**_only(responses.PatternFigures, p)) for p in info["patterns"]]
         return responses.ModelDescription(
+            **info,
             name=self.name,
             estimator=info["model"],
-            order=info["order"],
-            lattice=info["lattice"],
-            weights=info["weights"],
-            vocabulary=info["vocabulary"],
             trained_words=info["words"] if own else None,
             trained_sentences=info["sentences"] if own else None,
             punctuation_apart="," in model.vocabulary or "." in model.vocabulary,
             skips=skips(model),
-            patterns=patterns,
-            signature=self._signature,
         )
 
     def predict(self, question: requests.PredictQuestion) -> responses.Predictions:
@@ -120,17 +115,30 @@ class ServedModel:
         context, history = self._context(question), self._history(question.history)
         if history:
             with self._readers.after(history) as session:
-                return self._learned(session, context, question)
+                return self._predicted(session, context, question)
+        return self._predicted(self.model, context, question)
+
+    def _predicted(
+        self, asked: LanguageModel | Session, context: list[str], question: requests.PredictQuestion
+    ) -> responses.Predictions:
+        """What a model, or a session of it, predicts; of words of a session which part of each was learned."""
+        session = asked if isinstance(asked, Session) else None
+        found: Callable[..., list[Prediction]] = asked.predict
         if self._tokeniser is not None:
-            predictions = self._whole_words.predict(context, question.k, prefix=question.prefix)
+            found = (self._whole_words if session is None else WholeWords(session)).predict
+        elif question.words_only:
+            found = (self._typed_words if session is None else TypedWords(session)).predict
+        predictions = found(context, question.k, prefix=question.prefix)
+        if session is None or self._tokeniser is not None:
+            predicted = [responses.Predicted(word=p.word, probability=p.probability) for p in predictions]
         else:
-            asked = self._typed_words if question.words_only else self.model
-            predictions = asked.predict(context, question.k, prefix=question.prefix)
+            predicted = [_with_learned(session, context, one) for one in predictions]
         return responses.Predictions(
             model=self.name,
-            predictions=[responses.Predicted(word=p.word, probability=p.probability) for p in predictions],
-            unknown=self._unknown(context),
-            signature=self._signature,
+            predictions=predicted,
+            unknown=[word for word in context if word not in asked.vocabulary],
+            words_learned=0 if session is None else session.words_read,
+            signature=str(asked.signature),
         )
 
     def _history(self, text: str) -> str:
@@ -146,25 +154,6 @@ class ServedModel:
     @cached_property
     def _whole_words(self) -> WholeWords:
         return WholeWords(self.model)
-
-    def _learned(
-        self, session: Session, context: list[str], question: requests.PredictQuestion
-    ) -> responses.Predictions:
-        """What a session predicts, and which part of each probability it has learned."""
-        if self._tokeniser is not None:
-            words = WholeWords(session).predict(context, question.k, prefix=question.prefix)
-            predicted = [responses.Predicted(word=p.word, probability=p.probability) for p in words]
-        else:
-            asked = TypedWords(session) if question.words_only else session
-            words = asked.predict(context, question.k, prefix=question.prefix)
-            predicted = [_with_learned(session, context, one) for one in words]
-        return responses.Predictions(
-            model=self.name,
-            predictions=predicted,
-            unknown=[word for word in context if word not in session.vocabulary],
-            words_learned=session.words_read,
-            signature=session.signature,
-        )
 
     def explain(self, question: requests.ExplainQuestion) -> responses.ExplainedWord:
         """A probability taken apart; where the model counts tokens that of the last token."""
@@ -207,6 +196,22 @@ class ServedModel:
         )
         sentences = [self.model.text_of(words) for words in drawn]
         return responses.Generated(model=self.name, sentences=sentences, signature=self._signature)
+
+    def correct(self, question: requests.CorrectQuestion, deadline: Deadline) -> responses.Corrected:
+        """What changes in each line; lines without words are left out.
+
+        The index of near words takes seconds for a large vocabulary: it is made once, whoever waits for it.
+        """
+        with self._correcting:
+            if not self._corrector:
+                self._corrector.append(Corrector(self.model))
+        sentences = []
+        for line in filter(str.strip, question.text.split("\n")):
+            deadline.check()
+            correction = self._corrector[0].correct(line)
+            changes = [responses.ChangedWords(**change._asdict()) for change in correction.changes]
+            sentences.append(responses.CorrectedSentence(text=correction.after, changes=changes))
+        return responses.Corrected(model=self.name, sentences=sentences, signature=self._signature)
 
     def _words(self, text: str) -> list[str]:
         """The words of a text, or its tokens."""
@@ -292,10 +297,6 @@ class _Watched:
         """P(· | context), while there is time."""
         self._deadline.check()
         return self._model.distribution(context)
-
-
-def _only(answer: type[responses.PatternFigures], values: dict[str, Any]) -> dict[str, Any]:
-    return {name: values[name] for name in answer.model_fields}
 
 
 def _finite(value: float) -> float | None:

@@ -18,8 +18,7 @@ from gapgram.errors import UsageError
 from gapgram.models.mixture import Mixture
 from gapgram.models.open import load
 from gapgram.models.places import located
-from gapgram.text.corpus import QUERY_RULES, checked_text
-from gapgram.text.files import blocks_of_files
+from gapgram.text.corpus import numbered_lines
 from gapgram.web import limits
 from gapgram.web.app import LOOPBACK, make_app
 from gapgram.web.connections import WatchedConnection
@@ -39,32 +38,26 @@ def open_models(arguments: Sequence[str]) -> list[ServedModel]:
                 f"two models are called {name}: {named[name]} and {path}\ngive one of them a name: other={path}"
             )
         named[name] = path
-    served = [_served(name, path) for name, path in named.items()]
-    for model in served:
-        model.warm_up()
+    served = []
+    for name, path in named.items():
+        model = load(path, progress=True)
+        if isinstance(model, Mixture):
+            raise UsageError(f"{path}: a mixture: serve shows models by themselves: name those that it mixes")
+        served.append(ServedModel(name, model))
+    for one in served:
+        one.warm_up()
     return served
-
-
-def _served(name: str, path: str) -> ServedModel:
-    model = load(path, progress=True)
-    if isinstance(model, Mixture):
-        raise UsageError(f"{path}: a mixture: serve shows models by themselves: name those that it mixes")
-    return ServedModel(name, model)
 
 
 def held_out_sentences(text: str | None, arguments: Sequence[str]) -> list[str]:
     """The lines of a text, or of NAME.examples.txt beside the first model that has such a file; the first of many."""
-    paths = [Path(text)] if text is not None else [_beside(name_and_path(one)[1]) for one in arguments]
+    models = (located(name_and_path(one)[1]) for one in arguments)
+    paths = [Path(text)] if text is not None else [model.with_suffix(".examples.txt") for model in models]
     found = next((path for path in paths if text is not None or path.is_file()), None)
     if found is None:
         return []
-    texts = (checked_text(block, QUERY_RULES).tobytes().decode() for block in blocks_of_files(found))
-    lines = (line for text in texts for line in text.split("\n") if line.strip())
+    lines = (line for _, line in numbered_lines(found) if line.strip())
     return list(islice(lines, limits.HELD_OUT_SENTENCES))
-
-
-def _beside(model: str) -> Path:
-    return located(model).with_suffix(".examples.txt")
 
 
 def name_and_path(argument: str) -> tuple[str, str]:

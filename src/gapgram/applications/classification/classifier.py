@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gapgram.arguments import is_text
 from gapgram.arrays import Floats
 from gapgram.errors import ModelFileError, ModelNotFoundError, TextError, UsageError
 from gapgram.kernels.text.special_words import UNKNOWN_ID
@@ -69,12 +70,10 @@ class Classifier:
 
     def log10_scores(self, texts: Sequence[str]) -> Floats:
         """[text, class]: log10 of the probability of each text, a line, under each model."""
+        if not all(map(is_text, texts)):
+            raise TextError("a text holds half of a surrogate pair, which is no text")
         lines = [as_units(text.replace("\n", " "), self.unit) for text in texts]
-        try:
-            data = "\n".join([*lines, ""]).encode()
-        except UnicodeEncodeError:
-            raise TextError("a text holds half of a surrogate pair, which is no text") from None
-        block = Block("texts", 1, data)
+        block = Block("texts", 1, "\n".join([*lines, ""]).encode())
         return np.array([self._scores(model, block) for model in self.models]).T
 
     def _scores(self, model: LanguageModel, block: Block) -> Floats:

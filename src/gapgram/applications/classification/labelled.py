@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gapgram.errors import TextError
-from gapgram.text.corpus import QUERY_RULES, checked_text
-from gapgram.text.files import blocks_of_files, display_name
+from gapgram.text.corpus import numbered_lines
+from gapgram.text.files import display_name
 
 _FASTTEXT = "__label__"
 _LONGEST_LABEL = 200
@@ -27,14 +27,9 @@ def read_labelled(path: str | Path, *, progress: bool = False) -> Iterator[Label
     if str(path) != "-" and source.is_dir():
         yield from _of_folder(source, progress)
         return
-    for number, line in _lines(path, progress):
+    for number, line in numbered_lines(path, progress=progress):
         if line.strip():
             yield _parsed(line, f"{display_name(path)}:{number}")
-
-
-def read_lines(path: str | Path, *, progress: bool = False) -> Iterator[str]:
-    """The lines of a text, empty ones too."""
-    return (line for _, line in _lines(path, progress))
 
 
 def _of_folder(folder: Path, progress: bool) -> Iterator[LabelledLine]:
@@ -45,7 +40,7 @@ def _of_folder(folder: Path, progress: bool) -> Iterator[LabelledLine]:
         files = sorted(p for p in entry.rglob("*") if p.is_file()) if entry.is_dir() else [entry]
         label = entry.name if entry.is_dir() else entry.name.partition(".")[0]
         for file in files:
-            for _, line in _lines(file, progress):
+            for _, line in numbered_lines(file, progress=progress):
                 if line.strip():
                     yield LabelledLine(label, line)
 
@@ -63,9 +58,3 @@ def _parsed(line: str, where: str) -> LabelledLine:
             f"{where}: the label {label[:40]!r}: expected 1 to {_LONGEST_LABEL} characters that can be printed"
         )
     return LabelledLine(label.strip(), text)
-
-
-def _lines(path: str | Path, progress: bool) -> Iterator[tuple[int, str]]:
-    for block in blocks_of_files(path, title="reading", progress=progress):
-        text = checked_text(block, QUERY_RULES).tobytes().decode()
-        yield from enumerate(text[:-1].split("\n"), block.first_line)

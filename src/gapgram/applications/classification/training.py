@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,9 +22,9 @@ from gapgram.applications.classification.classifier import (
     load_classifier,
 )
 from gapgram.applications.classification.labelled import LabelledLine, read_labelled
+from gapgram.arguments import is_text
 from gapgram.errors import ModelFileError, TextError, UsageError
 from gapgram.models.model import Model
-from gapgram.queries.language_model import LanguageModel
 from gapgram.system.atomic_file import no_folder, sync_folder, temporary_folder
 from gapgram.text.corpus import TextRules
 from gapgram.training.train import train
@@ -75,8 +75,9 @@ def train_classifier(
             rules = TextRules(special="skip")
             models.append(train(folder / f"{number}.txt", output=made, classes=classes, rules=rules, **options))  # type: ignore[arg-type]
         total = sum(counts.values())
+        n_words = len({word for model in models for word in model.vocabulary})
         shares = [n / total if priors == "training" else 1 / len(counts) for n in counts.values()]
-        classifier = Classifier(tuple(counts), tuple(models), tuple(shares), unit, _n_words(models))
+        classifier = Classifier(tuple(counts), tuple(models), tuple(shares), unit, n_words)
         if output is None:
             return classifier
         _put_in_place(classifier, folder, Path(output))
@@ -96,21 +97,13 @@ def _split(lines: Iterable[LabelledLine | tuple[str, str]], folder: Path, unit: 
                     )
                 text_path = folder / f"{len(files)}.txt"
                 files[label] = stack.enter_context(text_path.open("w", encoding="utf-8", newline="\n"))
-            try:
-                files[label].write(as_units(text.replace("\n", " "), unit) + "\n")
-            except UnicodeEncodeError:
-                raise TextError(
-                    f"a text of the label {label!r} holds half of a surrogate pair, which is no text"
-                ) from None
+            if not is_text(text):
+                raise TextError(f"a text of the label {label!r} holds half of a surrogate pair, which is no text")
+            files[label].write(as_units(text.replace("\n", " "), unit) + "\n")
             counts[label] = counts.get(label, 0) + 1
     if len(counts) < 2:
         raise TextError(f"{len(counts)} labels in the labelled text: expected two or more to tell apart")
     return counts
-
-
-def _n_words(models: Sequence[LanguageModel]) -> int:
-    """How many words the vocabularies of all models have together."""
-    return len({word for model in models for word in model.vocabulary})
 
 
 def _check_target(target: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -14,12 +13,12 @@ import numpy as np
 from gapgram.applications.correction.candidates import NearWords, edits_allowed
 from gapgram.applications.correction.errors import ErrorModel
 from gapgram.applications.correction.tokens import Token, in_case_of, is_correctable, tokens_of
+from gapgram.applications.paths import Arc, best_arcs
 from gapgram.applications.surprisal.measures import word_frequencies
-from gapgram.arrays import Ids
+from gapgram.arguments import is_text
 from gapgram.errors import TextError, UsageError
-from gapgram.kernels.text.special_words import END, END_ID, START, UNKNOWN_ID
+from gapgram.kernels.text.special_words import END, START, UNKNOWN_ID
 from gapgram.queries.language_model import LanguageModel, check_counts_words
-from gapgram.queries.states import State
 
 MOST_TOKENS = 400  # of a line that is searched at once
 _REMEMBERED = 1 << 14
@@ -136,13 +135,6 @@ class Corrector:
         self.near, self._least = NearWords(words, progress=progress), least
         self._readings = lru_cache(_REMEMBERED)(self._readings_of)
         self._chance = lru_cache(_REMEMBERED)(self._log10_alone)
-
-    def with_options(self, options: CorrectionOptions) -> Corrector:
-        """The same corrector with other options, of which `min_count` is not looked at."""
-        other = copy(self)
-        other.options = options
-        other._readings = lru_cache(_REMEMBERED)(other._readings_of)
-        return other
 
     def correct(self, line: str) -> Correction:
         """A line with the most probable words behind those that are written."""
@@ -271,10 +263,8 @@ class Corrector:
 
 def _tokens(line: str) -> list[Token]:
     """The tokens of a line that is text."""
-    try:
-        line.encode()
-    except UnicodeEncodeError:
-        raise TextError("the line holds half of a surrogate pair, which is no text") from None
+    if not is_text(line):
+        raise TextError("the line holds half of a surrogate pair, which is no text")
     return tokens_of(line)
 
 
@@ -291,15 +281,6 @@ class Reading(NamedTuple):
     shown: str
 
 
-class Hypothesis(NamedTuple):
-    """A beginning of the sentence: its score, the model's state, and the readings so far, the last first."""
-
-    score: float
-    state: State
-    last: Reading | None
-    before: Hypothesis | None
-
-
 def best_readings(
     model: LanguageModel, choices: Sequence[Sequence[Reading]], *, weight: float, beam: int
 ) -> tuple[float, list[Reading]]:
@@ -307,46 +288,5 @@ def best_readings(
 
     choices[t]: the readings that begin at token t.
     """
-    n = len(choices)
-    ends: list[dict[State, Hypothesis]] = [{} for _ in range(n + 1)]
-    begin = model.begin_sentence()
-    ends[0][begin] = Hypothesis(0.0, begin, None, None)
-    for t in range(n):
-        kept = sorted(ends[t].values(), key=lambda one: -one.score)[:beam]
-        pairs = [(one, reading) for one in kept for reading in choices[t]]
-        scores, states = _extended(model, [one.state for one, _ in pairs], [reading.ids for _, reading in pairs])
-        for (one, reading), added, state in zip(pairs, scores, states, strict=True):
-            longer = Hypothesis(one.score + weight * added + reading.channel, state, reading, one)
-            there = ends[t + reading.tokens]
-            if state not in there or there[state].score < longer.score:
-                there[state] = longer
-    last = list(ends[n].values())
-    scores, _ = _extended(model, [one.state for one in last], [(END_ID,)] * len(last))
-    score, best = max(
-        ((one.score + weight * added, one) for one, added in zip(last, scores, strict=True)), key=lambda pair: pair[0]
-    )
-    return score, _path(best)
-
-
-def _extended(
-    model: LanguageModel, states: list[State], words: Sequence[tuple[int, ...]]
-) -> tuple[list[float], list[State]]:
-    """The sums of the scores of some words after each state, and the states after them."""
-    states, scores = list(states), np.zeros(len(states))
-    for k in range(max(map(len, words), default=0)):
-        going = [i for i, ids in enumerate(words) if len(ids) > k]
-        ids: Ids = np.array([words[i][k] for i in going], np.int32)
-        added, after = model.extend_many([states[i] for i in going], ids, threads=1)
-        scores[going] += added
-        for i, state in zip(going, after, strict=True):
-            states[i] = state
-    return scores.tolist(), states
-
-
-def _path(best: Hypothesis) -> list[Reading]:
-    readings: list[Reading] = []
-    one: Hypothesis | None = best
-    while one is not None and one.last is not None:
-        readings.append(one.last)
-        one = one.before
-    return readings[::-1]
+    arcs = [[Arc(t + one.tokens, one.ids, one.channel, one) for one in some] for t, some in enumerate(choices)]
+    return best_arcs(model, range(len(choices) + 1), arcs, weight=weight, beam=beam)

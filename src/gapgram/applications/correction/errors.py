@@ -9,8 +9,8 @@ from pathlib import Path
 
 from gapgram.applications.correction.candidates import START, Edit, edits_between
 from gapgram.errors import TextError
-from gapgram.text.corpus import QUERY_RULES, checked_text
-from gapgram.text.files import blocks_of_files, display_name
+from gapgram.text.corpus import numbered_lines
+from gapgram.text.files import display_name
 
 MOST_EDITS = 2
 _LEARNED_FROM = 4  # edits: pairs further apart are remembered, but no edits are learned from them
@@ -72,19 +72,17 @@ def _kind(edit: Edit) -> str:
 def read_pairs(path: str | Path) -> Iterator[tuple[str, str]]:
     """Misspellings and what was meant, from lines `wrong<TAB>right`, or `$right` followed by lines of wrong ones."""
     right = None
-    for block in blocks_of_files(path):
-        text = checked_text(block, QUERY_RULES).tobytes().decode()
-        for number, line in enumerate(text[:-1].split("\n"), block.first_line):
-            if not line.strip():
-                continue
-            where = f"{display_name(path)}:{number}"
-            if line.startswith("$"):
-                right = _checked(line[1:].strip(), where)
-                continue
-            wrong, tab, meant = line.partition("\t")
-            if not tab and right is None:
-                raise TextError(f"{where}: expected a misspelling, a tab and the right word")
-            yield _checked(wrong.strip(), where), _checked(meant.strip(), where) if tab else str(right)
+    for number, line in numbered_lines(path):
+        if not line.strip():
+            continue
+        where = f"{display_name(path)}:{number}"
+        if line.startswith("$"):
+            right = _checked(line[1:].strip(), where)
+            continue
+        wrong, tab, meant = line.partition("\t")
+        if not tab and right is None:
+            raise TextError(f"{where}: expected a misspelling, a tab and the right word")
+        yield _checked(wrong.strip(), where), _checked(meant.strip(), where) if tab else str(right)
 
 
 def _checked(word: str, where: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from gapgram.text.splitting import is_mark
+from gapgram.text.splitting import core_of
 
 _TOKEN = re.compile(r"[ \t\n\v\f\r]*[^ \t\n\v\f\r]+")
 _INSIDE = "'’-"
@@ -41,11 +41,7 @@ def tokens_of(line: str) -> list[Token]:
 def _token(piece: str) -> Token:
     text = piece.lstrip(" \t\n\v\f\r")
     blank = piece[: len(piece) - len(text)]
-    begin, end = 0, len(text)
-    while begin < end and is_mark(text[begin]):
-        begin += 1
-    while end > begin and is_mark(text[end - 1]):
-        end -= 1
+    begin, end = core_of(text)
     if begin == end:
         return Token(blank, "", text, "", False)
     word = text[begin:end]

@@ -11,7 +11,7 @@ from gapgram.applications.rescoring.rescorer import word_errors
 from gapgram.arrays import Floats
 from gapgram.ctc.decoder import Decoder
 from gapgram.errors import UsageError
-from gapgram.system.progress import NO_BAR, progress_bar
+from gapgram.system.progress import progress_bar
 
 ALPHAS, BETAS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.3), (-1.0, 0.0, 1.0, 2.0, 3.0)
 
@@ -72,8 +72,7 @@ def tune_weights(
     if not n_words:
         raise UsageError("references without a word: there is nothing to tune on")
     rates = np.empty((len(alphas), len(betas)))
-    total = rates.size
-    with progress_bar("tuning", total=total, progress=True) if progress else NO_BAR as advance:
+    with progress_bar("tuning", total=rates.size, progress=progress) as advance:
         for i, alpha in enumerate(alphas):
             for j, beta in enumerate(betas):
                 found = decoder.decode_many(list(logits), alpha=alpha, beta=beta, threads=threads)

@@ -16,6 +16,8 @@ from gapgram.errors import UsageError
 
 BUCKETS = ("head", "middle", "tail")
 
+Columns = list[list[float | int | str | None]]  # figures of records, a list for each name
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -106,13 +108,6 @@ def _given(share: float | None) -> float:
     return -1.0 if share is None else share
 
 
-def checked(choice: Choice, *, against: bool) -> Choice:
-    """The choice, if it makes sense with or without another model."""
-    if choice.max_difference is not None and not against:
-        raise UsageError("a limit of the difference needs another model: --against BAD --max-difference X")
-    return choice
-
-
 MEASURE, DIFFERENCE = "perplexity", "difference"
 
 
@@ -145,7 +140,7 @@ class FigureNames:
 
 @dataclass(frozen=True)
 class Judged:
-    """ScoreArrays of some records under all models, and what they are judged by.
+    """The scores of some records under all models, and what they are judged by.
 
     measure: perplexity, or the difference to the bad model. bucket: the number of each record's output.
     """
@@ -168,9 +163,9 @@ class Judged:
         difference = self.difference
         return self.scores.perplexity if difference is None else difference
 
-    def columns(self, buckets: Sequence[str] | None) -> list[list[float | int | str | None]]:
+    def columns(self, buckets: Sequence[str] | None) -> Columns:
         """The figures of all records, a list for each name of `FigureNames.all`."""
-        out: list[list[float | int | str | None]] = [
+        out: Columns = [
             _rounded(self.scores.perplexity),
             self.scores.words.tolist(),
             _rounded(self.scores.unknown_share),

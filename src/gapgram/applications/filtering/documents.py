@@ -1,7 +1,8 @@
-"""ScoreArrays of documents: some lines of text each, of which a model has scored every one."""
+"""Scores of documents: some lines of text each, of which a model has scored every one."""
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -12,9 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapgram.arguments import is_text
 from gapgram.arrays import Floats, Integers
 from gapgram.errors import TextError, UsageError
 from gapgram.kernels.text.special_words import UNKNOWN_ID
+from gapgram.models.open import load
 from gapgram.queries.attached_marks import warn_of_attached_marks
 from gapgram.queries.language_model import LanguageModel, checked_model
 from gapgram.queries.perplexity import perplexity_of
@@ -52,7 +55,7 @@ class DocumentScore(NamedTuple):
 
 @dataclass(frozen=True)
 class ScoreArrays:
-    """ScoreArrays of some units of text, lines or documents; arrays of one length."""
+    """The scores of some units of text, lines or documents; arrays of one length."""
 
     log10: Floats
     words: Integers
@@ -87,7 +90,7 @@ class ScoreArrays:
 
 
 class DocumentScorer:
-    """ScoreArrays documents with one model, many at a time; safe to share between threads.
+    """Scores documents with one model, many at a time; safe to share between threads.
 
     A document is a text of any number of lines, each a sentence. Words `<s>`, `</s>` and `<unk>` in it are left out.
     normalise: `ccnet` for models that were trained on text normalised that way.
@@ -130,6 +133,30 @@ class DocumentScorer:
         return ScoreArrays(np.where(words > 0, scored.sums, 0.0), words, unknown, (words > 0).astype(np.int64))
 
 
+class ScoredByPath:
+    """Scores documents; a worker opens the model itself, and all of a machine share the pages of its file.
+
+    model: a file, a name, an address, or an opened model that has a file.
+    """
+
+    def __init__(self, model: LanguageModel | str | os.PathLike[str], normalise: str | None = None) -> None:
+        path = model.path if isinstance(model, LanguageModel) else os.fspath(model)
+        if path is None:
+            raise UsageError("a pipeline's workers open the model themselves: save it first, or name its file")
+        self.path, self.normalise = str(path), normalise
+
+    @cached_property
+    def _scorer(self) -> DocumentScorer:
+        return DocumentScorer(load(self.path), normalise=self.normalise)
+
+    def __getstate__(self) -> dict[str, str | None]:
+        return {"path": self.path, "normalise": self.normalise}
+
+    def __call__(self, documents: Sequence[str]) -> list[DocumentScore]:
+        """The scores of documents, in order."""
+        return self._scorer.score(documents)
+
+
 def line_begins(texts: Sequence[str]) -> Integers:
     """The number of the first line of each document among those of all.
 
@@ -138,21 +165,6 @@ def line_begins(texts: Sequence[str]) -> Integers:
     """
     n_lines = [text.count("\n") + 1 for text in texts[:-1]]
     return np.fromiter(accumulate(n_lines, initial=0), np.int64, len(texts))
-
-
-def is_text(document: str) -> bool:
-    """Whether a string can be written as UTF-8: JSON may hold halves of surrogate pairs.
-
-    >>> is_text("text"), is_text("\\ud800")
-    (True, False)
-    """
-    if document.isascii():
-        return True
-    try:
-        document.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 Normaliser = Callable[[str], str]
@@ -170,15 +182,9 @@ def ccnet(line: str) -> str:
     >>> ccnet("  Á la carte – 25 ％ …")
     'a la carte - 00 % ...'
     """
-    line = line.strip()
-    if not line:
-        return line
-    line = _DIGIT.sub("0", _without_accents(line.lower()))
+    decomposed = unicodedata.normalize("NFD", line.strip().lower())
+    line = _DIGIT.sub("0", "".join(c for c in decomposed if unicodedata.category(c) != "Mn"))  # without accents
     return _NOT_PRINTED.sub("", line.translate(_MARKS))
-
-
-def _without_accents(line: str) -> str:
-    return "".join(c for c in unicodedata.normalize("NFD", line) if unicodedata.category(c) != "Mn")
 
 
 _NORMALISERS: dict[str, Normaliser] = {"ccnet": ccnet}

@@ -8,9 +8,8 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import NamedTuple
 
 from gapgram.applications.filtering.choice import Choice
 from gapgram.applications.filtering.run import FilterOptions, filter_records
@@ -19,17 +18,6 @@ from gapgram.errors import TextError, UsageError
 from gapgram.models.open import load
 from gapgram.queries.language_model import LanguageModel
 from gapgram.system.parallel import checked_threads
-
-
-class _Task(NamedTuple):
-    """What a worker does: models by their paths, so that all workers map the same files."""
-
-    models: tuple[str, ...]
-    against: str | None
-    source: Path
-    target: Path
-    choice: Choice
-    options: FilterOptions
 
 
 def files_of(source: str) -> list[Path] | None:
@@ -72,32 +60,34 @@ def filter_files(
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{output}: several files need a folder to be written to, not a file")
     targets = {path: folder / path.absolute().relative_to(root) for path in sources}
-    tasks = [
-        _Task(tuple(models), against, path, target, choice, options_of_one)
-        for path, target in targets.items()
-        if not (options.resume and target.exists())
-    ]
+    tasks = [(path, target) for path, target in targets.items() if not (options.resume and target.exists())]
     if left := len(sources) - len(tasks):
         told(f"{left:,} files are there already")
-    for task in tasks:
-        task.target.parent.mkdir(parents=True, exist_ok=True)
-    summaries = []
-    for task, summary in zip(tasks, _summaries(tasks, checked_threads(workers)), strict=True):
+    for _, target in tasks:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    work, summaries = partial(_filtered, tuple(models), against, choice, options_of_one), []
+    for (source, _), summary in zip(tasks, _in_workers(work, tasks, checked_threads(workers)), strict=True):
         kept = ", ".join(f"{name} {n:,}" for name, n in summary.kept.items())
-        told(f"{task.source}: {summary.tally.records:,} records; {kept}")
+        told(f"{source}: {summary.tally.records:,} records; {kept}")
         summaries.append(summary)
     if not summaries:
         raise UsageError(f"{output}: all files are there already")
-    return _summed(summaries)
+    first, total = summaries[0], FilterTally([0] * len(summaries[0].tally.kept))
+    for summary in summaries:
+        total.add(summary.tally)
+    seconds = sum(summary.seconds for summary in summaries)
+    return replace(first, tally=total, kept=dict(zip(first.kept, total.kept, strict=True)), seconds=seconds)
 
 
-def _summaries(tasks: Sequence[_Task], workers: int) -> Iterator[FilterSummary]:
+def _in_workers(
+    work: Callable[[tuple[Path, Path]], FilterSummary], tasks: Sequence[tuple[Path, Path]], workers: int
+) -> Iterator[FilterSummary]:
     if workers == 1 or len(tasks) < 2:
-        yield from map(_done, tasks)
+        yield from map(work, tasks)
         return
     with ProcessPoolExecutor(min(workers, len(tasks)), multiprocessing.get_context("spawn")) as pool:
         try:
-            yield from pool.map(_done, tasks)
+            yield from pool.map(work, tasks)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
@@ -108,17 +98,9 @@ def _opened(path: str) -> LanguageModel:
     return load(path)
 
 
-def _done(task: _Task) -> FilterSummary:
-    against = None if task.against is None else _opened(task.against)
-    models = [_opened(path) for path in task.models]
-    return filter_records(
-        models, task.source, task.target, task.choice, against=against, options=task.options, threads=1
-    )
-
-
-def _summed(summaries: Sequence[FilterSummary]) -> FilterSummary:
-    first, tally = summaries[0], FilterTally([0] * len(summaries[0].tally.kept))
-    for summary in summaries:
-        tally.add(summary.tally)
-    kept = dict(zip(first.kept, tally.kept, strict=True))
-    return replace(first, tally=tally, kept=kept, seconds=sum(summary.seconds for summary in summaries))
+def _filtered(
+    models: tuple[str, ...], against: str | None, choice: Choice, options: FilterOptions, task: tuple[Path, Path]
+) -> FilterSummary:
+    """What a worker does: models come by their paths, so that all workers map the same files."""
+    other = None if against is None else _opened(against)
+    return filter_records([_opened(path) for path in models], *task, choice, against=other, options=options, threads=1)

@@ -7,15 +7,16 @@ import gzip
 import json
 import lzma
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import zstandard
 
-from gapgram.applications.filtering.documents import is_text
-from gapgram.applications.filtering.pieces import LINE, Done, RecordPiece, Records, Work
+from gapgram.applications.filtering.choice import Columns
+from gapgram.applications.filtering.pieces import RecordPiece, Records, Work
 from gapgram.applications.filtering.summary import FilterTally
+from gapgram.arguments import is_text
 from gapgram.errors import TextError
 from gapgram.text.files import LONGEST_LINE_BYTES, Block, display_name, read_chunks
 
@@ -46,68 +47,51 @@ class Lines(Records):
             offset, line = offset + size, line + data.count(b"\n")
             yield RecordPiece(block, (offset, line), len(data))
 
-    def done(self, payloads: list[list[bytes]], tally: FilterTally, piece: RecordPiece) -> Done:
-        """What a piece gives, compressed by itself, so that an output can be cut between pieces."""
-        joined = [b"\n".join([*lines, b""]) if lines else b"" for lines in payloads]
-        return Done([self._compress(data) if data else b"" for data in joined], tally, piece.end, piece.size_bytes)
-
-    def texts(self, piece: RecordPiece, work: Work, tally: FilterTally) -> list[str]:
-        """The texts of a piece's records."""
-        return [text for _, _, text in self.read(piece.records, work, tally)]
-
-    @abstractmethod
-    def read(self, block: Block, work: Work, tally: FilterTally) -> Iterator[tuple[bytes, Any, str]]:
-        """(line, record, text) of each record that can be read."""
-
-    @abstractmethod
-    def written(self, line: bytes, record: Any, text: str, figures: bytes, work: Work) -> bytes:
-        """A record as it is kept, with its figures."""
-
-    def process(self, piece: RecordPiece, work: Work) -> Done:
-        """Score the records of a piece, and write those that are kept."""
-        tally = FilterTally([0] * len(work.chooser.choice.names))
-        read = list(self.read(piece.records, work, tally))
-        payloads: list[list[bytes]] = [[] for _ in tally.kept]
-        if read:
-            texts = [text for _, _, text in read]
-            if work.by == LINE and work.chooser.choice.chooses:
-                texts = work.kept_lines(texts)
-            judged, kept, buckets = work.choose(texts, tally)
-            names = [work.chooser.choice.names[b] for b in buckets] if work.names.buckets else None
-            figures = self.figures(judged.columns(names), work) if work.figures else [b""] * len(read)
-            for (line, record, _), text, own, stays, bucket in zip(read, texts, figures, kept, buckets, strict=True):
-                if stays:
-                    payloads[bucket].append(self.written(line, record, text, own, work))
-        return self.done(payloads, tally, piece)
+    def payloads(
+        self, piece: RecordPiece, records: list[Any], texts: Sequence[str], figures: Columns, places: list[int],
+        work: Work,
+    ) -> list[Any]:  # fmt: skip
+        """Lines, compressed by themselves, so that an output can be cut between pieces."""
+        kept: list[list[bytes]] = [[] for _ in work.chooser.choice.names]
+        own = self.figures(figures, work) if figures else [b""] * len(records)
+        for record, text, said, place in zip(records, texts, own, places, strict=True):
+            if place >= 0:
+                kept[place].append(self.written(record, text, said, work))
+        return [self._compress(b"\n".join([*lines, b""])) if lines else b"" for lines in kept]
 
     @abstractmethod
-    def figures(self, columns: list[list[Any]], work: Work) -> list[bytes]:
+    def figures(self, columns: Columns, work: Work) -> list[bytes]:
         """The figures of each record, as they are written into it."""
+
+    @abstractmethod
+    def written(self, record: Any, text: str, figures: bytes, work: Work) -> bytes:
+        """A record as it is kept, with its figures."""
 
 
 class JsonLines(Lines):
     """A JSON object a line, whose text is one of its fields. What is kept keeps its bytes; figures come at its end."""
 
-    def read(self, block: Block, work: Work, tally: FilterTally) -> Iterator[tuple[bytes, Any, str]]:
-        """The records; empty lines are none."""
-        for number, line in enumerate(block.data.split(b"\n")[:-1], block.first_line):
+    def read(self, piece: RecordPiece, work: Work, tally: FilterTally) -> Iterator[tuple[Any, str]]:
+        """The lines with what they hold; empty lines are none."""
+        for number, line in enumerate(piece.records.data.split(b"\n")[:-1], piece.records.first_line):
             line = line.strip()
             if not line:
                 continue
             try:
                 record, text = _parsed(line, work)
             except ValueError as error:
-                work.refuse(f"{block.name}:{number}", str(error), tally)
+                work.refuse(f"{self.name}:{number}", str(error), tally)
                 continue
-            yield line, record, text
+            yield (line, record), text
 
-    def written(self, line: bytes, record: Any, text: str, figures: bytes, work: Work) -> bytes:
+    def written(self, record: Any, text: str, figures: bytes, work: Work) -> bytes:
         """The line itself, with figures before its closing bracket; made anew where its text has changed."""
+        line, record = record
         if text is not record[work.field] and text != record[work.field]:
             line = json.dumps({**record, work.field: text}, ensure_ascii=False).encode("utf-8", "surrogatepass")
-        return line[:-1].rstrip() + figures + b"}" if figures else line
+        return bytes(line[:-1].rstrip() + figures + b"}" if figures else line)
 
-    def figures(self, columns: list[list[Any]], work: Work) -> list[bytes]:
+    def figures(self, columns: Columns, work: Work) -> list[bytes]:
         """As they stand in a JSON object after other fields."""
         form = "".join(f", {json.dumps(name).replace('%', '%%')}: %s" for name in work.names.all)
         written = [[_as_json(value) for value in column] for column in columns]
@@ -165,12 +149,12 @@ def _kind(value: Any) -> str:
 class PlainLines(Lines):
     """Plain text, a record a line. Figures stand before the line, separated by tabs."""
 
-    def read(self, block: Block, work: Work, tally: FilterTally) -> Iterator[tuple[bytes, Any, str]]:
+    def read(self, piece: RecordPiece, work: Work, tally: FilterTally) -> Iterator[tuple[Any, str]]:
         """The lines that hold anything."""
-        for number, line in enumerate(block.data.split(b"\n")[:-1], block.first_line):
+        for number, line in enumerate(piece.records.data.split(b"\n")[:-1], piece.records.first_line):
             if not line.strip():
                 continue
-            where = f"{block.name}:{number}"
+            where = f"{self.name}:{number}"
             if line == _TOO_LONG:
                 work.refuse(where, f"a line of more than {LONGEST_LINE_BYTES >> 20} MiB", tally)
                 continue
@@ -180,13 +164,13 @@ class PlainLines(Lines):
                 bad = f"0x{line[error.start]:02x}"
                 work.refuse(where, f"byte {error.start + 1} of the line ({bad}) is not valid UTF-8", tally)
                 continue
-            yield line, None, text
+            yield line, text
 
-    def written(self, line: bytes, record: Any, text: str, figures: bytes, work: Work) -> bytes:
+    def written(self, record: Any, text: str, figures: bytes, work: Work) -> bytes:
         """Figures, if any, and the line."""
-        return figures + line
+        return figures + bytes(record)
 
-    def figures(self, columns: list[list[Any]], work: Work) -> list[bytes]:
+    def figures(self, columns: Columns, work: Work) -> list[bytes]:
         """As columns before the line."""
         rows = zip(*columns, strict=True)
         return ["".join(f"{'' if value is None else value}\t" for value in row).encode() for row in rows]

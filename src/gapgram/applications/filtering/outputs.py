@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 from gapgram.system.atomic_file import check_writable, move_into_place
 
 
-class Output(Protocol):
-    """Where what is kept goes."""
+class Output:
+    """Where what is kept goes: here, standard output, of which nothing can be taken back."""
 
     def append(self, payload: Any) -> None:
         """Add what a piece gave."""
+        sys.stdout.buffer.write(payload)
+        sys.stdout.buffer.flush()
 
     def mark(self) -> Any:
         """Have all on disk that was added so far; what to come back to, as a plain value."""
@@ -26,7 +28,7 @@ class Output(Protocol):
         """Leave what was written as it is."""
 
 
-class GrowingFile:
+class GrowingFile(Output):
     """Bytes that are appended in a file of the work folder; `mark` is how many there are."""
 
     def __init__(self, aside: Path, target: Path, mark: int | None) -> None:
@@ -37,43 +39,20 @@ class GrowingFile:
         self._file.seek(0, os.SEEK_END)
 
     def append(self, payload: bytes) -> None:
-        """Add bytes."""
         self._file.write(payload)
 
     def mark(self) -> int:
-        """Have all bytes on disk."""
         self._file.flush()
         os.fsync(self._file.fileno())
         return self._file.tell()
 
     def finish(self) -> None:
-        """Give the file its name, with the permissions that a new file has, or those of the file it replaces."""
         self.mark()
         self._file.close()
         move_into_place(self._aside, self._target)
 
     def close(self) -> None:
-        """Leave the file in the work folder."""
         self._file.close()
-
-
-class Pipe:
-    """Standard output: nothing of it can be taken back."""
-
-    def append(self, payload: bytes) -> None:
-        """Write bytes."""
-        sys.stdout.buffer.write(payload)
-
-    def mark(self) -> None:
-        """Have who reads see it."""
-        sys.stdout.buffer.flush()
-
-    def finish(self) -> None:
-        """The last bytes."""
-        sys.stdout.buffer.flush()
-
-    def close(self) -> None:
-        """Nothing: standard output is not ours to close."""
 
 
 def target_of(output: Path, name: str, *, split: bool) -> Path:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from gapgram.applications.filtering.documents import is_text
-from gapgram.applications.filtering.pieces import LINE, Done, RecordPiece, Records, Work
+from gapgram.applications.filtering.choice import Columns
+from gapgram.applications.filtering.outputs import Output
+from gapgram.applications.filtering.pieces import RecordPiece, Records, Work
 from gapgram.applications.filtering.summary import FilterTally
+from gapgram.arguments import is_text
 from gapgram.errors import TextError, TextFileError, TextNotFoundError, UsageError, to_install
 from gapgram.system.atomic_file import check_writable, written_aside
 from gapgram.text.files import LONGEST_LINE_BYTES
@@ -80,11 +82,8 @@ class ParquetRows(Records):
             if n > skipped:
                 yield RecordPiece((batch, n - batch.num_rows), n, int(batch.nbytes))
 
-    def texts(self, piece: RecordPiece, work: Work, tally: FilterTally) -> list[str]:
-        """The texts of a piece's rows."""
-        return [text for _, text in self._read(piece, work, tally)]
-
-    def _read(self, piece: RecordPiece, work: Work, tally: FilterTally) -> Iterator[tuple[int, str]]:
+    def read(self, piece: RecordPiece, work: Work, tally: FilterTally) -> Iterator[tuple[Any, str]]:
+        """The numbers of rows in their batch."""
         batch, before = piece.records
         for i, value in enumerate(batch.column(work.field)):
             where = f"{self.name}: row {before + i + 1}"
@@ -102,30 +101,18 @@ class ParquetRows(Records):
             else:
                 yield i, text
 
-    def process(self, piece: RecordPiece, work: Work) -> Done:
-        """Score the rows of a piece; a table of those that are kept for each output."""
-        tally = FilterTally([0] * len(work.chooser.choice.names))
-        read = list(self._read(piece, work, tally))
-        if not read:
-            return Done([None] * len(tally.kept), tally, piece.end, piece.size_bytes)
-        texts = [text for _, text in read]
-        changes = work.by == LINE and work.chooser.choice.chooses
-        if changes:
-            texts = work.kept_lines(texts)
-        judged, kept, buckets = work.choose(texts, tally)
-        table = self._pa.Table.from_batches([piece.records[0]]).take([i for i, _ in read])
-        if changes:
+    def payloads(
+        self, piece: RecordPiece, records: list[Any], texts: Sequence[str], figures: Columns, places: list[int],
+        work: Work,
+    ) -> list[Any]:  # fmt: skip
+        """A table for each output."""
+        table = self._pa.Table.from_batches([piece.records[0]]).take(records)
+        if work.cuts_lines:
             at = table.schema.get_field_index(work.field)
             table = table.set_column(at, table.schema.field(at), self._pa.array(texts, table.schema.field(at).type))
-        if work.figures:
-            names = [work.chooser.choice.names[b] for b in buckets] if work.names.buckets else None
-            for name, values in zip(work.names.all, judged.columns(names), strict=True):
-                table = table.append_column(name, self._pa.array(values, self._type_of(name, work)))
-        outputs = [
-            table.filter([stays and bucket == number for stays, bucket in zip(kept, buckets, strict=True)])
-            for number in range(len(tally.kept))
-        ]
-        return Done(outputs, tally, piece.end, piece.size_bytes)
+        for name, values in zip(work.names.all if figures else (), figures, strict=True):
+            table = table.append_column(name, self._pa.array(values, self._type_of(name, work)))
+        return [table.filter([place == n for place in places]) for n in range(len(work.chooser.choice.names))]
 
     def _type_of(self, name: str, work: Work) -> Any:
         plain = name.removeprefix(work.names.prefix)
@@ -139,7 +126,7 @@ class ParquetRows(Records):
         return schema
 
 
-class ParquetParts:
+class ParquetParts(Output):
     """Tables written to parts in the work folder, which become one file in the end; `mark` is how many there are."""
 
     def __init__(self, folder: Path, name: str, target: Path, mark: int | None, schema: Any) -> None:
@@ -152,12 +139,10 @@ class ParquetParts:
         return self._folder / f"{self._name}.{number}.parquet"
 
     def append(self, payload: Any) -> None:
-        """Add the rows of a table."""
-        if payload is not None and payload.num_rows:
+        if payload.num_rows:
             self._tables.append(payload)
 
     def mark(self) -> int:
-        """Write what was added to a part of its own."""
         if self._tables:
             with self._parquet.ParquetWriter(self._part(self._parts), self._schema) as writer:
                 for table in self._tables:
@@ -166,7 +151,6 @@ class ParquetParts:
         return self._parts
 
     def finish(self) -> None:
-        """All parts in one file."""
         self.mark()
         with written_aside(self._target) as file, self._parquet.ParquetWriter(file, self._schema) as writer:
             for number in range(self._parts):
@@ -175,8 +159,7 @@ class ParquetParts:
                     writer.write_table(part.read_row_group(group))
 
     def close(self) -> None:
-        """Parts are whole already; what was not yet written to one is dropped."""
-        self._tables = []
+        self._tables = []  # what was not yet written to a part is dropped
 
 
 def _said(error: BaseException) -> str:

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapgram.applications.filtering.choice import Chooser, FigureNames, Judged
+from gapgram.applications.filtering.choice import Chooser, Columns, FigureNames, Judged
 from gapgram.applications.filtering.documents import DocumentScorer, line_begins
 from gapgram.applications.filtering.summary import FilterTally
-from gapgram.arrays import Floats
+from gapgram.arrays import Floats, Integers
 from gapgram.errors import TextError
 from gapgram.system.parallel import parallel_map
 
@@ -62,6 +62,11 @@ class Work:
         own, *others = [scorer.arrays(texts) for scorer in self.scorers]
         return Judged(own, tuple(others), self.against.arrays(texts) if self.against else None)
 
+    @property
+    def cuts_lines(self) -> bool:
+        """Whether lines of documents are left out."""
+        return self.by == LINE and self.chooser.choice.chooses
+
     def line_scores(self, texts: Sequence[str]) -> Judged:
         """The scores of the lines of documents."""
         return self.judged([line for text in texts for line in text.split("\n")])
@@ -83,21 +88,22 @@ class Work:
             out.append("\n".join(line for line, stays in lines if stays))
         return out
 
-    def choose(self, texts: Sequence[str], tally: FilterTally) -> tuple[Judged, list[bool], list[int]]:
-        """Score documents: (scores, whether each is kept, the number of its output)."""
+    def choose(self, texts: Sequence[str], tally: FilterTally) -> tuple[Judged, Integers, list[int]]:
+        """Score documents: (scores, the bucket of each, the number of its output, -1 where it is not kept)."""
         judged = self.judged(texts)
         kept = np.ones(len(texts), bool)
         if self.by == DOCUMENT:
             kept = self.chooser.kept(judged.scores, judged.measure)
-        elif self.chooser.choice.chooses:
+        elif self.cuts_lines:
             kept = judged.scores.words > 0
         buckets = self.chooser.bucket_of(judged.measure)
         tally.records += len(texts)
         log10 = judged.scores.log10_perplexity if judged.difference is None else judged.difference
         tally.count(judged.scores.words, judged.scores.unknown, log10, kept)
+        places = np.where(kept, buckets, -1)
         for number in range(len(tally.kept)):
-            tally.kept[number] += int((kept & (buckets == number)).sum())
-        return judged, kept.tolist(), buckets.tolist()
+            tally.kept[number] += int((places == number).sum())
+        return judged, buckets, places.tolist()
 
     def measures(self, texts: Sequence[str]) -> Floats:
         """What percentiles are taken of: the measure of documents, or of lines, that have words."""
@@ -112,18 +118,37 @@ class Records(ABC):
     """A kind of file of records."""
 
     path: str | Path
+    name: str
 
     @abstractmethod
     def pieces(self, begin: Any, on_bytes: Callable[[int], None]) -> Iterator[RecordPiece]:
         """The records of the file, from its beginning (None) or from where a piece ended."""
 
     @abstractmethod
-    def texts(self, piece: RecordPiece, work: Work, tally: FilterTally) -> list[str]:
-        """The texts of a piece's records."""
+    def read(self, piece: RecordPiece, work: Work, tally: FilterTally) -> Iterator[tuple[Any, str]]:
+        """(record, text) of each record of a piece that can be read."""
 
     @abstractmethod
+    def payloads(
+        self, piece: RecordPiece, records: list[Any], texts: Sequence[str], figures: Columns, places: list[int],
+        work: Work,
+    ) -> list[Any]:  # fmt: skip
+        """What goes to each output: records with these texts and figures, none without; places: the number of each."""
+
     def process(self, piece: RecordPiece, work: Work) -> Done:
-        """What becomes of a piece."""
+        """Score the records of a piece, and put those that are kept where they go."""
+        names = work.chooser.choice.names
+        tally = FilterTally([0] * len(names))
+        read = list(self.read(piece, work, tally))
+        if not read:
+            return Done([None] * len(names), tally, piece.end, piece.size_bytes)
+        records, texts = map(list, zip(*read, strict=True))
+        texts = work.kept_lines(texts) if work.cuts_lines else texts
+        judged, buckets, places = work.choose(texts, tally)
+        named = [names[bucket] for bucket in buckets.tolist()] if work.names.buckets else None
+        figures = judged.columns(named) if work.figures else []
+        payloads = self.payloads(piece, records, texts, figures, places, work)
+        return Done(payloads, tally, piece.end, piece.size_bytes)
 
 
 SAMPLE_PIECES = 96  # of some hundred kilobytes each
@@ -154,7 +179,8 @@ def percentiles(
     """The percentiles of the measure, by share, in a sample of a file."""
 
     def measure(piece: RecordPiece) -> list[float]:
-        values: list[float] = work.measures(records.texts(piece, work, FilterTally([0]))).tolist()
+        texts = [text for _, text in records.read(piece, work, FilterTally([0]))]
+        values: list[float] = work.measures(texts).tolist()
         return values
 
     pieces = sampled(records, on_bytes)

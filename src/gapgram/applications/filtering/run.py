@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gapgram.applications.filtering.choice import DIFFERENCE, MEASURE, Choice, Chooser, FigureNames, checked
+from gapgram.applications.filtering.choice import DIFFERENCE, MEASURE, Choice, Chooser, FigureNames
 from gapgram.applications.filtering.documents import DocumentScorer
 from gapgram.applications.filtering.lines import COMPRESSIONS, JsonLines, PlainLines
-from gapgram.applications.filtering.outputs import GrowingFile, Output, Pipe, target_of
+from gapgram.applications.filtering.outputs import GrowingFile, Output, target_of
 from gapgram.applications.filtering.parquet import ParquetParts, ParquetRows, is_parquet
 from gapgram.applications.filtering.pieces import DOCUMENT, ERROR, LINE, SKIP, Done, Records, Work, percentiles
 from gapgram.applications.filtering.summary import FilterSummary, FilterTally
-from gapgram.errors import GapgramError, UsageError
+from gapgram.errors import UsageError
 from gapgram.queries.language_model import LanguageModel
 from gapgram.system.atomic_file import check_writable, short_name
 from gapgram.system.parallel import parallel_map
 from gapgram.system.progress import progress_bar
-from gapgram.system.work_folder import WorkFolder
+from gapgram.system.work_folder import WorkFolder, WorkSession, work_session
 from gapgram.text.files import read_head
 
 NOTE_BYTES = 1 << 26  # of records, after which it is noted how far a run has come
@@ -79,9 +79,12 @@ def filter_records(
     records = records_of(source, options, suffix=Path(output).suffix)
     paths = [model.path for model in [*several, *([against] if against else [])]]
     _check_output([source, options.calibrate, *paths], output, choice, records)
-    work = _work(several, against, checked(choice, against=against is not None), options, records)
-    with _work_folder(source, output, options.resume, _identity(several, against, source, choice, options)) as folder:
-        at = folder.done(_AT) if options.resume and folder is not None else None
+    work = _work(several, against, choice, options, records)
+    identity = _identity(several, against, source, choice, options)
+    with _session(source, output, options.resume) as session:
+        resumed = session.resume(identity) if options.resume and session is not None else None
+        at = resumed.done(_AT) if resumed is not None else None
+        folder = session.begin(identity) if session is not None else None
         percentiles = _percentiles(work, records, source, options, at, threads, progress)
         work = replace(work, chooser=Chooser(choice, percentiles))
         with closing(_Outputs(folder, output, records, work, at)) as outputs:
@@ -120,6 +123,8 @@ def _work(
 ) -> Work:  # fmt: skip
     if not models:
         raise UsageError("filter: name at least one model")
+    if choice.max_difference is not None and against is None:
+        raise UsageError("a limit of the difference needs another model: --against BAD --max-difference X")
     scorers = tuple(DocumentScorer(model, normalise=options.normalise) for model in models)
     other = DocumentScorer(against, normalise=options.normalise) if against is not None else None
     figures = options.figures
@@ -152,30 +157,17 @@ def _identity(
     }
 
 
-@contextmanager
-def _work_folder(
-    source: str | Path, output: str | Path, resume: bool, identity: dict[str, Any]
-) -> Iterator[WorkFolder | None]:
-    """The folder that outputs grow in, beside the output; kept where a run is interrupted and another can go on."""
+def _session(
+    source: str | Path, output: str | Path, resume: bool
+) -> AbstractContextManager[WorkSession | None]:
+    """The folder that outputs grow in, beside the output; none for standard output."""
     if str(output) == "-":
         if resume:
             raise UsageError("--resume: standard output cannot be gone on with; name an output (-o FILE)")
-        yield None
-        return
+        return nullcontext()
     target = Path(os.path.realpath(output))
     path = target.with_name(f".{short_name(target.name)}.filter")
-    folder = WorkFolder.resume(path, identity) if resume else None
-    folder = folder or WorkFolder.begin(path, identity)
-    try:
-        yield folder
-    except BaseException as error:
-        if str(source) == "-" or not folder.any_done or isinstance(error, GapgramError):
-            folder.remove()
-        else:
-            folder.close()
-            error.kept = f"what is done is kept in {path}: go on with --resume, or delete it"  # type: ignore[attr-defined]
-        raise
-    folder.remove()
+    return work_session(path, target, lasting=str(source) != "-", resume=resume)
 
 
 def _percentiles(
@@ -206,7 +198,7 @@ class _Outputs:
         for name, mark in zip(names, marks, strict=True):
             target = target_of(Path(output), name, split=split)
             if folder is None:
-                self.files.append(Pipe())
+                self.files.append(Output())
             elif isinstance(records, ParquetRows):
                 self.files.append(ParquetParts(folder.path, name, target, mark, records.schema(work)))
             else:
@@ -215,9 +207,8 @@ class _Outputs:
     def append(self, done: Done) -> None:
         """Add what a piece gave to each output."""
         for file, payload in zip(self.files, done.payloads, strict=True):
-            file.append(payload)
-            if self._folder is None:
-                file.mark()
+            if payload is not None:
+                file.append(payload)
 
     def note(self, end: Any, tally: FilterTally, percentiles: dict[float, float]) -> None:
         """Note how far the run has come; all that was added before is on disk."""
@@ -242,7 +233,7 @@ def _run(
     progress: bool,
 ) -> FilterTally:  # fmt: skip
     tally = FilterTally(**at["tally"]) if at else FilterTally([0] * len(work.chooser.choice.names))
-    begin, noted_bytes = _as_tuple(at["end"]) if at else None, 0
+    begin, noted_bytes = at["end"] if at else None, 0
     total = os.path.getsize(records.path) if os.path.isfile(records.path) else None
     with progress_bar("filtering", total=total, unit="B", progress=progress) as advance:
         on_bytes: Callable[[int], None] = advance
@@ -257,7 +248,3 @@ def _run(
                 noted_bytes = 0
     outputs.finish()
     return tally
-
-
-def _as_tuple(end: Any) -> Any:
-    return tuple(end) if isinstance(end, list) else end

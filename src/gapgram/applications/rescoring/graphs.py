@@ -13,14 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
+from gapgram.applications.paths import Arc, best_arcs
 from gapgram.errors import TextError, UsageError
-from gapgram.kernels.text.special_words import END_ID
 from gapgram.queries.language_model import LanguageModel, check_counts_words
-from gapgram.queries.states import State
-from gapgram.text.corpus import QUERY_RULES, checked_text
-from gapgram.text.files import blocks_of_files, display_name
+from gapgram.text.corpus import numbered_lines
+from gapgram.text.files import display_name
 
 _FIELD = re.compile(r"(\S+?)=(\S*)")
 _NO_WORDS = {"", "!NULL", "!ENTER", "!EXIT", "!SENT_START", "!SENT_END", "<s>", "</s>", "<eps>", "-"}
@@ -49,20 +46,18 @@ class WordGraph:
 def read_graph(path: str | Path) -> WordGraph:
     """The graph of a file."""
     name, nodes, links, unit = display_name(path), dict[int, str](), list[GraphLink](), 1 / math.log(10)
-    for block in blocks_of_files(path):
-        text = checked_text(block, QUERY_RULES).tobytes().decode()
-        for number, line in enumerate(text[:-1].split("\n"), block.first_line):
-            fields = dict(_FIELD.findall(line)) if not line.startswith("#") else {}
-            try:
-                unit = math.log10(float(fields["base"])) if "base" in fields else unit
-                if "I" in fields:
-                    nodes[int(fields["I"])] = fields.get("W", "")
-                elif "J" in fields:
-                    links.append(_link(fields, unit))
-            except (KeyError, ValueError, ZeroDivisionError):
-                raise TextError(f"{name}:{number}: {line[:80]!r}: expected a node or a link with numbers") from None
-            if max(len(nodes), len(links)) > _MOST:
-                raise TextError(f"{name}:{number}: more than {_MOST:,} nodes or links")
+    for number, line in numbered_lines(path):
+        fields = dict(_FIELD.findall(line)) if not line.startswith("#") else {}
+        try:
+            unit = math.log10(float(fields["base"])) if "base" in fields else unit
+            if "I" in fields:
+                nodes[int(fields["I"])] = fields.get("W", "")
+            elif "J" in fields:
+                links.append(_link(fields, unit))
+        except (KeyError, ValueError, ZeroDivisionError):
+            raise TextError(f"{name}:{number}: {line[:80]!r}: expected a node or a link with numbers") from None
+        if max(len(nodes), len(links)) > _MOST:
+            raise TextError(f"{name}:{number}: more than {_MOST:,} nodes or links")
     return _made(name, nodes, links)
 
 
@@ -101,12 +96,6 @@ def _made(name: str, nodes: dict[int, str], links: list[GraphLink]) -> WordGraph
     return WordGraph(tuple(order), by_start)
 
 
-class _Path(NamedTuple):
-    score: float
-    state: State
-    words: tuple[str, ...]
-
-
 def best_path(
     model: LanguageModel, graph: WordGraph, weights: Sequence[float] = (1.0, 0.0, 1.0, 0.0), *, beam: int = BEAM
 ) -> tuple[list[str], float]:
@@ -119,27 +108,13 @@ def best_path(
     if len(weights) != 4:
         raise UsageError(f"{len(weights)} weights for a graph: expected acoustic, language, the model's and of words")
     acoustic, language, own, per_word = weights
-    begin = model.begin_sentence()
-    at: dict[int, dict[State, _Path]] = {node: {} for node in graph.order}
-    at[graph.order[0]][begin] = _Path(0.0, begin, ())
-    for node in graph.order[:-1]:
-        kept = sorted(at[node].values(), key=lambda path: -path.score)[:beam]
-        pairs = [(path, link) for path in kept for link in graph.links[node]]
-        ids = np.array([model.vocabulary.id(link.word) for _, link in pairs if link.word], np.int32)
-        states = [path.state for path, link in pairs if link.word]
-        scores, after = model.extend_many(states, ids, threads=1) if states else (np.empty(0), [])
-        scored = iter(zip(scores.tolist(), after, strict=True))
-        for path, link in pairs:
-            total = path.score + acoustic * link.acoustic + language * link.language
-            state, words = path.state, path.words
-            if link.word:
-                added, state = next(scored)
-                total, words = total + own * added + per_word, (*words, link.word)
-            there = at[link.end]
-            if state not in there or there[state].score < total:
-                there[state] = _Path(total, state, words)
-    last = list(at[graph.order[-1]].values())
-    ends, _ = model.extend_many([path.state for path in last], np.full(len(last), END_ID, np.int32), threads=1)
-    totals = [path.score + own * end for path, end in zip(last, ends.tolist(), strict=True)]
-    best = int(np.argmax(totals))
-    return list(last[best].words), totals[best]
+
+    def arc(link: GraphLink) -> Arc:
+        score = acoustic * link.acoustic + language * link.language
+        if not link.word:
+            return Arc(link.end, (), score, link.word)
+        return Arc(link.end, (model.vocabulary.id(link.word),), score + per_word, link.word)
+
+    arcs = {node: list(map(arc, graph.links[node])) for node in graph.order}
+    total, words = best_arcs(model, graph.order, arcs, weight=own, beam=beam)
+    return [word for word in words if word], total

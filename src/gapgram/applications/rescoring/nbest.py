@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gapgram.errors import TextError
-from gapgram.text.corpus import QUERY_RULES, checked_text
-from gapgram.text.files import blocks_of_files, display_name
+from gapgram.text.corpus import numbered_lines
+from gapgram.text.files import display_name
 
 _MOSES = "|||"
 _NAME = re.compile(r"\S+[:=]\s*")
@@ -93,8 +93,4 @@ def read_references(path: str | Path, lists: list[NBest]) -> list[list[str]]:
 
 
 def _lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    for block in blocks_of_files(path):
-        text = checked_text(block, QUERY_RULES).tobytes().decode()
-        for number, line in enumerate(text[:-1].split("\n"), block.first_line):
-            if line.strip():
-                yield number, line
+    return ((number, line) for number, line in numbered_lines(path) if line.strip())

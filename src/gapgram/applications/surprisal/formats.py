@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,20 +23,20 @@ class Writer:
         if kind not in FORMATS:
             raise UsageError(f"format {kind!r}: expected {', '.join(FORMATS)}")
         self._columns, self._kind = columns, kind
-        lines: dict[str, Callable[[Sequence[Row]], str]] = {"tsv": _as_tsv, "csv": _as_csv, "jsonl": self._as_json}
-        self._lines = lines[kind]
 
     def header(self) -> str:
         """What comes before the rows: the names of the columns, but of JSON lines, which have them in each."""
-        return "" if self._kind == "jsonl" else self._lines([self._columns])
+        return "" if self._kind == "jsonl" else self.rows([self._columns])
 
     def rows(self, rows: Sequence[Row]) -> str:
         """Some rows, a line each."""
-        return self._lines(rows)
-
-    def _as_json(self, rows: Sequence[Row]) -> str:
-        values = (dict(zip(self._columns, map(_plain, row), strict=True)) for row in rows)
-        return "".join(json.dumps(value, ensure_ascii=False) + "\n" for value in values)
+        if self._kind == "jsonl":
+            values = (dict(zip(self._columns, map(_plain, row), strict=True)) for row in rows)
+            return "".join(json.dumps(value, ensure_ascii=False) + "\n" for value in values)
+        if self._kind == "csv":
+            return _lines((map(_shown, row) for row in rows), ",")
+        # White space becomes a blank: some readers know no tab or end of a line inside quotation marks.
+        return _lines(((" ".join(_shown(cell).split()) for cell in row) for row in rows), "\t")
 
 
 def _plain(cell: Any) -> Any:
@@ -52,15 +52,6 @@ def _shown(cell: Any) -> str:
     if isinstance(cell, float):
         return "" if math.isnan(cell) else f"{cell:.6f}"
     return "" if cell is None else str(cell)
-
-
-def _as_tsv(rows: Sequence[Row]) -> str:
-    """White space inside cells becomes a blank: some readers know no tab or end of a line inside quotation marks."""
-    return _lines(((" ".join(_shown(cell).split()) for cell in row) for row in rows), "\t")
-
-
-def _as_csv(rows: Sequence[Row]) -> str:
-    return _lines((map(_shown, row) for row in rows), ",")
 
 
 def _lines(rows: Iterable[Iterable[str]], separator: str) -> str:

@@ -8,23 +8,26 @@ from __future__ import annotations
 
 import csv
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from gapgram.applications.surprisal.punctuation import AS_IS, regions_of
 from gapgram.errors import TextError, UsageError
 from gapgram.kernels.text.special_words import SPECIAL, UNKNOWN
-from gapgram.text.corpus import QUERY_RULES, checked_text
-from gapgram.text.files import blocks_of_files, display_name
-from gapgram.text.splitting import split_marks
+from gapgram.text.corpus import numbered_lines
+from gapgram.text.files import display_name
+from gapgram.text.splitting import is_mark, split_marks
 
 _SEPARATORS = "\t;,"
 _NAME = re.compile(r"[^\W\d][\w.]*")  # of a column; words of a sentence have blanks beside their commas
 _REFUSED = tuple(word for word in SPECIAL if word != UNKNOWN)
 _WHITE_SPACE = " \t\n\v\f\r"
+AS_IS, SPLIT, JOIN = "as-is", "split", "join"
+WAYS = (AS_IS, SPLIT, JOIN)
+_BEFORE_A_WORD = {"Ps", "Pi"}  # brackets and quotation marks that open
 
 
 class Region(NamedTuple):
@@ -97,7 +100,7 @@ class StimulusReader:
 
     def read(self, path: str | Path, *, progress: bool = False) -> Iterator[Stimulus]:
         """The stimuli of a file."""
-        lines = _lines(path, progress)
+        lines = (line for _, line in numbered_lines(path, progress=progress))
         if self.columns is None:
             first = [line for line in (next(lines, None), next(lines, None)) if line is not None]
             _refuse_table(first, display_name(path))
@@ -124,9 +127,8 @@ class StimulusReader:
             after_gap = False
             yield Stimulus(str(item), str(sentence), self._regions(words, f"{name}:{number}"))
 
-    def _regions(self, words: Sequence[str], where: str, carried: tuple[str, ...] = ()) -> list[Region]:
-        regions = [Region(text, read, carried) for text, read in regions_of(words, self.punctuation, self.cut)]
-        return [_checked(region, where) for region in regions]
+    def _regions(self, words: Sequence[str], where: str) -> list[Region]:
+        return [_checked(Region(*one), where) for one in regions_of(words, self.punctuation, self.cut)]
 
     def _from_table(self, columns: StimulusColumns, lines: Iterator[str], name: str) -> Iterator[Stimulus]:
         rows = _table(lines, name)
@@ -155,7 +157,12 @@ class StimulusReader:
         if columns.text is not None:
             for number, (line, cells) in enumerate(rows, 1):
                 item, sentence = key((line, cells))
-                regions = self._of_text(cells[column_of["text"]], columns.separator, f"{name}:{line}")
+                text, where = cells[column_of["text"]], f"{name}:{line}"
+                if columns.separator is None:
+                    regions = self._regions(_words(text), where)
+                else:
+                    parts = map(_words, text.split(columns.separator))
+                    regions = [self._whole(part, where) for part in parts if part]
                 carried = tuple(cells[i] for i in others)
                 item = item or str(number)
                 seen[item] = seen.get(item, 0) + 1
@@ -167,11 +174,6 @@ class StimulusReader:
                 text, carried = cells[column_of["region"]], tuple(cells[i] for i in others)
                 regions.append(self._whole(_words(text), f"{name}:{line}")._replace(carried=carried))
             yield Stimulus(item, sentence or "1", regions)
-
-    def _of_text(self, text: str, separator: str | None, where: str) -> list[Region]:
-        if separator is None:
-            return self._regions(_words(text), where)
-        return [self._whole(_words(region), where) for region in text.split(separator) if _words(region)]
 
     def _whole(self, words: list[str], where: str) -> Region:
         """One region of all the words; with their marks apart or not, as punctuation is to be read."""
@@ -191,17 +193,11 @@ def _words(text: str) -> list[str]:
     return [word.decode("utf-8", "surrogatepass") for word in text.encode("utf-8", "surrogatepass").split()]
 
 
-def _lines(path: str | Path, progress: bool) -> Iterator[str]:
-    for block in blocks_of_files(path, title="reading", progress=progress):
-        text = checked_text(block, QUERY_RULES).tobytes().decode()
-        yield from text[:-1].split("\n")
-
-
 def _table(lines: Iterator[str], name: str) -> Iterator[tuple[int, list[str]]]:
     """The rows of a table and their lines, the names of its columns first; all have as many cells."""
     first = next(lines, "")
     separator = max(_SEPARATORS, key=first.count)
-    reader = csv.reader((f"{line}\n" for line in _again(first, lines)), delimiter=separator, strict=True)
+    reader = csv.reader((f"{line}\n" for line in chain([first], lines)), delimiter=separator, strict=True)
     n_columns = 0
     while True:
         try:
@@ -234,11 +230,6 @@ def _refuse_table(lines: Sequence[str], name: str) -> None:
         )
 
 
-def _again(first: str, others: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from others
-
-
 def _column_of(columns: StimulusColumns, header: list[str], name: str) -> dict[str, int]:
     """Where the columns are that mean something."""
     for column in columns.named.values():
@@ -246,3 +237,46 @@ def _column_of(columns: StimulusColumns, header: list[str], name: str) -> dict[s
             problem = "is there more than once" if column in header else "is not there"
             raise TextError(f"{name}:1: the column {column!r} {problem}: there are {', '.join(header) or 'none'}")
     return {role: header.index(column) for role, column in columns.named.items()}
+
+
+def check_way(way: str) -> None:
+    """Refuse a way of treating punctuation that there is not."""
+    if way not in WAYS:
+        raise UsageError(f"punctuation {way!r}: expected {', '.join(WAYS)}")
+
+
+def joined(words: Sequence[str]) -> list[list[str]]:
+    """Words in groups: a word with the marks that belong to it, closing ones to the word before.
+
+    >>> joined(["(", "it", ")", ",", "too", "."])
+    [['(', 'it', ')', ','], ['too', '.']]
+    """
+    groups: list[list[str]] = []
+    opening: list[str] = []
+    for word in words:
+        marks = all(map(is_mark, word))
+        if marks and (unicodedata.category(word[0]) in _BEFORE_A_WORD or not groups):
+            opening.append(word)
+        elif marks and not opening:
+            groups[-1].append(word)
+        else:
+            groups.append([*opening, word])
+            opening = []
+    return [*groups, opening] if opening else groups
+
+
+def regions_of(
+    words: Sequence[str], way: str, cut: Callable[[str], Sequence[str]] = split_marks
+) -> list[tuple[str, tuple[str, ...]]]:
+    """The regions of a sentence, as they are shown and as the model reads them.
+
+    cut: what takes the marks off a word.
+
+    >>> regions_of(["Stop", ",", "'thief'", "!"], JOIN)
+    [('Stop,', ('Stop', ',')), ("'thief'!", ("'", 'thief', "'", '!'))]
+    """
+    if way == AS_IS:
+        return [(word, (word,)) for word in words]
+    if way == SPLIT:
+        return [(piece, (piece,)) for word in words for piece in cut(word)]
+    return [("".join(group), tuple(chain.from_iterable(map(cut, group)))) for group in joined(words)]

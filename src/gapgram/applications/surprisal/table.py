@@ -13,8 +13,15 @@ import numpy as np
 
 from gapgram.applications.surprisal.formats import Writer, write_about
 from gapgram.applications.surprisal.measures import BITS, Measured, Measurer, Measures, word_frequencies
-from gapgram.applications.surprisal.punctuation import AS_IS, SPLIT, check_way
-from gapgram.applications.surprisal.stimuli import Region, Stimulus, StimulusColumns, StimulusReader
+from gapgram.applications.surprisal.stimuli import (
+    AS_IS,
+    SPLIT,
+    Region,
+    Stimulus,
+    StimulusColumns,
+    StimulusReader,
+    check_way,
+)
 from gapgram.errors import TextError, UsageError, to_install
 from gapgram.kernels.text.special_words import END, START
 from gapgram.models.model import Model
@@ -113,7 +120,7 @@ class Surprisal:
             "first word": f"predicted after {START}" if measures.start else "predicted without context",
             "end": f"a row of its own, the word {END}" if measures.end else "not in the table",
             "unknown words": f"known is 0; surprisal is {'that of <unk>' if self._unknown == SCORE else 'left empty'}",
-            "frequency": f"of the word in the training text{trained}; of a region that of its rarest word"
+            "frequency": f"of the word in the training text{trained}, 0 if unknown; of a region that of its rarest word"
             if self._frequencies is not None
             else "empty: this model does not tell",
         }
@@ -166,7 +173,7 @@ class Surprisal:
             surprisal = float(measured.surprisal[begin:end].sum()) if told else None
             others = self._others(measured, begin, end) if told else [None] * measured.others.shape[0]
             names = (stimulus.item, stimulus.sentence, position, region.text)
-            yield (*names, surprisal, whole, self._rarest(measured.ids[begin:end]), *others, *region.carried)
+            yield (*names, surprisal, whole, self._rarest(measured.ids[begin:end], whole), *others, *region.carried)
             begin = end
 
     def _others(self, measured: Measured, begin: int, end: int) -> list[float]:
@@ -176,10 +183,10 @@ class Surprisal:
         values: list[float] = sums.tolist()
         return values
 
-    def _rarest(self, ids: list[int]) -> int | None:
+    def _rarest(self, ids: list[int], known: bool) -> int | None:
         if self._frequencies is None or not ids:
             return None
-        return int(np.min(self._frequencies[ids]))
+        return int(np.min(self._frequencies[ids])) if known else 0  # not that of <unk>
 
 
 class UnknownWords:

@@ -30,7 +30,7 @@ from gapgram.kernels.fitting.gradient import MAX_DISCOUNTS, Sums
 from gapgram.kernels.fitting.slopes import FittedNumbers, FixedNumbers, SamplePositions, Slopes, room_size
 from gapgram.kernels.probability.gate import BUCKETS, WORD_BUCKETS
 from gapgram.system.parallel import cores_left, parallel_map, run_together
-from gapgram.system.progress import NO_BAR, progress_bar
+from gapgram.system.progress import progress_bar
 
 START_SHIFT = -0.7  # of the log-odds of falling back
 BY_G, BY_LOG = -1.65, 0.85  # of the logit of a pattern at the start, by g and by ln(1 - g)
@@ -209,8 +209,7 @@ class Problem:
         values, adam = self.start(), self._new_adam()
         slopes = self.room(most, 2 * descent.pieces_of_half(most), threads)
         at_once = self.batches_at_once if self.sample.folder is None else 4  # a sample in files is read by few
-        bar = progress_bar("fitting weights", total=len(batches), unit="batch", progress=True) if progress else NO_BAR
-        with bar as advance:
+        with progress_bar("fitting weights", total=len(batches), unit="batch", progress=progress) as advance:
             for first, last in _spans(batches, at_once):
                 some = batches[first:last], rates[first:last]
                 self.take_steps(values, adam, *some, first + 1, slopes, cores_left(threads))

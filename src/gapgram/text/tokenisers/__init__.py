@@ -5,8 +5,5 @@ read. A tokeniser is stored in the model file as its kind and its bytes; nothing
 reads it is loaded when text is first cut.
 
     tokeniser       a tokeniser of any kind: from a file or from a model, lines of text to lines of tokens and back
-    library         what tokenisers of libraries have in common
-    chars           every character is a token
-    sentencepiece   a model of SentencePiece
-    hugging_face    a tokenizer.json of Hugging Face
+    engines         characters, a model of SentencePiece, a tokenizer.json of Hugging Face
 """

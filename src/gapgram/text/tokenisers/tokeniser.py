@@ -6,36 +6,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import xxhash
 
-from gapgram.arguments import checked_path
+from gapgram.arguments import checked_path, is_text
 from gapgram.errors import TextError, TokeniserError, UsageError
 from gapgram.system.parallel import read_ahead
 from gapgram.text.corpus import TextRules, checked_text
 from gapgram.text.files import Block, open_raw
+
+if TYPE_CHECKING:
+    from gapgram.text.tokenisers.engines import Engine
 
 CHARS, SENTENCEPIECE, TOKENIZERS = "chars", "sentencepiece", "tokenizers"
 KINDS = (CHARS, SENTENCEPIECE, TOKENIZERS)
 MOST_BYTES = 1 << 26  # of a tokeniser
 _WHITE_SPACE = " \t\v\f\r"  # at the ends of a line it says nothing, to no kind of model
 _FIRST_BYTE_OF_PIECES = b"\n"  # of a SentencePiece model: a piece comes first
-
-
-class Engine(Protocol):
-    """What cuts lines and joins tokens, as words of text.
-
-    unknown: the token of characters that are not known, where there is one. ids: of tokens that have numbers.
-    """
-
-    unknown: str | None
-
-    @property
-    def ids(self) -> Mapping[str, int]: ...
-    def lines(self, lines: Sequence[str], threads: int = 1) -> list[str]: ...
-    def text(self, words: Sequence[str]) -> str: ...
-    def begins_word(self, word: str) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -82,17 +70,11 @@ class Tokeniser:
     @cached_property
     def engine(self) -> Engine:
         """What does the work; its library is loaded now."""
-        if self.kind == SENTENCEPIECE:
-            from gapgram.text.tokenisers.sentencepiece import SentencePieces
+        from gapgram.text.tokenisers import engines
 
-            return SentencePieces(self.data)
-        if self.kind == TOKENIZERS:
-            from gapgram.text.tokenisers.hugging_face import HuggingFaceTokens
-
-            return HuggingFaceTokens(self.data)
-        from gapgram.text.tokenisers.chars import Characters
-
-        return Characters()
+        if self.kind == CHARS:
+            return engines.Characters()
+        return (engines.SentencePieces if self.kind == SENTENCEPIECE else engines.HuggingFaceTokens)(self.data)
 
     @cached_property
     def unknown(self) -> str | None:
@@ -104,10 +86,8 @@ class Tokeniser:
 
     def encode(self, text: str) -> list[str]:
         """The tokens of a text, which is one line."""
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise TextError("the text holds half of a surrogate pair, which is no text") from None
+        if not is_text(text):
+            raise TextError("the text holds half of a surrogate pair, which is no text")
         line = self.engine.lines([text.replace("\n", " ").strip(_WHITE_SPACE)])[0]
         return line.split(" ") if line else []  # not split(): tokens may hold white space that is not ASCII
 

@@ -2,14 +2,13 @@
 
 import { keep, read } from "./address.js";
 import { onReturn, request } from "./api.js";
-import { startCorrect } from "./correct.js";
 import { byId } from "./dom.js";
 import { whole } from "./numbers.js";
 import { startSurprise } from "./surprise.js";
 import { startType } from "./type.js";
 import { startWhy } from "./why.js";
 
-const VIEWS = ["type", "why", "surprise", "correct"];
+const VIEWS = ["type", "why", "surprise", "correct"].filter((view) => byId(`tab-${view}`));
 
 function show(name, focus = false) {
   for (const view of VIEWS) {
@@ -58,13 +57,13 @@ async function start() {
   shared.why = startWhy(shared, () => show("why", true));
   startType(shared);
   startSurprise(shared);
-  startCorrect(shared);
+  if (VIEWS.includes("correct")) (await import("./correct.js")).startCorrect(shared); // which a page without a service has not
   byId("models-line").textContent = shared.models
     .map((m) => `${m.name}: ${m.estimator}, order ${m.order}, ${m.trained_words === null ? "" : `${whole(m.trained_words)} words of text, `}${whole(m.vocabulary)} in the vocabulary`)
     .join(" · ");
   show(VIEWS.includes(view) ? view : "type");
   byId("told").textContent = overview.examples.told;
-  if (!byId("view-type").hidden) byId("type-text").focus();
+  if (!byId("view-type").hidden && window === window.top) byId("type-text").focus();
 }
 
 // A link that is pasted into an open page is a new question; what the page writes itself is no such event.

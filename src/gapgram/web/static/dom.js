@@ -61,8 +61,9 @@ export function save(name, content) {
   setTimeout(() => URL.revokeObjectURL(place), 1000);
 }
 
-// Radio buttons for models; `chosen` is called with a name.
+// Radio buttons for models, if there are several; `chosen` is called with a name.
 export function modelChoice(fieldset, models, selected, chosen) {
+  fieldset.hidden = models.length === 1;
   const group = make("div");
   for (const model of models) {
     const radio = make("input", { type: "radio", name: fieldset.id, value: model.name, onchange: () => chosen(model.name) });

@@ -10,7 +10,7 @@ const MOST = 48; // discs drawn; of larger lattices the chain and what gives mos
 const NARROW = { width: 560, most: 9, row: 80, least: 0.01 }; // as a phone: fewer discs, classes among the words, until all are asked for
 
 export const RADIUS = { least: 4, most: 25 };
-const LINE = 14;
+export const LINE = 14;
 const LABEL = 33; // the height of the words under a disc; edges begin below them
 export const UNIFORM = "uniform";
 
@@ -103,4 +103,3 @@ function broken(words, room) {
 }
 
 export const under = (node) => LABEL + (node.lines.length - 1) * LINE;
-export { LINE };

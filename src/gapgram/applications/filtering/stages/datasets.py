@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from gapgram.applications.filtering.stages.scored import ScoredByPath
+from gapgram.applications.filtering.documents import ScoredByPath
 from gapgram.queries.language_model import LanguageModel
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from gapgram.applications.filtering.stages.scored import ScoredByPath
+from gapgram.applications.filtering.documents import ScoredByPath
 from gapgram.errors import to_install
 from gapgram.queries.language_model import LanguageModel
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gapgram.applications.filtering.stages.scored import ScoredByPath
+from gapgram.applications.filtering.documents import ScoredByPath
 from gapgram.errors import to_install
 from gapgram.queries.language_model import LanguageModel
 
