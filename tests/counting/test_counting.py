@@ -119,7 +119,7 @@ def test_memory_of_pieces_is_given_back_while_large_tables_are_filled(
     monkeypatch.setattr("gapgram.counts.assemble.trim", lambda: trims.append(1))
 
     def put_together(worth_bytes: int) -> list[bytes]:
-        pieces = text.pieces(lattice, ())
+        pieces = text.tables(lattice, ()).pieces
         held = {pattern: list(pieces(pattern)) for pattern in lattice.stored}
         tables = assemble(lattice.stored, held, threads=threads, worth_bytes=worth_bytes)
         return [array.tobytes() for array in tables if array is not None]

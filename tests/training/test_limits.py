@@ -26,7 +26,7 @@ from gapgram.counting.on_disk.count import SpilledCount
 from gapgram.counting.on_disk.piece_files import PieceFile
 from gapgram.counting.on_disk.stored_text import StoredText, store_text
 from gapgram.counting.plan import cut_words
-from gapgram.counts.streaming import table_streams
+from gapgram.counts.streaming import InTurn
 from gapgram.system.work_folder import WorkFolder
 from gapgram.text.corpus import Reader, blocks_of_sentences
 from gapgram.text.files import guessed_positions
@@ -44,8 +44,8 @@ def streamed(text: list[Any], lattice: Lattice, folder: Path, memory: int) -> di
     stored, work = store(text, folder)
     try:
         pieces = SpilledCount(stored, lattice, work, memory=memory, threads=2).pieces()
-        streams = table_streams(lattice.stored, pieces)
-        return {stream.name: np.concatenate([chunk.reshape(-1) for chunk in stream.chunks]) for stream in streams}
+        streams = InTurn(lattice.stored, pieces).streams()
+        return {s.name: np.concatenate([c.reshape(-1) for c in s.chunks]).view(s.dtype) for s in streams}
     finally:
         work.remove()
 

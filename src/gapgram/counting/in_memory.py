@@ -16,7 +16,7 @@ from gapgram.counting.band import NO_CUTS, Band, Cuts
 from gapgram.counting.text_source import TextSource
 from gapgram.counts.assemble import NO_COUNTS, assemble, flat_classes, frozen
 from gapgram.counts.counts import Counts, Piece
-from gapgram.counts.streaming import Pieces, seen_of
+from gapgram.counts.streaming import InTurn, seen_of
 from gapgram.errors import TextError
 from gapgram.kernels.counting import sorting
 from gapgram.kernels.text.word_order import renumber
@@ -139,7 +139,7 @@ class TextInMemory:
         """As `TextSource`."""
         return sample_sentences([self.ids], seed=seed, limit=limit, threads=self._threads)
 
-    def pieces(self, lattice: Lattice, classes: Sequence[Classes], cuts: Cuts = NO_CUTS) -> Pieces:
+    def tables(self, lattice: Lattice, classes: Sequence[Classes], cuts: Cuts = NO_CUTS) -> InTurn:
         """As `TextSource`, given away once, so that memory falls while tables are made of them."""
         if self.ids.size >= MAX_POSITIONS:
             raise TextError(f"{self.ids.size:,} words at once: this engine counts up to {MAX_POSITIONS:,}")
@@ -149,10 +149,10 @@ class TextInMemory:
             ids = renumbered(self.ids, of_classes.of_word, self._threads)
             counted = self._count(ids, len(of_classes.names), patterns, "counting classes")
             pieces |= {Pattern(pattern.mask, clustering): bands for pattern, bands in counted.items()}
-        return lambda pattern: iter(pieces.pop(pattern))
+        return InTurn(lattice.stored, lambda pattern: iter(pieces.pop(pattern)))
 
     def count_ahead(self, lattice: Lattice, cores: SharedCores) -> None:
-        """Count the patterns of words, for `pieces`, while other work shares the cores."""
+        """Count the patterns of words, for `tables`, while other work shares the cores."""
         self._ahead = self._count_words(lattice, cores)
 
     def _count_words(
@@ -198,7 +198,7 @@ def counts_in_memory(
 ) -> Counts:
     """Count a text, and put the tables of all its bands together in memory."""
     check_longest(text.longest_sentence, lattice.order)
-    pieces = text.pieces(lattice, classes, cuts)
+    pieces = text.tables(lattice, classes, cuts).pieces
     held = {pattern: list(pieces(pattern)) for pattern in lattice.stored}
     class_of, names = flat_classes(classes)
     seen = seen_of(cuts, lambda pattern: iter(held[pattern]))

@@ -8,7 +8,7 @@ from typing import Protocol
 from gapgram.arrays import Ids, Integers
 from gapgram.classes.classes import Classes
 from gapgram.counting.band import NO_CUTS, Cuts
-from gapgram.counts.streaming import Pieces
+from gapgram.counts.streaming import InTurn
 from gapgram.lattice import Lattice
 from gapgram.text.corpus import TextFacts
 from gapgram.text.vocabulary import Vocabulary
@@ -52,7 +52,7 @@ class TextSource(Protocol):
         """The sentences with the smallest hashes of their words, by hash, until there are `limit` positions."""
         ...
 
-    def pieces(self, lattice: Lattice, classes: Sequence[Classes], cuts: Cuts = NO_CUTS) -> Pieces:
+    def tables(self, lattice: Lattice, classes: Sequence[Classes], cuts: Cuts = NO_CUTS) -> InTurn:
         """Count all patterns of a lattice; those of each clustering's classes as if the words' classes were words.
 
         cuts: what is left out where it is counted, of a lattice without classes.

@@ -13,7 +13,6 @@ from gapgram.counting.in_memory import check_longest
 from gapgram.counting.text_source import TextSource
 from gapgram.counts.assemble import NO_COUNTS, flat_classes
 from gapgram.counts.counts import Counts
-from gapgram.counts.streaming import seen_of, table_streams
 from gapgram.estimation.parts import ModelParts
 from gapgram.kernels.tables.arrays import Tables
 from gapgram.lattice import Lattice
@@ -60,7 +59,7 @@ class TablesInFile:
 
     def _written(self, text: TextSource, lattice: Lattice, classes: Sequence[Classes], cuts: Cuts) -> Unfinished:
         """A new file with the words and tables of a text."""
-        pieces = text.pieces(lattice, classes, cuts)
+        tables = text.tables(lattice, classes, cuts)
         class_of, word_counts = flat_classes(classes)[0], text.word_counts if classes else NO_COUNTS
         file = Unfinished(self.path, container.MODEL)
         self._folder.discard_unfinished(self.path)
@@ -68,9 +67,9 @@ class TablesInFile:
         try:
             for section, array in Counts.word_arrays(text.vocabulary).items():
                 file.add(section, array)
-            for stream in table_streams(lattice.stored, pieces, class_of, word_counts, whole=not cuts):
+            for stream in tables.streams(class_of, word_counts, whole=not cuts):
                 file.add_stream(stream)
-            seen = {str(pattern): numbers.tolist() for pattern, numbers in seen_of(cuts, pieces).items()}
+            seen = {str(pattern): tables.seen[pattern].tolist() for pattern in cuts}
             self._folder.note(_TABLES, {**file.state, "seen": seen})
         except BaseException:
             if self._folder.done(_TABLES) is None:

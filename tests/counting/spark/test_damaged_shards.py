@@ -76,6 +76,24 @@ def test_what_was_done_to_a_file_is_said_in_a_sentence(
     assert not (tmp_path / "model").exists()
 
 
+def test_a_part_of_the_model_that_is_damaged_is_said(
+    train: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts: Any = import_module("gapgram.counting.spark.parts")
+    place = parts.InParts._place
+
+    def changed(*given: Any) -> None:
+        place(*given)
+        flip_a_bit(sorted((tmp_path / "s").glob("tables-*")))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(parts.InParts, "_place", changed)
+        with pytest.raises(EngineError, match=r"s/tables-\d+: damaged, go on with --resume"):
+            train()
+    assert train(resume=True).exists()
+    assert not list((tmp_path / "s").glob("tables-*")), "parts go when they are in the model"
+
+
 # Each word is as frequent as before: nothing but the lines tells.
 SILENT: dict[str, Callable[[str], str]] = {
     "words in another order": lambda text: "\n".join(" ".join(reversed(line.split())) for line in text.split("\n")),

@@ -13,6 +13,7 @@ from tests.support.corpora import golden_text, toy_text
 
 from gapgram import Lattice, TextRules
 from gapgram.counting.in_memory import TextInMemory, counts_in_memory
+from gapgram.counting.plan import Split
 from gapgram.counts.assemble import assemble
 from gapgram.counts.streaming import seen_of
 from gapgram.text.corpus import read_corpus
@@ -133,13 +134,15 @@ def test_counts_do_not_depend_on_how_the_text_is_cut(
         assert (text.facts, text.longest_sentence) == (local.text, corpus.longest_sentence)
         assert list(text.vocabulary) == list(local.vocabulary)
         assert np.array_equal(text.word_counts, corpus.word_counts)
-        pieces = text.shards(lattice, cuts)
-        tables = assemble(lattice.stored, {p: list(pieces.of(p)) for p in lattice.stored})
-        assert len(pieces.splits) > 2 if "max_windows" in cut else not pieces.splits
-        assert len(pieces.plan.jobs) >= min(cut["bands"], len(text.vocabulary) - 1)
+        share = text.bands(lattice, cuts)
+        pieces = share.pieces()
+        tables = assemble(lattice.stored, {p: list(pieces(p)) for p in lattice.stored})
+        splits = [band for band in share.bands if isinstance(band, Split)]
+        assert len(splits) > 2 if "max_windows" in cut else not splits
+        assert len(share.bands) >= min(cut["bands"], len(text.vocabulary) - 1)
         sample = text.sample(seed=1, limit=corpus.ids.size)
     assert sorted(sample) == sorted(corpus.ids)
-    assert all(np.array_equal(n, local.seen[p]) for p, n in seen_of(cuts, pieces.of).items())
+    assert all(np.array_equal(n, local.seen[p]) for p, n in seen_of(cuts, pieces).items())
     for name, array in local.tables._asdict().items():
         assert name == "parts" or np.array_equal(getattr(tables, name), array), name
 

@@ -115,7 +115,7 @@ def test_a_text_that_changes_while_it_is_read(spark: SparkSession, tmp_path: Pat
             session_for(spark, None, {}),
             opened as source,
         ):
-            source.shards(gapgram.Lattice.full(2))
+            source.bands(gapgram.Lattice.full(2))
 
 
 def test_a_running_session_keeps_its_master(cli: Callable[..., Any], spark: SparkSession, tmp_path: Path) -> None:

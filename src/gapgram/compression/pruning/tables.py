@@ -14,7 +14,7 @@ import numpy.typing as npt
 from gapgram.arrays import Ids, Integers, Mask
 from gapgram.counts.assemble import assemble, frozen
 from gapgram.counts.counts import Counts, Piece
-from gapgram.counts.streaming import table_streams
+from gapgram.counts.streaming import InTurn
 from gapgram.kernels.pruning import tables as kernels
 from gapgram.kernels.tables.arrays import (
     COUNT_BITS,
@@ -170,7 +170,7 @@ def without(whole: Tables, tables: Mapping[Pattern, Unpacked], kept: Mapping[Pat
     """The tables `whole`, taken apart, with only the grams that are kept."""
     patterns, pieces, store = tuple(tables), _Rest(tables, kept).of, next(iter(tables.values())).store
     if isinstance(store, InFolder):
-        made = Tables(**store.streamed(table_streams(patterns, pieces, whole.class_of, whole.word_counts)))
+        made = Tables(**store.streamed(InTurn(patterns, pieces).streams(whole.class_of, whole.word_counts)))
     else:
         made = assemble(patterns, {p: list(pieces(p)) for p in patterns}, whole.class_of, whole.word_counts)
     return frozen(made._replace(parts=np.zeros_like(made.parts)))  # a gram may be there without its parts

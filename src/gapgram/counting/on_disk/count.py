@@ -28,7 +28,7 @@ from gapgram.counting.on_disk.scatter import Scattered, checksum_of
 from gapgram.counting.on_disk.stored_text import StoredClasses, StoredText
 from gapgram.counting.plan import MIX, CountedBands, Job, Split, cut_words, jobs_of, word_steps
 from gapgram.counts.counts import Piece
-from gapgram.counts.streaming import Pieces, words_and_classes
+from gapgram.counts.streaming import InTurn, Pieces, words_and_classes
 from gapgram.kernels.counting import sorting
 from gapgram.kernels.tables.arrays import COUNT_BITS
 from gapgram.kernels.tables.keys import words_by_key
@@ -95,14 +95,14 @@ class TextInFiles:
         """As `TextSource`."""
         return sample_sentences(self.chunks(), seed=seed, limit=limit)
 
-    def pieces(self, lattice: Lattice, classes: Sequence[Classes], cuts: Cuts = NO_CUTS) -> Pieces:
+    def tables(self, lattice: Lattice, classes: Sequence[Classes], cuts: Cuts = NO_CUTS) -> InTurn:
         """As `TextSource`."""
         words = self._count(self._stored, lattice.of_words, self.folder, cuts)
         of_classes = [
             self._count(StoredClasses(self._stored, own), patterns, self.folder.inside(f"classes{number}"))
             for number, (own, patterns) in enumerate(zip(classes, lattice.of_classes, strict=True), 1)
         ]
-        return words_and_classes(words, *of_classes)
+        return InTurn(lattice.stored, words_and_classes(words, *of_classes))
 
     def _count(
         self, text: StoredText | StoredClasses, lattice: Lattice, folder: WorkFolder, cuts: Cuts = NO_CUTS

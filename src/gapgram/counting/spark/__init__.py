@@ -2,8 +2,8 @@
 
 `open_text` is the engine; `gapgram train --engine spark` and `gapgram.train(spark=SparkOptions())` call it. The text
 is read twice: for its vocabulary (`text`), which is then sent to all workers, and for its windows, which are shuffled
-by bands of oldest words and counted (`bands`). The tables of the bands are written as Parquet (`shards`), from which
-the driver takes them one after the other. No table depends on how the text was partitioned or in which order its lines
+by bands of oldest words and counted (`bands`). The counts of the bands are written to a folder (`shards`); from these
+the workers lay out parts of the model (`parts`), which the driver puts one after the other. No table depends on how the text was partitioned or in which order its lines
 came, so the model is the same, bit for bit, as that of the local engine.
 
     engine      a text on a cluster to counts
@@ -13,7 +13,8 @@ came, so the model is the same, bit for bit, as that of the local engine.
     plan        what is counted together
     bands       what runs on the workers: ids to windows, windows to tables
     batches     Arrow batches as arrays
-    shards      tables as Parquet
+    shards      counts as files, or as Parquet
+    parts       counts to parts of the model's file
     sample      the sentences that weights are learned from
 """
 

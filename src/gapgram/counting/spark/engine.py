@@ -20,11 +20,12 @@ from gapgram.counting.in_memory import BAND_POSITIONS
 from gapgram.counting.spark import sample
 from gapgram.counting.spark.bands import IdStream, count_bands
 from gapgram.counting.spark.batches import signed
+from gapgram.counting.spark.parts import InParts, Share, bands_of
 from gapgram.counting.spark.plan import MAX_WINDOWS, is_cut, plan_of
 from gapgram.counting.spark.refusal import first_refused
-from gapgram.counting.spark.shards import ShardFolder, Shards, check_new
+from gapgram.counting.spark.shards import ShardFolder, Target, check_new
 from gapgram.counting.spark.text import Learned, RefusedError, checked_paths, learn, read_lines
-from gapgram.counts.streaming import Pieces, words_and_classes
+from gapgram.counts.streaming import InTurn, words_and_classes
 from gapgram.lattice import Lattice
 from gapgram.signature import __version__
 from gapgram.text.corpus import TextRules
@@ -52,28 +53,28 @@ class TextOnSpark:
             self._lines, self._stream, positions=positions, seed=seed, limit=limit, line_sum=line_sum
         )
 
-    def pieces(self, lattice: Lattice, classes: Sequence[Classes], cuts: Cuts = NO_CUTS) -> Pieces:
+    def tables(self, lattice: Lattice, classes: Sequence[Classes], cuts: Cuts = NO_CUTS) -> InTurn:
         """As `TextSource`; the counts of each clustering's classes are in a folder beside that of the words."""
-        words = self.shards(lattice.of_words, cuts)
-        of_classes = [
-            self._shards_of_classes(own, patterns, f"-classes{number}" if number > 1 else "-classes")
-            for number, (own, patterns) in enumerate(zip(classes, lattice.of_classes, strict=True), 1)
-        ]
-        return words_and_classes(words.of, *(shards.of for shards in of_classes))
+        streams = [self._counted(self._stream, lattice.of_words, self.word_counts, "", cuts)]
+        for number, (own, patterns) in enumerate(zip(classes, lattice.of_classes, strict=True), 1):
+            streams.append(self._counted_classes(own, patterns, f"-classes{number}" if number > 1 else "-classes"))
+        if all(target.path for _, target in streams):
+            return InParts(lattice.stored, self._counting.spark, streams)
+        return InTurn(lattice.stored, words_and_classes(*(share.pieces() for share, _ in streams)))
 
-    def _shards_of_classes(self, classes: Classes, lattice: Lattice, suffix: str) -> Shards:
+    def _counted_classes(self, classes: Classes, lattice: Lattice, suffix: str) -> tuple[Share, Target]:
         of_word = self._counting.spark.sparkContext.broadcast(classes.of_word)
         self._resources.callback(of_word.destroy)
         class_counts = np.bincount(classes.of_word, self.word_counts, len(classes)).astype(np.int64)
-        return self._shards(replace(self._stream, mapped=of_word), lattice, class_counts, suffix)
+        return self._counted(replace(self._stream, mapped=of_word), lattice, class_counts, suffix)
 
-    def shards(self, lattice: Lattice, cuts: Cuts = NO_CUTS) -> Shards:
-        """The pieces of the patterns of a lattice without classes."""
-        return self._shards(self._stream, lattice, self.word_counts, "", cuts)
+    def bands(self, lattice: Lattice, cuts: Cuts = NO_CUTS) -> Share:
+        """All bands of a lattice without classes, counted."""
+        return self._counted(self._stream, lattice, self.word_counts, "", cuts)[0]
 
-    def _shards(
+    def _counted(
         self, stream: IdStream, lattice: Lattice, id_counts: Integers, suffix: str, cuts: Cuts = NO_CUTS
-    ) -> Shards:
+    ) -> tuple[Share, Target]:
         counting, some = self._counting, None
         if is_cut(id_counts, counting.max_windows):
             some = sample.some(self._lines, stream, -(-self.positions // PLANNED_POSITIONS))
@@ -85,7 +86,7 @@ class TextOnSpark:
         tables = count_bands(self._lines, stream, lattice, plan, folder.target, cuts)
         copies = Path(self._resources.enter_context(TemporaryDirectory(prefix="gapgram-shards-", dir=counting.copies)))
         path, said = folder.count(tables, plan, copies)
-        return Shards(path, said, plan, lattice, cuts, self._line_sum)
+        return bands_of(path, said, plan, lattice, cuts, self._line_sum), folder.target
 
 
 @dataclass(frozen=True)

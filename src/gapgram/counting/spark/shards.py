@@ -15,25 +15,20 @@ import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sql
 
-from gapgram.counting.band import Band, Cuts
 from gapgram.counting.on_disk.piece_files import PieceFile
-from gapgram.counting.plan import CountedBands, Job, Split, jobs_of
+from gapgram.counting.plan import Job
 from gapgram.counting.spark.batches import batch_of
 from gapgram.counting.spark.plan import CountingPlan
 from gapgram.counts.counts import Piece
-from gapgram.counts.streaming import StoredPiece
 from gapgram.errors import EngineError, UsageError
-from gapgram.lattice import Lattice
 from gapgram.pattern import Pattern
 
 SHARDS = "job int, windows bigint, count bigint, chunk int, bytes binary"
@@ -69,16 +64,22 @@ class Target:
             for chunk, begin in enumerate(range(0, len(data), _CHUNK_BYTES)):
                 yield shard_row(number, windows, 0, chunk, data[begin : begin + _CHUNK_BYTES])
             return
+        with self.file(name) as out:
+            PieceFile.write(out, pieces, _packed)
+        yield shard_row(number, windows, 0)
+
+    @contextmanager
+    def file(self, name: str) -> Iterator[BinaryIO]:
+        """A file of the folder, written aside and renamed."""
         self._check()
-        aside = Path(self.path, f"{name}.{uuid.uuid4().hex}")
+        aside = Path(self.path or "", f"{name}.{uuid.uuid4().hex}")
         try:
             with aside.open("wb") as out:
-                PieceFile.write(out, pieces, _packed)
-            os.replace(aside, Path(self.path, name))
+                yield out
+            os.replace(aside, Path(self.path or "", name))
         except OSError as error:
             aside.unlink(missing_ok=True)
             raise EngineError(f"{self.path}: a worker cannot write there: {error.strerror or error}") from None
-        yield shard_row(number, windows, 0)
 
     def _check(self) -> None:
         try:
@@ -93,7 +94,7 @@ def _packed(data: Any) -> bytes:
     return bytes(_CODEC.compress(data, asbytes=True))
 
 
-def _unpacked(data: bytes, size: int) -> bytes:
+def unpacked(data: bytes, size: int) -> bytes:
     return bytes(_CODEC.decompress(data, size, asbytes=True)) if size else b""
 
 
@@ -138,7 +139,7 @@ class ShardFolder:
         """The jobs of a plan that were counted before, and whose files are whole."""
         if self.path is None:
             return frozenset()
-        for left in self.path.glob("pieces-*.*"):
+        for left in (*self.path.glob("pieces-*.*"), *self.path.glob("tables-*")):
             left.unlink()
         jobs = ((number, job) for number, job in enumerate(plan.jobs) if isinstance(job, Job))
         return frozenset(number for number, job in jobs if PieceFile.is_whole(self.path / job.name))
@@ -179,52 +180,6 @@ class ShardFolder:
                     said.append(pa.Table.from_batches([batch]).drop_columns("bytes"))
             copy.unlink()
         return pa.concat_tables(said)
-
-
-class Shards:
-    """The pieces of all jobs of a plan, for `counts.streaming`, checked."""
-
-    def __init__(
-        self, folder: Path, said: pa.Table, plan: CountingPlan, lattice: Lattice, cuts: Cuts, line_sum: int
-    ) -> None:
-        self._folder, self.plan, self.lattice = folder, plan, lattice
-        jobs, windows, counts = (said[name].to_numpy() for name in ("job", "windows", "count"))
-        if windows[jobs == len(plan.jobs)].tolist() != [line_sum]:
-            raise EngineError(f"{folder}: the text changed while it was read: leave it alone and start again")
-        counted = dict(zip(jobs.tolist(), windows.tolist(), strict=True))
-        counted |= {number: plan.jobs[number].windows for number in plan.done}  # type: ignore[union-attr]
-        self.bands = plan.resolved(counted, dict(zip(jobs.tolist(), counts.tolist(), strict=True)))
-        self._check(counted)
-        files = {job.name: PieceFile(folder / job.name, _unpacked) for job in jobs_of(self.bands) if job.windows}
-
-        def piece(job: Job, pattern: Pattern) -> StoredPiece:
-            return files[job.name].piece(pattern) if job.windows else self._without_windows(job)[pattern]
-
-        self.of = CountedBands(self.bands, piece, cuts).of
-
-    def _check(self, counted: dict[int, int]) -> None:
-        """Refuse shards that are not all that were written, or not of the text that was read first."""
-        for number, job in enumerate(self.plan.jobs):
-            if isinstance(job, Job) and job.windows not in (-1, counted.get(number, 0)):
-                raise EngineError(f"{self._folder}: the counts of {job.name} are not those of the whole text")
-        for job in jobs_of(self.bands):
-            path = self._folder / job.name
-            if job.windows and not path.exists():
-                raise EngineError(
-                    f"{path}: counted and not there: it was removed, or the folder is not one that all machines share"
-                )
-            if job.windows and not PieceFile.is_whole(path):
-                raise EngineError(f"{path}: damaged counts, train again with a new folder")
-
-    def _without_windows(self, job: Job) -> dict[Pattern, Piece]:
-        """The pieces of words that never occur, such as <unk>, of which no worker knows."""
-        windows = np.empty((0, self.lattice.order + 1), np.int32)
-        return Band(windows, job.first, job.last, self.plan.n_words, self.lattice, {}).pieces()
-
-    @cached_property
-    def splits(self) -> list[Split]:
-        """The words that were cut."""
-        return [band for band in self.bands if isinstance(band, Split)]
 
 
 def check_new(spark: SparkSession, folder: str) -> None:
