@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import gapgram
 from gapgram import Lattice
 from gapgram.classes.exchange import find_classes
 from gapgram.counting.in_memory import TextInMemory
+from gapgram.errors import UsageError
 from gapgram.estimation.weights.sample import left_out, left_out_in_parts
 from gapgram.text.corpus import blocks_of_sentences, read_corpus, sentence_begins
 from gapgram.training.choose_classes import CROSSWISE_POSITIONS, LEAST_POSITIONS, ClassSource, choose_classes
@@ -78,6 +80,21 @@ def test_which_texts_are_fitted_crosswise(
     assert bool(chosen.crosswise) == crosswise == (source.path is None and text.positions >= LEAST_POSITIONS)
     assert text.positions < CROSSWISE_POSITIONS
     assert not choose_classes([source], text, LATTICE, hold_apart=False, **options).crosswise
+
+
+def test_classes_are_found_in_a_sample_of_the_size_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    module, sizes = import_module("gapgram.training.choose_classes"), list[int]()
+    find = module.find_classes
+
+    def found(ids: Any, *given: Any, **options: Any) -> Any:
+        sizes.append(ids.size)
+        return find(ids, *given, **options)
+
+    monkeypatch.setattr(module, "find_classes", found)
+    trained(LINES, order=2, classes=5, class_words=6000)
+    assert 6000 <= sizes[0] < 6100
+    with pytest.raises(UsageError, match="class words 0: expected 1 or more"):
+        trained(LINES, order=2, classes=5, class_words=0)
 
 
 def test_the_same_bytes_in_memory_through_files_and_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

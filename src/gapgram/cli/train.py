@@ -15,13 +15,14 @@ _LONG_SENTENCES = 1_000  # words, on average, that hardly a sentence has
 
 @click.command()
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT…")
-@option("-o", "--output", required=True, metavar="MODEL", help="Model file to write.")
+@option("-o", "--output", required=True, metavar="MODEL", help="Model file to write; with Spark also hdfs://…, s3a://….")
 @_of_train("order", "-n", default=5, metavar="N")
 @_of_train("model", choices=["mkn", "glm"], default="glm")
 @_of_train("lattice", metavar="PATTERNS")
 @_of_train("weights", metavar="NAME")
 @_of_train("effort", choices=["fast", "default", "best"], default="default")
 @_of_train("classes", metavar="K|auto|none|FILE")
+@_of_train("class_words", default=1 << 24, metavar="N")
 @_of_train("held_out_texts", "--held-out", multiple=True, metavar="TEXT")
 @_of_train("seed", default=1, metavar="N")
 @_of_train("tokenizer", metavar="FILE|chars")
@@ -102,7 +103,9 @@ def command(
         talk("--documents: too little text to fit how sessions learn; they keep the weights that are shipped", quiet)
     if quiet and not as_json:
         return
-    summary = train_summary(model.parts, os.path.getsize(options["output"]))
+    sections = model.parts.contents()[0]
+    n_bytes = os.path.getsize(model.path) if model.path is not None else sum(a.nbytes for a in sections.values())
+    summary = train_summary(model.parts, n_bytes)
     summary["seconds"] = round(time.perf_counter() - began, 3)
     if as_json:
         print_json({**summary, "signature": str(model.signature)})

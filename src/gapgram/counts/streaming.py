@@ -35,6 +35,7 @@ from gapgram.system.parallel import read_ahead
 
 _ROWS = 1 << 20  # rows that are collected before repeated ones are dropped
 Halves = npt.NDArray[np.uint32]  # half words of bits: a gram in the fast layout has one
+Large = list[tuple[Integers, Integers]]  # numbers of grams and their counts, piece by piece
 
 
 class StoredPiece(Protocol):
@@ -128,13 +129,10 @@ class InTurn:
     def _place(self, places: Integers, rows: list[Integers]) -> None:
         """Be told where all lies, and the distinct rows of all patterns."""
         self._places, self._rows = places, rows
-        self._too_large: list[tuple[Integers, Integers]] = []
+        self._too_large: Large = []
 
     def _grams(self, p: int) -> Iterator[Halves]:
-        """The grams of a pattern; collects those whose counts are too large."""
-        for packed, *large in packed_grams(self._of(self.patterns[p]), self._places[p]):
-            self._too_large.append((large[0], large[1]))
-            yield packed
+        return packed_grams(self._of(self.patterns[p]), self._places[p], self._too_large)
 
     def _n_large(self) -> int:
         return sum(at.size for at, _ in self._too_large)
@@ -166,18 +164,17 @@ def measured(pieces: Iterable[StoredPiece]) -> Measured:
     return Measured(size, numbered(np.concatenate(tables))[0], seen)
 
 
-def packed_grams(
-    pieces: Iterable[StoredPiece], place: Integers, done: int = 0
-) -> Iterator[tuple[Halves, Integers, Integers]]:
-    """The grams of pieces as a file has them, and the numbers and counts of those whose counts are too large.
+def packed_grams(pieces: Iterable[StoredPiece], place: Integers, large: Large, done: int = 0) -> Iterator[Halves]:
+    """The grams of pieces as a file has them; adds the numbers and counts of those too large to `large`.
 
     place: the row of `places` of their pattern; done: so many of its grams come before them.
     """
     for piece in pieces:
         grams = piece.grams
         packed = np.zeros(grams.size // 2 + 1, np.uint64)
-        large, counts = build_tables.pack_grams(grams, packed, 0, place[kernels.CODE_BITS], place[kernels.KEY_BITS])
-        yield packed.view(np.uint32)[: grams.size], large + (place[kernels.FIRST_GRAM] + done), counts
+        at, counts = build_tables.pack_grams(grams, packed, 0, place[kernels.CODE_BITS], place[kernels.KEY_BITS])
+        large.append((at + (place[kernels.FIRST_GRAM] + done), counts))
+        yield packed.view(np.uint32)[: grams.size]
         done += grams.size
 
 

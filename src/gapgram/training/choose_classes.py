@@ -149,6 +149,7 @@ def choose_classes(  # noqa: PLR0913 - all that a run knows, by keyword
     threads: int,
     progress: bool,
     counts_ahead: bool = True,
+    max_positions: int = MAX_POSITIONS,
 ) -> ChosenClasses:
     """The clusterings of a text, if there are to be any; of an earlier run where there are.
 
@@ -159,6 +160,7 @@ def choose_classes(  # noqa: PLR0913 - all that a run knows, by keyword
     memory: what finding them may take; any amount without it.
     folder: where they are kept for a run that goes on.
     counts_ahead: False where the patterns that will be counted are not known yet.
+    max_positions: that classes are found in.
     """
     if not sources:
         return ChosenClasses()
@@ -167,14 +169,16 @@ def choose_classes(  # noqa: PLR0913 - all that a run knows, by keyword
         return kept
     finds = any(source.path is None for source in sources)
     if finds and memory is not None:
-        needed = min(text.positions, MAX_POSITIONS) * _BYTES_PER_POSITION
+        needed = min(text.positions, max_positions) * _BYTES_PER_POSITION
         memory.check(needed, "finding classes", "bring a file of classes")
-    is_small = LEAST_POSITIONS <= text.positions < CROSSWISE_POSITIONS
+    is_small = LEAST_POSITIONS <= text.positions < CROSSWISE_POSITIONS and text.positions <= max_positions
     if hold_apart and counts_ahead and is_small and all(source.path is None for source in sources):
         chosen = _crosswise(sources, text, seed=seed, threads=threads)
     else:
+        most_apart = min(sample_positions(len(lattice.stored)), int(MAX_HELD_APART_SHARE * text.positions))
+        sizes = most_apart if hold_apart else 0, max_positions
         chosen = _held_apart(
-            sources, text, lattice, seed=seed, hold_apart=hold_apart, threads=threads, progress=progress,
+            sources, text, lattice, seed=seed, sizes=sizes, threads=threads, progress=progress,
             counts_ahead=finds and counts_ahead,
         )  # fmt: skip
     if folder is not None:
@@ -196,12 +200,15 @@ def _held_apart(
     lattice: Lattice,
     *,
     seed: int,
-    hold_apart: bool,
+    sizes: tuple[int, int],
     threads: int,
     progress: bool,
     counts_ahead: bool,
 ) -> ChosenClasses:
-    """The clusterings of a text, found without the sentences that weights are fitted on."""
+    """The clusterings of a text, found without the sentences that weights are fitted on.
+
+    sizes: positions that are held apart at most, and that classes are found in.
+    """
     found_without, found_in = np.empty(0, np.int32), np.empty(0, np.int32)
     clusterings, cores = list[Classes](), None
     ahead: AbstractContextManager[None] = nullcontext()
@@ -211,9 +218,8 @@ def _held_apart(
         ahead = cores.beside(partial(text.count_ahead, lattice, cores))
     with ahead:
         if any(source.path is None for source in sources):
-            most_apart = min(sample_positions(len(lattice.stored)), int(MAX_HELD_APART_SHARE * text.positions))
-            most_apart = most_apart if hold_apart else 0
-            sample = text.sample(seed=seed, limit=most_apart + MAX_POSITIONS)
+            most_apart = sizes[0]
+            sample = text.sample(seed=seed, limit=sum(sizes))
             # Up to the first sentence that begins there or later, whole sentences.
             some = sample[most_apart : most_apart + text.longest_sentence + 2]
             cut = most_apart + int(sentence_begins(some)[0])

@@ -85,15 +85,21 @@ def train_to_file(task: TrainingTask, limits: TrainingLimits, *, resume: bool) -
         return Model(parts, limits.output)
 
 
-def train_with_spark(task: TrainingTask, limits: TrainingLimits, spark: SparkOptions, *, resume: bool) -> Model:
-    """The same model, counted on a cluster."""
+def train_with_spark(
+    task: TrainingTask, limits: TrainingLimits, spark: SparkOptions, *, resume: bool, place: str | None = None
+) -> Model:
+    """The same model, counted on a cluster; moved to a place that Spark knows, if one is named."""
     with work_session(limits.work_folder, limits.output, lasting=True, resume=resume) as session:
         if resume:
             session.resume(task.identity())
         folder = session.begin(task.identity())
         folder.note("begun", True)  # what workers have counted is worth going on with
         with spark.open_text(task.inputs()["text"], task.rules, folder.path, resume=resume) as text:
-            return train_in_file(task, text, limits, folder)
+            model = train_in_file(task, text, limits, folder)
+            if place is None:
+                return model
+            text.move_to(limits.output, place)
+            return Model(model.parts)
 
 
 def train_in_file(task: TrainingTask, text: TextSource, limits: TrainingLimits, folder: WorkFolder) -> Model:
@@ -198,6 +204,7 @@ def count_text(task: TrainingTask, text: TextSource, workspace: Workspace = IN_M
     chosen = choose_classes(
         task.classes, text, task.lattice, seed=task.seed, hold_apart=unseen is None, memory=memory, folder=folder,
         threads=task.threads, progress=task.progress, counts_ahead=task.lattice_budget is None,
+        max_positions=task.class_words,
     )  # fmt: skip
     if task.lattice_budget is not None:
         seen = TextToChooseOn(text, chosen, task.lattice.order, task.seed, unseen, memory, task.threads)

@@ -22,7 +22,7 @@ from gapgram.text.corpus import TextRules, blocks_of_sentences
 from gapgram.text.files import Block, Paths, as_paths, blocks_of_files, open_raw
 from gapgram.text.splitting import RAW, Splitter, check_split
 from gapgram.text.tokenisers.tokeniser import Tokeniser
-from gapgram.training.choose_classes import ClassSource
+from gapgram.training.choose_classes import MAX_POSITIONS, ClassSource
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +49,7 @@ class TrainingTask:
     split: str | None = None  # whether marks are cut off words before they are counted, or were so before
     discounts: str = "textbook"
     unbounded: bool = False  # whether the text is kept, for contexts without a limit
+    class_words: int = MAX_POSITIONS  # of the text that classes are found in
     lattice_budget: int | None = None  # patterns that are chosen for the text at most; the lattice is as large as they
 
     def __post_init__(self) -> None:
@@ -139,6 +140,7 @@ class TrainingTask:
         options |= {"layout": self.layout, "prune": self.prune, "size": self.size}
         if self.classes:
             options["number of classes"] = ", ".join(map(str, self.classes))
+        options |= {"class words": self.class_words} if self.class_words != MAX_POSITIONS else {}
         options |= {"about": list(map(list, self.about))} if self.about else {}
         if self.documents:
             options["documents"] = True

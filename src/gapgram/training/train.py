@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from tempfile import gettempdir
 
 from gapgram.arguments import checked_whole, wrong_type
 from gapgram.counts.about import checked_about
@@ -19,7 +21,7 @@ from gapgram.text.files import Paths
 from gapgram.text.rules import MIN_COUNT_OPEN
 from gapgram.text.splitting import RAW
 from gapgram.text.tokenisers.tokeniser import Tokeniser
-from gapgram.training.choose_classes import AskedClasses, ClassSource, with_classes
+from gapgram.training.choose_classes import MAX_POSITIONS, AskedClasses, ClassSource, with_classes
 from gapgram.training.choose_lattice import parse_budget, placeholder
 from gapgram.training.limits import TrainingLimits
 from gapgram.training.run import train_in_memory, train_to_file, train_with_spark
@@ -39,6 +41,7 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     lattice: str | Lattice | None = None,
     weights: str | None = None,
     classes: AskedClasses = None,
+    class_words: int = MAX_POSITIONS,
     effort: str = "default",
     held_out_texts: Paths | None = None,
     seed: int = 1,
@@ -62,7 +65,7 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
 ) -> Model:
     """Train a model on text files, or on sentences in memory. `gapgram train --help` is read from here.
 
-    output: model file to write; without it the model stays in memory.
+    output: model file to write, with Spark also an address such as hdfs://…; without it the model stays in memory.
     order: length of the longest n-grams, in words.
     model: model to train: modified Kneser-Ney (`mkn`), or the generalized language model with gaps (`glm`).
     lattice: patterns of kept and skipped words: `chain`, `full`, a list such as 1,11,101, or, where weights are
@@ -72,6 +75,7 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     classes: word classes for patterns beside those of words, of a glm with learned weights: at most so many found in
         the text; `auto`, by its size, and none where it is small; those of a file (word, tab, class); `none`; several,
         such as 60,350,1500, are clusterings side by side. The default is `auto`, and `none` where the lattice is named.
+    class_words: words of the text that classes are found in, a sample of a larger one.
     effort: work for a better glm: patterns of words alone (`fast`), of the classes of one clustering, too (`default`),
         or of several (`best`), which costs time in training and scoring.
     held_out_texts: text to learn weights from; by default the training text, each word left out in turn.
@@ -106,6 +110,8 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     rules = checked_rules(rules, open_vocabulary=open_vocabulary, is_tokenised=tokenizer is not None)
     if not 0 <= checked_whole("seed", seed) < 1 << 63:
         raise UsageError(f"seed {seed}: expected a whole number from 0 to 2**63 - 1")
+    if checked_whole("class words", class_words) < 1:
+        raise UsageError(f"class words {class_words}: expected 1 or more")
     estimator = checked_estimator(model, weights, lattice=lattice, held_out_texts=held_out_texts)
     if discounts not in ("textbook", "lmplz") or (discounts == "lmplz" and (model != "mkn" or spark is not None)):
         raise UsageError(f"discounts {discounts!r}: expected textbook, or lmplz for model mkn on this machine")
@@ -113,7 +119,8 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
     patterns, class_sources = _patterns_asked_for(lattice, order, model, estimator, classes, effort, budget)
     task = TrainingTask(
         texts=texts, sentences=sentences, held_out_texts=held_out_texts, rules=rules, model=model,
-        lattice=patterns, weights=estimator, classes=class_sources, seed=seed, layout=layout, prune=prune, size=size,
+        lattice=patterns, weights=estimator, classes=class_sources, class_words=class_words, seed=seed,
+        layout=layout, prune=prune, size=size,
         tokeniser=Tokeniser.named(tokenizer) if tokenizer is not None else None, split=split,
         discounts=discounts, documents=documents, unbounded=unbounded, threads=checked_threads(threads),
         progress=progress,
@@ -126,10 +133,13 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
             raise UsageError("memory, tmp and resume are for a model that is written: name an output")
         return train_in_memory(task)
     inputs = [path for paths in task.inputs().values() for path in paths]
+    place = str(output) if spark is not None and "://" in str(output) else None
+    if place is not None:  # the model is made on this machine, and moved there
+        output = Path(tmp or gettempdir()) / posixpath.basename(place)
     limits = TrainingLimits.of(memory, task.threads, output, tmp, inputs)
     if spark is None:
         return train_to_file(task, limits, resume=resume)
-    return train_with_spark(checked_for_spark(task), limits, spark, resume=resume)
+    return train_with_spark(checked_for_spark(task), limits, spark, resume=resume, place=place)
 
 
 def _patterns_asked_for(

@@ -88,7 +88,7 @@ def test_a_part_of_the_model_that_is_damaged_is_said(
 
     with monkeypatch.context() as patch:
         patch.setattr(parts.InParts, "_place", changed)
-        with pytest.raises(EngineError, match=r"s/tables-\d+: damaged, go on with --resume"):
+        with pytest.raises(EngineError, match=r"s/tables-0-\d+: damaged, go on with --resume"):
             train()
     assert train(resume=True).exists()
     assert not list((tmp_path / "s").glob("tables-*")), "parts go when they are in the model"

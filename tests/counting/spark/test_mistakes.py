@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import pytest
@@ -224,7 +224,7 @@ def test_a_folder_that_is_not_shared_is_said(spark_here: None, tmp_path: Path) -
     from gapgram.counting.spark.shards import Target
 
     with pytest.raises(GapgramError, match="not the folder that the driver made: name one that all machines share"):
-        list(Target(str(tmp_path), "run").written(0, "pieces-0", 0, []))
+        list(Target(str(tmp_path), "run").written(0, "pieces-0", bool))
 
 
 def test_other_versions_on_other_machines_are_said(spark_here: None) -> None:
@@ -234,15 +234,13 @@ def test_other_versions_on_other_machines_are_said(spark_here: None) -> None:
         list(_Learning(gapgram.TextRules(), "0.0")([]))
 
 
-def test_a_full_disk_is_said(spark_here: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gapgram.counting.on_disk.piece_files import PieceFile
+def test_a_full_disk_is_said(spark_here: None, tmp_path: Path) -> None:
     from gapgram.counting.spark.shards import Target
 
-    def full(*_: object) -> None:
+    def full(file: BinaryIO) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(PieceFile, "write", full)
     (tmp_path / "run").write_text("run")
     with pytest.raises(GapgramError, match="a worker cannot write there: No space left on device"):
-        list(Target(str(tmp_path), "run").written(0, "pieces-0", 0, []))
+        list(Target(str(tmp_path), "run").written(0, "pieces-0", full))
     assert [path.name for path in tmp_path.iterdir()] == ["run"], "nothing half-written"

@@ -3,8 +3,9 @@
 `open_text` is the engine; `gapgram train --engine spark` and `gapgram.train(spark=SparkOptions())` call it. The text
 is read twice: for its vocabulary (`text`), which is then sent to all workers, and for its windows, which are shuffled
 by bands of oldest words and counted (`bands`). The counts of the bands are written to a folder (`shards`); from these
-the workers lay out parts of the model (`parts`), which the driver puts one after the other. No table depends on how the text was partitioned or in which order its lines
-came, so the model is the same, bit for bit, as that of the local engine.
+the workers lay out parts of the model (`parts`), which the driver puts one after the other. No table depends on how the
+text was partitioned or in which order its lines came, so the model is the same, bit for bit, as that of the local
+engine.
 
     engine      a text on a cluster to counts
     session     a Spark session of our own or a user's; its failures in a sentence

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import pyarrow as pa
@@ -19,10 +19,11 @@ from pyspark.sql import functions as sql
 
 from gapgram.arrays import Bytes, Ids, Integers
 from gapgram.counting.band import Band, Cuts
+from gapgram.counting.on_disk.piece_files import PieceFile
 from gapgram.counting.plan import MIX
 from gapgram.counting.spark.batches import LineSum, batch_of, blocks_of, runs, signed, values_of
 from gapgram.counting.spark.plan import CountingPlan, Cut, SharedGram, ranks_of
-from gapgram.counting.spark.shards import SHARDS, Target, shard_row
+from gapgram.counting.spark.shards import SHARDS, Target, packed, shard_row
 from gapgram.errors import EngineError
 from gapgram.kernels.counting import sorting, window_codec
 from gapgram.lattice import Lattice
@@ -153,7 +154,8 @@ class BandCounting:
             n_windows = len(windows)
             pieces = Band(windows, job.first, job.last, self.plan.n_words, self.lattice, self.cuts).each(job.steps)
             del windows
-            yield from self.target.written(number, job.name, n_windows, pieces)
+            write = partial(PieceFile.write, pieces=pieces, pack=packed)
+            yield from self.target.written(number, job.name, write, n_windows)
 
 
 def _counted(gram: SharedGram, blobs: list[Bytes]) -> tuple[int, int]:

@@ -23,9 +23,9 @@ from gapgram.counting.spark.batches import signed
 from gapgram.counting.spark.parts import InParts, Share, bands_of
 from gapgram.counting.spark.plan import MAX_WINDOWS, is_cut, plan_of
 from gapgram.counting.spark.refusal import first_refused
-from gapgram.counting.spark.shards import ShardFolder, Target, check_new
+from gapgram.counting.spark.shards import ShardFolder, check_new, move_to
 from gapgram.counting.spark.text import Learned, RefusedError, checked_paths, learn, read_lines
-from gapgram.counts.streaming import InTurn, words_and_classes
+from gapgram.counts.streaming import InTurn
 from gapgram.lattice import Lattice
 from gapgram.signature import __version__
 from gapgram.text.corpus import TextRules
@@ -58,15 +58,18 @@ class TextOnSpark:
         streams = [self._counted(self._stream, lattice.of_words, self.word_counts, "", cuts)]
         for number, (own, patterns) in enumerate(zip(classes, lattice.of_classes, strict=True), 1):
             streams.append(self._counted_classes(own, patterns, f"-classes{number}" if number > 1 else "-classes"))
-        if all(target.path for _, target in streams):
-            return InParts(lattice.stored, self._counting.spark, streams)
-        return InTurn(lattice.stored, words_and_classes(*(share.pieces() for share, _ in streams)))
+        copies = self._resources.enter_context(TemporaryDirectory(prefix="gapgram-shards-", dir=self._counting.copies))
+        return InParts(lattice.stored, self._counting.spark, streams, Path(copies))
 
-    def _counted_classes(self, classes: Classes, lattice: Lattice, suffix: str) -> tuple[Share, Target]:
+    def _counted_classes(self, classes: Classes, lattice: Lattice, suffix: str) -> tuple[Share, ShardFolder]:
         of_word = self._counting.spark.sparkContext.broadcast(classes.of_word)
         self._resources.callback(of_word.destroy)
         class_counts = np.bincount(classes.of_word, self.word_counts, len(classes)).astype(np.int64)
         return self._counted(replace(self._stream, mapped=of_word), lattice, class_counts, suffix)
+
+    def move_to(self, path: Path, place: str) -> None:
+        """Move a model to wherever Spark can write."""
+        move_to(self._counting.spark, path, place)
 
     def bands(self, lattice: Lattice, cuts: Cuts = NO_CUTS) -> Share:
         """All bands of a lattice without classes, counted."""
@@ -74,7 +77,7 @@ class TextOnSpark:
 
     def _counted(
         self, stream: IdStream, lattice: Lattice, id_counts: Integers, suffix: str, cuts: Cuts = NO_CUTS
-    ) -> tuple[Share, Target]:
+    ) -> tuple[Share, ShardFolder]:
         counting, some = self._counting, None
         if is_cut(id_counts, counting.max_windows):
             some = sample.some(self._lines, stream, -(-self.positions // PLANNED_POSITIONS))
@@ -84,9 +87,8 @@ class TextOnSpark:
         folder = ShardFolder(counting.spark, counting.folder + suffix, run, resume=counting.resume)
         plan = replace(plan, done=folder.done(plan))
         tables = count_bands(self._lines, stream, lattice, plan, folder.target, cuts)
-        copies = Path(self._resources.enter_context(TemporaryDirectory(prefix="gapgram-shards-", dir=counting.copies)))
-        path, said = folder.count(tables, plan, copies)
-        return bands_of(path, said, plan, lattice, cuts, self._line_sum), folder.target
+        at = str(folder.path or folder.folder)
+        return bands_of(at, folder.count(tables), plan, lattice, cuts, self._line_sum), folder
 
 
 @dataclass(frozen=True)

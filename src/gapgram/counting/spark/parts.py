@@ -7,34 +7,37 @@ each share as the file of the model has them (`counts.streaming`). The driver co
 
 from __future__ import annotations
 
+import json
 import pickle
+import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from tempfile import TemporaryDirectory
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import xxhash
-from pyspark import Broadcast
-from pyspark.sql import SparkSession
+from pyspark import Broadcast, TaskContext
+from pyspark.sql import DataFrame, SparkSession
 
 from gapgram.arrays import Ids, Integers
 from gapgram.counting.band import Band, Cuts
 from gapgram.counting.in_memory import BAND_POSITIONS
 from gapgram.counting.on_disk.piece_files import PieceFile
 from gapgram.counting.plan import CountedBands, Job, Split, cut_words, jobs_of
-from gapgram.counting.spark.batches import batch_of
-from gapgram.counting.spark.plan import CountingPlan
-from gapgram.counting.spark.shards import Target, unpacked
+from gapgram.counting.spark.plan import CountingPlan, job_name, job_number
+from gapgram.counting.spark.shards import SHARDS, ShardFolder, Target, put_chunks, shard_row, unpacked
 from gapgram.counts.assemble import NO_CLASSES, NO_COUNTS, all_words, side_by_side
 from gapgram.counts.counts import NONE_SEEN, Piece
 from gapgram.counts.streaming import (
     Halves,
     InTurn,
+    Large,
     Measured,
     Pieces,
     StoredPiece,
@@ -49,15 +52,15 @@ from gapgram.pattern import Pattern
 from gapgram.system.array_file import Stream
 
 SHARE_POSITIONS = 32 * BAND_POSITIONS  # of the text, at most, that a worker lays out at once
-_SAID = pa.schema([("share", pa.int32()), ("said", pa.binary())])
 _CHUNK_BYTES = 1 << 22
+_END = "<QQ"  # of a file of parts: the length of its index, and the checksum of that
 
 
 @dataclass(frozen=True)
 class Share:
     """Some bands that were counted, whose pieces are files of a folder."""
 
-    folder: Path
+    folder: str
     bands: tuple[Job | Split, ...]
     lattice: Lattice
     n_words: int
@@ -67,7 +70,7 @@ class Share:
         """The pieces of the bands, once their files have been checked."""
         files = dict[str, PieceFile]()
         for job in (job for job in jobs_of(self.bands) if job.windows):
-            path = self.folder / job.name
+            path = Path(self.folder, job.name)
             if not path.exists():
                 raise EngineError(
                     f"{path}: counted and not there: it was removed, or the folder is not one that all machines share"
@@ -94,7 +97,7 @@ class Share:
 
 
 def bands_of(
-    folder: Path, said: pa.Table, plan: CountingPlan, lattice: Lattice, cuts: Cuts, line_sum: int
+    folder: str, said: pa.Table, plan: CountingPlan, lattice: Lattice, cuts: Cuts, line_sum: int
 ) -> Share:
     """All bands of a plan, by what their jobs have said; refuses what is not of the text that was read first."""
     jobs, windows, counts = (said[name].to_numpy() for name in ("job", "windows", "count"))
@@ -109,72 +112,122 @@ def bands_of(
     return Share(folder, tuple(bands), lattice, plan.n_words, cuts)
 
 
-def _measured(share: Share) -> list[Measured]:
-    """What is to be known of all patterns; in the place of rows of the empty one its grams."""
+def _measure(number: int, share: Share) -> Iterator[pa.RecordBatch]:
+    """Say, pickled, what is to be known of all patterns of a share; of the empty one its grams for rows."""
     pieces = share.pieces()
     words = np.concatenate([piece.grams for piece in pieces(Pattern(0))])
     others = (pattern for pattern in share.lattice.stored if pattern.mask)
-    return [Measured(words.size, words, NONE_SEEN), *(measured(pieces(pattern)) for pattern in others)]
-
-
-class _Part(NamedTuple):
-    """Where a part of an array lies in the file of a share, and its checksum."""
-
-    at: int
-    n_bytes: int
-    checksum: int
+    found = [Measured(words.size, words, NONE_SEEN), *(measured(pieces(pattern)) for pattern in others)]
+    yield shard_row(number, 0, 0, 0, pickle.dumps(found))
 
 
 @dataclass(frozen=True)
-class _Layout:
-    """What a worker must know to lay out a share. root: the number of its first pattern; done: grams before its own."""
+class _LayingOut:
+    """Writes the parts of all arrays of a share into a file. root: the number of its first pattern among all.
+
+    done: for each share how many grams of each pattern come before its own.
+    """
 
     target: Target
-    name: str
     root: int
-    done: Integers
+    done: Sequence[Integers]
     known: Broadcast[tuple[Integers, list[Integers]]]
 
-    def write(self, share: Share) -> dict[tuple[str, int], _Part]:
-        """Lay out a share: the parts of its arrays, by pattern; contexts side by side by the first of theirs."""
+    def __call__(self, number: int, share: Share) -> Iterator[pa.RecordBatch]:
+        yield from self.target.written(number, _name(self.root, number), partial(self._write, share, self.done[number]))
+
+    def _write(self, share: Share, done: Integers, file: BinaryIO) -> None:
+        """Parts by pattern, those of contexts side by side by the first; then where they lie, and its checksum."""
         pieces, (places, rows), stored, parts = share.pieces(), self.known.value, share.lattice.stored, {}
-        with self.target.file(self.name) as file:
 
-            def add(name: str, p: int, chunks: Iterable[npt.NDArray[Any]]) -> None:
-                at, checksum = file.tell(), xxhash.xxh3_64()
-                for chunk in chunks:
-                    checksum.update(chunk.data)
-                    file.write(chunk.data)
-                parts[name, self.root + p] = _Part(at, file.tell() - at, checksum.intdigest())
+        def add(name: str, p: int, chunks: Iterable[npt.NDArray[Any]]) -> None:
+            at, checksum = file.tell(), xxhash.xxh3_64()
+            for chunk in chunks:
+                checksum.update(chunk.data)
+                file.write(chunk.data)
+            parts[f"{name} {self.root + p}"] = at, file.tell() - at, checksum.intdigest()
 
-            for heads in side_by_side(stored)[1:]:  # but for the context of the empty pattern
-                for p in heads:
-                    large: list[tuple[Integers, Integers]] = []
-                    add("grams", p, self._grams(pieces(stored[p]), places[self.root + p], p, large))
-                    add("large_at", p, (at for at, _ in large))
-                    add("large_counts", p, (counts for _, counts in large))
-                bands = zip(*(pieces(stored[p]) for p in heads), strict=True)
-                own = [rows[self.root + p] for p in heads]
-                add("contexts", heads[0], placed_contexts(bands, own, self.done[heads]))
-        return parts
+        for heads in side_by_side(stored)[1:]:  # but for the context of the empty pattern
+            for p in heads:
+                large: Large = []
+                add("grams", p, packed_grams(pieces(stored[p]), places[self.root + p], large, int(done[p])))
+                add("large_at", p, (at for at, _ in large))
+                add("large_counts", p, (counts for _, counts in large))
+            bands = zip(*(pieces(stored[p]) for p in heads), strict=True)
+            own = [rows[self.root + p] for p in heads]
+            add("contexts", heads[0], placed_contexts(bands, own, done[heads]))
+        index = json.dumps(parts).encode()
+        file.write(index + struct.pack(_END, len(index), xxhash.xxh3_64_intdigest(index)))
 
-    def _grams(
-        self, pieces: Iterator[StoredPiece], place: Integers, p: int, large: list[tuple[Integers, Integers]]
-    ) -> Iterator[Halves]:
-        for packed, at, counts in packed_grams(pieces, place, int(self.done[p])):
-            large.append((at, counts))
-            yield packed
+
+@dataclass(frozen=True)
+class _Task:
+    """Does some work on the share that has the number of the task, whose files come as rows unless they are there."""
+
+    shares: Sequence[Share]
+    work: Callable[[int, Share], Iterator[pa.RecordBatch]]
+    are_there: bool
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        number = TaskContext.get().partitionId()
+        share = self.shares[number]
+        with TemporaryDirectory() as folder:
+            if self.are_there:
+                list(batches)
+            else:
+                put_chunks(batches, Path(folder), job_name)
+                share = replace(share, folder=folder)
+            yield from self.work(number, share)
+
+
+class _PartFile:
+    """A file of parts, once a worker has written it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with path.open("rb") as file:
+            file.seek(-struct.calcsize(_END), 2)
+            length, checksum = struct.unpack(_END, file.read())
+            file.seek(-struct.calcsize(_END) - length, 2)
+            index = file.read(length)
+        if xxhash.xxh3_64_intdigest(index) != checksum:
+            raise self._damaged
+        self.parts: dict[str, tuple[int, int, int]] = json.loads(index)
+
+    @property
+    def _damaged(self) -> EngineError:
+        return EngineError(f"{self._path}: damaged, go on with --resume")
+
+    def read(self, part: str, kind: type[Any]) -> Iterator[npt.NDArray[Any]]:
+        """A part, some of it at a time."""
+        (at, left, expected), checksum = self.parts[part], xxhash.xxh3_64()
+        with self._path.open("rb") as file:
+            file.seek(at)
+            while chunk := file.read(min(left, _CHUNK_BYTES)):
+                checksum.update(chunk)
+                left -= len(chunk)
+                yield np.frombuffer(chunk, kind)
+        if left or checksum.intdigest() != expected:
+            raise self._damaged
 
 
 class InParts(InTurn):
-    """Lays out the tables where the counts are. streams: all bands of words and of classes, and who writes."""
+    """Lays out the tables where the counts are. streams: of words and of classes, all bands and their folder.
+
+    copies: a folder of this machine, for parts that workers write elsewhere.
+    """
 
     def __init__(
-        self, patterns: tuple[Pattern, ...], spark: SparkSession, streams: Sequence[tuple[Share, Target]]
+        self,
+        patterns: tuple[Pattern, ...],
+        spark: SparkSession,
+        streams: Sequence[tuple[Share, ShardFolder]],
+        copies: Path,
     ) -> None:
         super().__init__(patterns, lambda pattern: iter([self._empty[pattern]]))
-        self._spark, n = spark, 2 * spark.sparkContext.defaultParallelism
-        self._shares = [(k, own, target) for k, (share, target) in enumerate(streams) for own in share.cut(n)]
+        self._spark, self._copies, self._files = spark, copies, list[Path]()
+        n = 2 * spark.sparkContext.defaultParallelism
+        self._streams = [(share.cut(n), folder) for share, folder in streams]
         self._roots = [p for p, pattern in enumerate(patterns) if not pattern.mask]
 
     def streams(
@@ -184,83 +237,67 @@ class InParts(InTurn):
         try:
             yield from super().streams(class_of, word_counts, whole=whole)
         finally:
-            for number, (_, share, _) in enumerate(self._shares):
-                (share.folder / _name(number)).unlink(missing_ok=True)
+            for file in self._files:
+                file.unlink(missing_ok=True)
 
     def _measured(self) -> list[Measured]:
-        self._found = _on_workers(self._spark, [partial(_measured, share) for _, share, _ in self._shares])
-        of_streams = [[own for own, share in zip(self._found, self._shares, strict=True) if share[0] == k]
-                      for k in range(len(self._roots))]
-        self._empty = {
-            Pattern(0, k): all_words([own[0].rows for own in found]) for k, found in enumerate(of_streams)
+        said = [_done(folder, shares, _measure).toArrow().sort_by("job") for shares, folder in self._streams]
+        self._found = [[pickle.loads(own) for own in table["bytes"].to_pylist()] for table in said]
+        self._empty = {Pattern(0, k): all_words([own[0].rows for own in found]) for k, found in enumerate(self._found)}
+        of_others = {
+            Pattern(pattern.mask, k): _together(several)
+            for k, (found, (shares, _)) in enumerate(zip(self._found, self._streams, strict=True))
+            for pattern, several in zip(shares[0].lattice.stored, zip(*found, strict=True), strict=True)
+            if pattern.mask
         }
-        return [
-            measured(self._of(pattern)) if not pattern.mask
-            else _together([own[p - self._roots[pattern.classes]] for own in of_streams[pattern.classes]])
-            for p, pattern in enumerate(self.patterns)
-        ]  # fmt: skip
+        return [of_others[p] if p.mask else measured(self._of(p)) for p in self.patterns]
 
     def _place(self, places: Integers, rows: list[Integers]) -> None:
         super()._place(places, rows)
         known = self._spark.sparkContext.broadcast((places, rows))
-        layouts, done = list[_Layout](), dict[int, Integers]()
-        for number, (k, _, target) in enumerate(self._shares):
-            sizes = np.array([own.n_grams for own in self._found[number]])
-            layouts.append(_Layout(target, _name(number), self._roots[k], done.get(k, 0 * sizes), known))
-            done[k] = layouts[-1].done + sizes
-        works = [partial(own.write, share) for own, (_, share, _) in zip(layouts, self._shares, strict=True)]
-        self._parts: list[dict[tuple[str, int], _Part]] = _on_workers(self._spark, works)
+        for root, found, (shares, folder) in zip(self._roots, self._found, self._streams, strict=True):
+            sizes = np.array([[own.n_grams for own in several] for several in found])
+            work = _LayingOut(folder.target, root, list(np.cumsum(sizes, axis=0) - sizes), known)
+            at = folder.files(_done(folder, shares, work), self._copies, partial(_name, root))
+            self._files += [at / _name(root, number) for number in range(len(shares))]
         known.destroy()
+        self._parts = list(map(_PartFile, self._files))
         del self._found
 
     def _grams(self, p: int) -> Iterator[Halves]:
-        return self._read("grams", p, np.uint32) if self.patterns[p].mask else super()._grams(p)
+        return self._read(f"grams {p}", np.uint32) if self.patterns[p].mask else super()._grams(p)
 
     def _n_large(self) -> int:
-        own = sum(part.n_bytes for parts in self._parts for (name, _), part in parts.items() if name == "large_at")
-        return super()._n_large() + own // 8
+        sizes = (part[1] for file in self._parts for name, part in file.parts.items() if name.startswith("large_at"))
+        return super()._n_large() + sum(sizes) // 8
 
     def _large(self, name: str) -> Iterator[Integers]:
         of_empty = super()._large(name)
         for p, pattern in enumerate(self.patterns):
-            yield from self._read(name, p, np.int64) if pattern.mask else [next(of_empty)]
+            yield from self._read(f"{name} {p}", np.int64) if pattern.mask else [next(of_empty)]
 
     def _contexts(self, heads: list[int]) -> Iterator[Integers]:
         has_words = self.patterns[heads[0]].mask
-        return self._read("contexts", heads[0], np.int64) if has_words else super()._contexts(heads)
+        return self._read(f"contexts {heads[0]}", np.int64) if has_words else super()._contexts(heads)
 
-    def _read(self, name: str, p: int, kind: type[Any]) -> Iterator[npt.NDArray[Any]]:
-        """An array of a pattern, part by part."""
-        for number, ((_, share, _), parts) in enumerate(zip(self._shares, self._parts, strict=True)):
-            if (name, p) not in parts:
-                continue
-            (at, left, expected), checksum, path = parts[name, p], xxhash.xxh3_64(), share.folder / _name(number)
-            with path.open("rb") as file:
-                file.seek(at)
-                while chunk := file.read(min(left, _CHUNK_BYTES)):
-                    checksum.update(chunk)
-                    left -= len(chunk)
-                    yield np.frombuffer(chunk, kind)
-            if left or checksum.intdigest() != expected:
-                raise EngineError(f"{path}: damaged, go on with --resume")
+    def _read(self, part: str, kind: type[Any]) -> Iterator[npt.NDArray[Any]]:
+        for file in self._parts:
+            if part in file.parts:
+                yield from file.read(part, kind)
 
 
-def _name(number: int) -> str:
-    return f"tables-{number}"
+def _name(root: int, number: int) -> str:
+    return f"tables-{root}-{number}"
+
+
+def _done(
+    folder: ShardFolder, shares: Sequence[Share], work: Callable[[int, Share], Iterator[pa.RecordBatch]]
+) -> DataFrame:
+    """What some work says of each of some shares, done by tasks of their own."""
+    needed = [[job_number(job.name) for job in jobs_of(share.bands) if job.windows] for share in shares]
+    return folder.rows(needed).mapInArrow(_Task(shares, work, folder.path is not None), SHARDS)
 
 
 def _together(parts: Sequence[Measured]) -> Measured:
     rows = numbered(np.concatenate([part.rows for part in parts]))[0]
     return Measured(sum(part.n_grams for part in parts), rows, np.sum([part.seen for part in parts], axis=0))
-
-
-def _on_workers(spark: SparkSession, works: Sequence[Callable[[], Any]]) -> list[Any]:
-    """What each of some works says, done by tasks of their own."""
-
-    def do(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for number in batch["id"].to_pylist():
-                yield batch_of(_SAID, [number], [pickle.dumps(works[number]())])
-
-    said = spark.range(0, len(works), 1, len(works)).mapInArrow(do, "share int, said binary").toArrow()
-    return [pickle.loads(own) for own in said.sort_by("share")["said"].to_pylist()]

@@ -101,6 +101,20 @@ def plan_of(
     return CountingPlan(tuple(planning.jobs), bands, counts.size)
 
 
+def job_name(number: int) -> str:
+    """The name of the file of a job.
+
+    >>> job_name(7), job_number("pieces-7")
+    ('pieces-7', 7)
+    """
+    return f"pieces-{number}"
+
+
+def job_number(name: str) -> int:
+    """The number of a job, by the name of its file."""
+    return int(name.rpartition("-")[2])
+
+
 def is_cut(counts: Integers, max_windows: int) -> bool:
     """Whether some word is too frequent to be counted at once."""
     return bool(counts.max(initial=0) > max_windows)
@@ -127,7 +141,7 @@ class _Planning:
         return self._cut(job, sorting.windows_at(self.ids, own, self.order))
 
     def _numbered(self, job: Job) -> int:
-        self.jobs.append(replace(job, name=f"pieces-{len(self.jobs)}"))
+        self.jobs.append(replace(job, name=job_name(len(self.jobs))))
         return len(self.jobs) - 1
 
     def _cut(self, job: Job, sample: Ids) -> Cut:

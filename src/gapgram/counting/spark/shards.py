@@ -1,21 +1,21 @@
-"""The tables of jobs as files of a folder: written by the workers, taken by the driver one band after the other.
+"""The counts of jobs as files of a folder, written by the workers, and read again by those that lay tables out.
 
 Where the folder is one of a file system that every machine has, workers write each job's file into it, aside and
 renamed; so a job that Spark runs twice gives the same file, and what is there is not counted again by a run that goes
-on. On all other file systems that Spark knows the bytes of the files go into Parquet, which the driver copies and takes
-apart. A file has a checksum of its own; Spark says what each job has counted, and one row what text was read: so
-nothing is lost, doubled or changed unseen.
+on. On all other file systems that Spark knows the bytes of the files go into Parquet, and Spark brings those that a
+worker needs to it. A file has a checksum of its own; Spark says what each job has counted, and one row what text was
+read: so nothing is lost, doubled or changed unseen.
 """
 
 from __future__ import annotations
 
-import io
 import os
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -27,9 +27,7 @@ from gapgram.counting.on_disk.piece_files import PieceFile
 from gapgram.counting.plan import Job
 from gapgram.counting.spark.batches import batch_of
 from gapgram.counting.spark.plan import CountingPlan
-from gapgram.counts.counts import Piece
 from gapgram.errors import EngineError, UsageError
-from gapgram.pattern import Pattern
 
 SHARDS = "job int, windows bigint, count bigint, chunk int, bytes binary"
 _ROW = pa.schema(
@@ -54,22 +52,23 @@ class Target:
     run: str
 
     def written(
-        self, number: int, name: str, windows: int, pieces: Iterable[tuple[Pattern, Piece]]
+        self, number: int, name: str, write: Callable[[BinaryIO], object], windows: int = 0
     ) -> Iterator[pa.RecordBatch]:
         """Write the file of a job, or give its bytes."""
-        if self.path is None:
-            file = io.BytesIO()
-            PieceFile.write(file, pieces, _packed)
-            data = file.getvalue()
-            for chunk, begin in enumerate(range(0, len(data), _CHUNK_BYTES)):
-                yield shard_row(number, windows, 0, chunk, data[begin : begin + _CHUNK_BYTES])
+        if self.path is not None:
+            with self._aside(name) as out:
+                write(out)
+            yield shard_row(number, windows, 0)
             return
-        with self.file(name) as out:
-            PieceFile.write(out, pieces, _packed)
-        yield shard_row(number, windows, 0)
+        with TemporaryFile() as file:
+            write(file)
+            size = file.tell()
+            file.seek(0)
+            for chunk in range(-(-size // _CHUNK_BYTES)):
+                yield shard_row(number, windows, 0, chunk, file.read(_CHUNK_BYTES))
 
     @contextmanager
-    def file(self, name: str) -> Iterator[BinaryIO]:
+    def _aside(self, name: str) -> Iterator[BinaryIO]:
         """A file of the folder, written aside and renamed."""
         self._check()
         aside = Path(self.path or "", f"{name}.{uuid.uuid4().hex}")
@@ -90,7 +89,17 @@ class Target:
             raise EngineError(f"{self.path}: not the folder that the driver made: name one that all machines share")
 
 
-def _packed(data: Any) -> bytes:
+def put_chunks(batches: Iterable[pa.RecordBatch], folder: Path, name: Callable[[int], str]) -> None:
+    """Make files of the rows of jobs, which have these names."""
+    for batch in batches:
+        for row in batch.select(["job", "chunk", "bytes"]).to_pylist():
+            path = folder / name(row["job"])
+            with path.open("r+b" if path.exists() else "wb") as file:
+                file.seek(row["chunk"] * _CHUNK_BYTES)
+                file.write(row["bytes"])
+
+
+def packed(data: Any) -> bytes:
     return bytes(_CODEC.compress(data, asbytes=True))
 
 
@@ -144,42 +153,48 @@ class ShardFolder:
         jobs = ((number, job) for number, job in enumerate(plan.jobs) if isinstance(job, Job))
         return frozenset(number for number, job in jobs if PieceFile.is_whole(self.path / job.name))
 
-    def count(self, tables: DataFrame, plan: CountingPlan, copies: Path) -> tuple[Path, pa.Table]:
-        """Run what `bands.count_bands` plans. Returns the folder of the files, and what each job says."""
+    def count(self, tables: DataFrame) -> pa.Table:
+        """Run what `bands.count_bands` plans. Returns what each job says."""
         if self.path is not None:
-            return self.path, tables.drop("bytes").toArrow()
+            return tables.drop("bytes").toArrow()
         parquet, written = f"{self.folder}/{_PARQUET}", Observation()
         if not self._read(_ROWS):
             observed = tables.observe(written, sql.count(sql.lit(1)).alias("rows"))
             observed.write.mode("overwrite").options(compression="none").parquet(parquet)
             self._write(_ROWS, str(written.get["rows"]))
-        said = self._copied(parquet, plan, copies)
+        said = self._spark.read.parquet(parquet).drop("bytes").toArrow()
         if str(len(said)) != self._read(_ROWS):
             raise EngineError(
                 f"{parquet}: {self._read(_ROWS)} rows of counts were written and {len(said)} are there: a file is "
                 "missing, or there twice; train again with a new folder"
             )
-        return copies, said
+        return said
 
-    def _copied(self, parquet: str, plan: CountingPlan, copies: Path) -> pa.Table:
-        """Take Parquet apart into files of this machine, one after the other."""
-        said = [_ROW.empty_table().drop_columns("bytes")]
-        for status in self.system.listStatus(_hadoop(self._spark, parquet)[1]):
-            source = status.getPath()
-            if not source.getName().endswith(".parquet"):
-                continue
-            copy = copies / source.getName()
-            self.system.copyToLocalFile(False, source, _hadoop(self._spark, f"file:{copy}")[1], True)
-            with _named(f"{parquet}/{source.getName()}"):
-                for batch in pq.ParquetFile(copy).iter_batches(batch_size=1):
-                    job = plan.jobs[batch["job"][0].as_py()] if batch["job"][0].as_py() < len(plan.jobs) else None
-                    if isinstance(job, Job):
-                        with (copies / job.name).open("r+b" if (copies / job.name).exists() else "wb") as file:
-                            file.seek(batch["chunk"][0].as_py() * _CHUNK_BYTES)
-                            file.write(batch["bytes"][0].as_py())
-                    said.append(pa.Table.from_batches([batch]).drop_columns("bytes"))
-            copy.unlink()
-        return pa.concat_tables(said)
+    def rows(self, jobs: Sequence[Sequence[int]]) -> DataFrame:
+        """For each of some tasks, which each are a partition, the rows of the jobs that it needs, if not files."""
+        if self.path is not None:
+            return self._spark.range(0, len(jobs), 1, len(jobs))
+        tasks = [(job, task) for task, own in enumerate(jobs) for job in own]
+        known = self._spark.createDataFrame(tasks, "job int, task int")
+        needed = self._spark.read.parquet(f"{self.folder}/{_PARQUET}").join(sql.broadcast(known), "job")
+        return needed.repartitionById(len(jobs), sql.col("task"))
+
+    def files(self, tables: DataFrame, copies: Path, name: Callable[[int], str]) -> Path:
+        """Have workers write files beside the counts; the folder where these are, or copies of them."""
+        if self.path is not None:
+            tables.drop("bytes").toArrow()
+            return self.path
+        parquet = f"{self.folder}/{_PARQUET}-tables"
+        tables.write.mode("overwrite").options(compression="none").parquet(parquet)
+        system, at = _hadoop(self._spark, parquet)
+        for source in (status.getPath() for status in system.listStatus(at)):
+            if source.getName().endswith(".parquet"):
+                copy = copies / source.getName()
+                system.copyToLocalFile(False, source, _hadoop(self._spark, f"file:{copy}")[1], True)
+                put_chunks(pq.ParquetFile(copy).iter_batches(batch_size=1), copies, name)
+                copy.unlink()
+        system.delete(at, True)
+        return copies
 
 
 def check_new(spark: SparkSession, folder: str) -> None:
@@ -189,13 +204,14 @@ def check_new(spark: SparkSession, folder: str) -> None:
         raise UsageError(f"{folder}: exists; name a new folder for the counts (--shards)")
 
 
-@contextmanager
-def _named(path: object) -> Iterator[None]:
-    try:
-        yield
-    except (pa.ArrowException, OSError, MemoryError, ValueError, TypeError, KeyError, IndexError) as error:
-        said = str(error).strip().partition("\n")[0][:200]
-        raise EngineError(f"{path}: damaged counts, train again with a new folder: {said}") from None
+def move_to(spark: SparkSession, path: Path, place: str) -> None:
+    """Move a file of this machine to wherever Spark can write, where it has its name once it is whole."""
+    system, target = _hadoop(spark, place)
+    aside = _hadoop(spark, f"{place}.unfinished")[1]
+    system.copyFromLocalFile(True, True, _hadoop(spark, f"file:{path}")[1], aside)
+    system.delete(target, False)
+    if not system.rename(aside, target):
+        raise EngineError(f"{place}: cannot be written; the model is in {place}.unfinished")
 
 
 def _hadoop(spark: SparkSession, path: str) -> tuple[Any, Any]:
