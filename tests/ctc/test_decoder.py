@@ -16,6 +16,7 @@ from gapgram.ctc import Alphabet, Decoder
 from gapgram.kernels.text.special_words import SPECIAL
 from gapgram.models.arpa import read_arpa, write_arpa
 from gapgram.queries.language_model import LanguageModel
+from gapgram.queries.states import State
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 
@@ -51,16 +52,15 @@ def rules_for(decoder: Decoder, hot: dict[str, float], *, distinct: bool = False
     if decoder.by_label:
         known = frozenset(" " if word == "|" else word for word in known)
 
-    @cache
-    def log10_prob(word: str, before: tuple[str, ...]) -> float:
-        as_model = {" ": "|", "": "never known"} if decoder.by_label else {"": "never-known"}
-        words = [as_model.get(each, each) for each in (*before, word)]
-        state = model.begin_sentence() if chosen.boundary else model.null_context()
-        for each in words:
-            score, state = model.extend(state, each)
-        return score
+    as_model = {" ": "|", "": "never known"} if decoder.by_label else {"": "never-known"}
 
-    return SearchRules(log10_prob, known, **given, **rest)
+    @cache
+    def extended(words: tuple[str, ...]) -> tuple[float, State]:
+        if not words:
+            return 0.0, model.begin_sentence() if chosen.boundary else model.null_context()
+        return model.extend(extended(words[:-1])[1], as_model.get(words[-1], words[-1]))
+
+    return SearchRules(lambda word, before: extended((*before, word))[0], known, **given, **rest)
 
 
 def assert_equal(decoder: Decoder, logits: Any, hot: dict[str, float] | None = None, **options: Any) -> None:
@@ -92,9 +92,9 @@ def kinds(made: dict[str, Model], tmp_path_factory: pytest.TempPathFactory) -> d
 def test_words(kinds: dict[str, LanguageModel], kind: str) -> None:
     decoder = Decoder(LABELS, kinds[kind])
     assert not decoder.by_label
-    for seed in range(4):
+    for seed in range(4 if kind == "mkn" else 1):
         assert_equal(decoder, logits_of(len(LABELS), seed), beam_width=15)
-    assert_equal(decoder, logits_of(len(LABELS), 4), distinct=True)
+    assert_equal(decoder, logits_of(len(LABELS), 4), distinct=True, beam_width=100 if kind == "mkn" else 15)
 
 
 def test_a_binary_file_of_kenlm(seeds: dict[str, Path]) -> None:
@@ -113,23 +113,24 @@ def test_a_binary_file_of_kenlm(seeds: dict[str, Path]) -> None:
     {"token_prune": -2.0}, {"empty_word": True}, {"alpha": 2.0, "beta": -3.0}, {"token_prune": -40.0, "beam_width": 9},
 ], ids=str)  # fmt: skip
 def test_options(kinds: dict[str, LanguageModel], options: dict[str, Any]) -> None:
-    for seed in range(3):
+    for seed in range(2):
         assert_equal(Decoder(LABELS, kinds["mkn"]), logits_of(len(LABELS), 10 + seed), **{"beam_width": 20, **options})
 
 
 @pytest.mark.parametrize("hot", [{"w1": 5.0}, {"w12": 10.0, "w1": 2.5, "w4444": 8.0}, {"w2": -3.0}], ids=str)
 @pytest.mark.parametrize("unknown", [-10.0, None])
 def test_hot_words(kinds: dict[str, LanguageModel], hot: dict[str, float], unknown: float | None) -> None:
-    for seed in range(3):
+    for seed in range(2):
         logits = logits_of(len(LABELS), 20 + seed)
         assert_equal(Decoder(LABELS, kinds["learned"]), logits, hot, unknown=unknown, beam_width=20)
-        assert_equal(Decoder(LABELS), logits, hot, beam_width=20)
+        if unknown is not None:
+            assert_equal(Decoder(LABELS), logits, hot, beam_width=20)
 
 
 @pytest.mark.parametrize("kind", [None, "mkn"])
 def test_pieces(kinds: dict[str, LanguageModel], kind: str | None) -> None:
     decoder = Decoder(PIECES, kinds[kind] if kind else None)
-    for seed in range(6):
+    for seed in range(3):
         logits = logits_of(len(PIECES) + 1, 30 + seed)
         assert_equal(decoder, logits, beam_width=20)
         assert_equal(decoder, logits, {"w12": 6.0}, beam_width=20, distinct=True)
