@@ -82,18 +82,14 @@ class FusionModel(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         if device.type == "cuda" and self._on_card is None:
             from gapgram.cuda.torch_streams import TorchNextWords
 
-            self._on_card = TorchNextWords(self._own_model(), self._words, self._packed, device, self._sessions)
+            if not isinstance(self.model, Model):
+                said = f"{self.model!r} is no model that gapgram has trained, and stays on the CPU: .to('cpu')"
+                raise DeviceError(f"device cuda: {said}")
+            self._on_card = TorchNextWords(self.model, self._words, self._packed, device, self._sessions)
         self.device = device
         if self._long is not None:
             self._long.to(device)
         return self
-
-    def _own_model(self) -> Model:
-        if not isinstance(self.model, Model):
-            raise DeviceError(
-                f"device cuda: {self.model!r} is no model that gapgram has trained, and stays on the CPU: .to('cpu')"
-            )
-        return self.model
 
     def compatible_with_cuda_graphs(self) -> bool:
         """Whether a CUDA graph may record what is asked: on a card, yes."""

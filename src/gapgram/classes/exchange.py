@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 
 from gapgram.arguments import wrong_type
-from gapgram.arrays import Floats, Ids, Integers
+from gapgram.arrays import Ids, Integers
 from gapgram.classes.classes import Classes
 from gapgram.errors import UsageError
 from gapgram.kernels.barrier import APART
@@ -160,7 +160,8 @@ class Exchange:
         bits = int(np.clip((-(-2 * width // threads) - 1).bit_length(), *_BLOCK_BITS))
         self.n_blocks = (width - 1 >> bits) + 1
         rows = self.n_blocks * sides * width, 1 << bits
-        priors = priors_of(k)
+        prior = min(PRIOR, CLASS_PRIOR / k)
+        priors = np.array([prior, prior * k])  # of a cell and of a class
 
         def count(d: int) -> None:
             s = 2 * d
@@ -223,12 +224,6 @@ def cut_by_size(sizes: Integers, most: int) -> list[int]:
     ends = np.cumsum(sizes)
     inner = np.searchsorted(ends, np.arange(most, int(ends[-1]), most), side="left") + 1
     return [int(cut) for cut in np.unique(np.concatenate([[0], inner, [len(sizes)]]))]
-
-
-def priors_of(k: int) -> Floats:
-    """What a cell and a class of k are believed to hold before any pair is seen."""
-    prior = min(PRIOR, CLASS_PRIOR / k)
-    return np.array([prior, prior * k])
 
 
 def automatic_k(n_positions: int, share: float = 1.0) -> int:

@@ -112,25 +112,25 @@ def open_reader(
     return session
 
 
-def check_tokens(model: Any) -> None:
-    """Refuse --tokens for a model that takes words."""
-    from gapgram.errors import UsageError
+def opened(path: str, *, device: str = "cpu", tokens: bool = False, quiet: bool = False) -> Any:
+    """The model of a file, on a graphics card where one is asked for; `auto` says why it stays on the CPU.
 
-    if model.tokeniser is None:
-        raise UsageError("--tokens is for models that hold a tokeniser; this one takes words, as they are")
+    tokens: whether it is asked about text that is cut into its tokens already, which needs a tokeniser.
+    """
+    from gapgram.errors import GapgramError, UsageError
+    from gapgram.models.open import load
 
-
-def on_card(model: Any, device: str, quiet: bool) -> Any:
-    """The model on a graphics card; with `auto` on the CPU, and a line that says why, where there is none."""
-    from gapgram.errors import GapgramError
-
-    if device == "cuda":
-        return model.on("cuda")
+    model = load(path, progress=not quiet)
     try:
-        return model.on("cuda")
+        asked = model if device == "cpu" else model.on("cuda")
     except GapgramError as missing:
+        if device == "cuda":
+            raise
         talk(f"{missing}; the CPU does the work", quiet)
-        return model
+        asked = model
+    if tokens and model.tokeniser is None:
+        raise UsageError("--tokens is for models that hold a tokeniser; this one takes words, as they are")
+    return asked
 
 
 def talk(message: str, quiet: bool = False) -> None:

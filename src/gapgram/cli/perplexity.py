@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gapgram.cli.options import check_tokens, model_argument, on_card, open_reader, print_json, shared
+from gapgram.cli.options import model_argument, open_reader, opened, print_json, shared
 
 
 @click.command()
@@ -25,20 +25,15 @@ def command(
     With --learn the text is read in its order, and predictions learn from what was read (docs/guide/sessions.md).
     """
     from gapgram.errors import TextError
-    from gapgram.models.open import load
     from gapgram.text.corpus import TextRules
 
-    opened = load(model, progress=not quiet)
-    if device != "cpu":
-        opened = on_card(opened, device, quiet)
-    if tokens:
-        check_tokens(opened)
+    asked = opened(model, device=device, tokens=tokens, quiet=quiet)
     rules = TextRules(special=special, invalid=invalid, tokenised=tokens)
-    reader = open_reader(opened, learn=learn, history=history, documents=documents, rules=rules)
+    reader = open_reader(asked, learn=learn, history=history, documents=documents, rules=rules)
     if reader is not None:
         result = reader.perplexity(list(texts), learn=learn, documents=documents, rules=rules, progress=not quiet)
     else:
-        result = opened.perplexity(list(texts), rules=rules, threads=threads, progress=not quiet)
+        result = asked.perplexity(list(texts), rules=rules, threads=threads, progress=not quiet)
     if not result.sentences:
         raise TextError(f"{', '.join(texts)}: no sentence in it: expected one sentence a line")
     if as_json:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gapgram.cli.options import check_tokens, open_reader, option, print_json, shared, talk
+from gapgram.cli.options import open_reader, opened, option, print_json, shared, talk
 
 if TYPE_CHECKING:
     from gapgram.queries.language_model import LanguageModel
@@ -51,7 +51,6 @@ def command(
         gapgram predict MKN_MODEL GLM_MODEL --evaluate TEXT
     """
     from gapgram.errors import UsageError
-    from gapgram.models.open import load
     from gapgram.text.corpus import TextRules
 
     if learn and not interactive:
@@ -62,11 +61,9 @@ def command(
         rules = TextRules(special=special, invalid=invalid)
         _evaluate([model, *context], evaluate, limit, rules, threads, as_json, quiet)
         return
-    opened = load(model, progress=not quiet)
-    if tokens:
-        check_tokens(opened)
+    whole = opened(model, tokens=tokens, quiet=quiet)
     rules = TextRules(special=special, invalid=invalid, tokenised=tokens)
-    asked = open_reader(opened, learn=learn, history=history, rules=rules) or opened
+    asked = open_reader(whole, learn=learn, history=history, rules=rules) or whole
     if interactive:
         _interact(asked, k, learn=learn)
         return
@@ -176,9 +173,9 @@ def _next_words(model: Asked, words: list[str], k: int, prefix: str) -> list[Pre
     from gapgram.queries.session import Session
     from gapgram.queries.whole_words import WholeWords
 
-    if (model.model if isinstance(model, Session) else model).tokeniser is None:
-        return model.predict(["<s>", *model.tokens(" ".join(words))], k, prefix=prefix)
-    return WholeWords(model).predict(["<s>", *model.tokens(" ".join(words))], k, prefix=prefix)
+    has_tokeniser = (model.model if isinstance(model, Session) else model).tokeniser is not None
+    asked = WholeWords(model) if has_tokeniser else model
+    return asked.predict(["<s>", *model.tokens(" ".join(words))], k, prefix=prefix)
 
 
 def _evaluate(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gapgram.cli.options import check_tokens, model_argument, on_card, open_reader, option, shared, talk
+from gapgram.cli.options import model_argument, open_reader, opened, option, shared, talk
 
 if TYPE_CHECKING:
     from gapgram.queries.line_scores import LineScore
@@ -37,28 +37,23 @@ def command(
     learn from what was read (docs/guide/sessions.md). Words are tokens where the model holds a tokeniser.
     """
     from gapgram.errors import UsageError
-    from gapgram.models.open import load
     from gapgram.queries.line_scores import read_line_blocks, score_line_blocks
     from gapgram.text.corpus import TextRules
 
     if words and per_line:
         raise UsageError("score: --words or --per-line, one of the two")
-    opened = load(model, progress=not quiet)
-    if device != "cpu":
-        opened = on_card(opened, device, quiet)
+    asked = opened(model, device=device, tokens=tokens, quiet=quiet)
     if sys.stdin is not None and sys.stdin.isatty() and text == "-" and not quiet:
         print("reading sentences from the terminal, one a line; end with Ctrl-D", file=sys.stderr)
-    if tokens:
-        check_tokens(opened)
     rules = TextRules(special=special, invalid=invalid, tokenised=tokens)
     if learn or history or documents:
         if open_vocabulary:
             raise UsageError("score: --open-vocabulary is for a model that does not learn what it reads; leave one out")
-        reader = open_reader(opened, learn=learn, history=history, documents=documents, rules=rules)
+        reader = open_reader(asked, learn=learn, history=history, documents=documents, rules=rules)
         scored = read_line_blocks(reader, text, words=words, learn=learn, documents=documents, rules=rules)
     else:
         scored = score_line_blocks(
-            opened, text, words=words, open_vocabulary=open_vocabulary, rules=rules, threads=threads
+            asked, text, words=words, open_vocabulary=open_vocabulary, rules=rules, threads=threads
         )
     for number, lines in enumerate(scored):
         if number == 0 and lines[0].line.startswith(b'{"'):

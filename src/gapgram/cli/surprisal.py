@@ -56,6 +56,7 @@ def command(
         gapgram surprisal MODEL stimuli.csv --text-column sentence --item-column item --separator '|'
     """
     from gapgram.applications.surprisal.formats import Writer, write_about
+    from gapgram.applications.surprisal.measures import Measures
     from gapgram.applications.surprisal.stimuli import StimulusReader
     from gapgram.applications.surprisal.table import Surprisal, UnknownWords, usual_punctuation
     from gapgram.models.open import load
@@ -63,7 +64,8 @@ def command(
 
     if output is not None:
         check_writable(output, [model, text, *history])
-    columns, measures = _columns(options), _measures(options)
+    columns, asked_for = _columns(options), ("end", "entropy", "lengths", "patterns")
+    measures = Measures(start=not options["no_start"], **{name: options[name] for name in asked_for})
     opened = load(model, progress=not quiet)
     session = open_reader(opened, learn=learn, history=history, documents=documents)
     asked = Surprisal(opened, measures, unknown=unknown, session=session, learn=learn, documents=documents)
@@ -106,12 +108,3 @@ def _columns(options: dict[str, Any]) -> Any:
             raise UsageError(f"a table of stimuli: name {wanted}")
         return None
     return StimulusColumns(**names, separator=options["separator"])
-
-
-def _measures(options: dict[str, Any]) -> Any:
-    from gapgram.applications.surprisal.measures import Measures
-
-    return Measures(
-        start=not options["no_start"], end=options["end"], entropy=options["entropy"], lengths=options["lengths"],
-        patterns=options["patterns"],
-    )  # fmt: skip

@@ -66,12 +66,9 @@ class TextTally:
 
     def add(self, ids: Ids, *, lines: int, empty_lines: int, digest: int) -> None:
         """Count lines, whose sentences have these ids."""
-        self.lines += lines
-        self.sentences += lines - empty_lines
-        self.words += ids.size - 2 * (lines - empty_lines)
-        self.digest = (self.digest + digest) % (1 << 64)
-        if ids.size:
-            self.longest_sentence = max(self.longest_sentence, int(np.diff(sentence_begins(ids)).max()) - 2)
+        sentences = lines - empty_lines
+        longest = int(np.diff(sentence_begins(ids)).max()) - 2 if ids.size else 0
+        self.add_tally(TextTally(lines, sentences, ids.size - 2 * sentences, longest, digest))
 
     def add_tally(self, other: TextTally) -> None:
         """Count what was counted of another part."""
