@@ -3,8 +3,9 @@
 //     const model = await Model.open(bytes, wasm);       // an ArrayBuffer; the module's bytes, or a compiled module
 //     model.score("the cat sat"), model.predict("the", { k: 5, prefix: "c" })
 //
-// A module has memory of its own, in which the file of the model lies; close() gives it back.
+// A module has memory of its own, in which the file of the model lies, as long as anybody holds the model.
 
+const PAGE = 1 << 16;
 const ERROR_BYTES = 512;
 const GUESS_BYTES = 16;
 const SHARE_BYTES = 64;
@@ -28,6 +29,15 @@ class Module {
     const at = this.f.malloc(Math.max(n, 8));
     if (!at) throw new GapgramError("not enough memory");
     return at;
+  }
+
+  // Memory that is never given back, and no more of it than is needed.
+  grown(n) {
+    try {
+      return this.f.memory.grow(Math.ceil(n / PAGE)) * PAGE;
+    } catch {
+      throw new GapgramError(`not enough memory for a model of ${n} bytes`);
+    }
   }
 
   // Run with memory that is given back afterwards; each number is how many bytes are wanted, each text its bytes.
@@ -120,8 +130,8 @@ export class Model extends Asked {
   static async open(file, wasm) {
     const made = wasm instanceof WebAssembly.Module ? wasm : await WebAssembly.compile(wasm);
     const module = new Module((await WebAssembly.instantiate(made, imports(made))).exports);
-    const data = module.take(file.byteLength);
-    module.bytes.set(new Uint8Array(file), data);
+    const data = module.grown(file.byteLength);
+    module.bytes.set(ArrayBuffer.isView(file) ? file : new Uint8Array(file), data);
     const handle = module.with([4], (out) => {
       module.call("open_memory", data, file.byteLength, out);
       return module.view.getUint32(out, true);

@@ -127,38 +127,45 @@ export class TypedWords {
     this.words.sort(([a, i], [b, j]) => (a < b ? -1 : a > b ? 1 : i - j));
     this.letters = [...new Set(this.words.map(([word]) => word).join(""))];
     this.size = model.size;
+    this.weights = new Float64Array(this.size); // of words, all 0 between questions
   }
 
   // `asked`: the model, or a session of it.
   predict(asked, context = "", { k = 5, prefix = "", start = true } = {}) {
-    const weights = this.#weights(asked, folded(prefix));
+    const chances = asked.distribution(context, { start });
     const best = [];
-    asked.distribution(context, { start }).forEach((p, id) => {
-      const probability = p * weights[id];
-      if (!weights[id] || (best.length === k && probability <= best[k - 1].probability)) return;
-      best.splice(best.findLastIndex((one) => one.probability >= probability) + 1, 0, { id, probability });
-      best.length = Math.min(best.length, k);
-    });
+    for (const [id, weight] of this.#weighed(asked, folded(prefix))) {
+      const probability = chances[id] * weight;
+      if (best.length === k && probability < best[k - 1].probability) continue;
+      let at = best.length;
+      while (at && (best[at - 1].probability < probability || (best[at - 1].probability === probability && best[at - 1].id > id))) at--;
+      best.splice(at, 0, { id, probability });
+      if (best.length > k) best.pop();
+    }
     return best.map(({ id, probability }) => ({ word: asked.word(id), probability }));
   }
 
-  // What the probability of each word is multiplied with.
-  #weights(asked, typed) {
-    const weights = new Float64Array(asked.size);
+  // The words that may be meant, and what the probability of each is multiplied with.
+  #weighed(asked, typed) {
+    const { weights } = this;
     const errors = new Set([...typed].length >= LEAST_LETTERS ? this.#beginningsWithAnError([...typed]) : []);
-    for (const other of errors) this.#weigh(weights, other, TYPO);
-    this.#weigh(weights, typed, 1);
-    for (let id = this.size; id < weights.length; id++) { // a session's own words
+    const ids = [];
+    for (const [begin, weight] of [...[...errors].map((other) => [other, TYPO]), [typed, 1]]) {
+      for (let at = this.#first(begin); at < this.words.length && this.words[at][0].startsWith(begin); at++) {
+        const id = this.words[at][1];
+        if (!weights[id]) ids.push(id);
+        weights[id] = weight;
+      }
+    }
+    const found = ids.map((id) => [id, weights[id]]);
+    for (const id of ids) weights[id] = 0;
+    for (let id = this.size; id < asked.size; id++) { // a session's own words
       const word = asked.word(id);
       const letters = [...folded(word)];
       const almost = [-1, 0, 1].some((more) => errors.has(letters.slice(0, [...typed].length + more).join("")));
-      if (isWord(word)) weights[id] = letters.join("").startsWith(typed) ? 1 : almost ? TYPO : 0;
+      if (isWord(word) && (almost || letters.join("").startsWith(typed))) found.push([id, letters.join("").startsWith(typed) ? 1 : TYPO]);
     }
-    return weights;
-  }
-
-  #weigh(weights, begin, weight) {
-    for (let at = this.#first(begin); at < this.words.length && this.words[at][0].startsWith(begin); at++) weights[this.words[at][1]] = weight;
+    return found;
   }
 
   #first(begin) {
