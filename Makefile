@@ -92,8 +92,10 @@ wheel: $(VENV)/.build  ## a wheel for this machine, put into an empty environmen
 	@rm -rf build/wheel && mkdir -p build/wheel
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir build/wheel .
 	@$(PYTHON) -m venv build/wheel/env
-	@wheel=$$(ls build/wheel/*.whl) && build/wheel/env/bin/python -m pip install --quiet --disable-pip-version-check "$$wheel[prepare]"
+	@wheel=$$(ls build/wheel/*.whl) && build/wheel/env/bin/python -m pip install --quiet --disable-pip-version-check "$$wheel[prepare,web]"
 	@cd build/wheel && env/bin/gapgram demo -o demo >demo.txt && echo "the demo runs from the wheel"
+	@! $(BIN)/python -c 'import ziglang' 2>/dev/null || { \
+	  cd build/wheel && env/bin/gapgram page demo/glm.model -q -o page.html && echo "a page can be made"; }
 	@$(BIN)/python tests/support/walk.py docs/guide/tutorial.md --bin build/wheel/env/bin && echo "the tutorial can be followed"
 
 PLATFORMS := manylinux_2_17_x86_64 manylinux_2_17_aarch64 macosx_11_0_arm64 macosx_11_0_x86_64 win_amd64

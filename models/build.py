@@ -8,7 +8,7 @@ TEXTS is a folder of tokenised text, one sentence a line, as `gapgram fetch`, `p
 
 Of each text a generalized model and a modified Kneser-Ney model are trained, and pruned to the same size in the compact
 layout. The one with the lower perplexity on the test text is kept; its card has the figures of both. So small a
-generalized model is best with few patterns: words and classes, three at a time, pruned from the whole in one step.
+generalized model is best with few patterns (`effort="small"`), pruned from the whole in one step.
 Sentences of the test text that show what it knows lie beside it, for the page of `gapgram serve`.
 """
 
@@ -30,7 +30,6 @@ from gapgram.text.files import blocks_of_files
 HERE = Path(__file__).parent
 PACKAGE = HERE / "gapgram_models"
 JUDGED = 1000  # sentences of the test text whose keystrokes are counted
-FEW = {"order": 3, "lattice": "1,11,111,22,222", "classes": 200}  # the patterns of a small generalized model
 SEARCHED = 5000  # sentences of the test text in which examples are looked for
 TOKENISATION = "marks are words of their own; raw text is cut by the model itself"
 KINDS = {"mkn": "modified Kneser-Ney", "glm": "generalized model", "whole": "generalized model before it is pruned"}
@@ -110,7 +109,7 @@ def build(recipe: Recipe, texts: Path, threads: int) -> None:
     options = {"rules": rules, "split": "done", "layout": "compact", "threads": threads, "about": about}
     with tempfile.TemporaryDirectory(dir=HERE) as scratch:
         folder = Path(scratch)
-        whole = gapgram.train(train, output=folder / "whole", **FEW, **options)
+        whole = gapgram.train(train, output=folder / "whole", effort="small", **options)
         print(f"{recipe.name}: trained", flush=True)
         whole.pruned(size=recipe.size, output=folder / "glm")
         gapgram.train(train, output=folder / "mkn", model="mkn", size=recipe.size, **options)

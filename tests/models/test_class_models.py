@@ -180,7 +180,7 @@ def test_classes_that_are_found_have_the_names_of_their_most_frequent_words(foun
         ({"classes": 0}, "0 classes: expected 1 or more, none, auto, or a file"),
         ({"classes": "5,x"}, "classes 'x': no such file; expected a number, none, auto, or a file"),
         ({"lattice": "full+chain", "classes": "5,6"}, "the lattice has patterns of 1 clusterings, and classes are"),
-        ({"effort": "good"}, "effort 'good': expected fast, default, best"),
+        ({"effort": "good"}, "effort 'good': expected small, fast, default, best"),
         ({"effort": "best", "classes": 5}, "effort best: it chooses patterns and classes of a glm with learned"),
         ({"effort": "fast", "model": "mkn"}, "effort fast: it chooses patterns and classes of a glm"),
         ({"classes": list(range(1, 10))}, "9 clusterings of words: at most 8 can be told apart"),

@@ -51,6 +51,9 @@ def test_an_effort_chooses_clusterings() -> None:
         lattice, sources = with_classes(None, "full", 3, None, fitted=True, effort=effort)
         assert len(lattice.of_classes) == len(sources) == n_clusterings
         assert task_of(lattice, sources).for_text_of(LEAST_POSITIONS - 1).lattice == FULL
+    lattice, sources = with_classes(None, "full", 5, None, fitted=True, effort="small")
+    assert (lattice.name, lattice.order, sources) == ("chain+chain", 3, EFFORTS["small"])
+    assert task_of(lattice, sources).for_text_of(LEAST_POSITIONS - 1).lattice.name == "chain"
     sizes = [automatic_k(1_000_000, source.share) for source in EFFORTS["best"]]
     assert sizes[0] == automatic_k(1_000_000) == 300 and len(set(sizes)) == len(sizes)
     assert automatic_k(9, 0.2) == 2

@@ -20,7 +20,7 @@ _LONG_SENTENCES = 1_000  # words, on average, that hardly a sentence has
 @_of_train("model", choices=["mkn", "glm"], default="glm")
 @_of_train("lattice", metavar="PATTERNS")
 @_of_train("weights", metavar="NAME")
-@_of_train("effort", choices=["fast", "default", "best"], default="default")
+@_of_train("effort", choices=["small", "fast", "default", "best"], default="default")
 @_of_train("classes", metavar="K|auto|none|FILE")
 @_of_train("class_words", default=1 << 24, metavar="N")
 @_of_train("held_out_texts", "--held-out", multiple=True, metavar="TEXT")

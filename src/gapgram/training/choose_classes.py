@@ -83,6 +83,7 @@ def _automatic(*shares: float) -> tuple[ClassSource, ...]:
 
 # What is done for a better model of the same text: the clusterings that are found in it.
 EFFORTS: dict[str, tuple[ClassSource, ...]] = {
+    "small": (ClassSource(k=200, least_positions=LEAST_POSITIONS),),
     "fast": (),
     "default": _automatic(1.0),
     "best": _automatic(1.0, 0.2, 4.0, 0.45, 2.0),
@@ -261,6 +262,8 @@ def with_classes(
             "what you chose yourself"
         )
     sources = EFFORTS[effort] if chooses else parse_sources(asked)
+    if effort == "small":
+        family, order = "chain", min(order, 3)
     if lattice is None:
         _check_fitted(sources, fitted)
         return Lattice.parse("+".join([family, *["chain"] * len(sources)]), order), sources

@@ -77,7 +77,8 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
         such as 60,350,1500, are clusterings side by side. The default is `auto`, and `none` where the lattice is named.
     class_words: words of the text that classes are found in, a sample of a larger one.
     effort: work for a better glm: patterns of words alone (`fast`), of the classes of one clustering, too (`default`),
-        or of several (`best`), which costs time in training and scoring.
+        or of several (`best`), which costs time in training and scoring; or few patterns of up to three words and
+        classes (`small`), which are best in files of a few bytes a word of the text (`size`).
     held_out_texts: text to learn weights from; by default the training text, each word left out in turn.
     seed: random seed of the sample that weights are learned from.
     rules: which words are kept (`min_count`, `vocab_limit`), and what to do with special words and invalid bytes.

@@ -13,5 +13,5 @@
     lattices    where a probability comes from
     examples    texts to begin with, from held-out text or written by a model
     page        the files of the page; they are in `static`
-    alone       the same page without a service: what asks models there is in `alone` and `wasm`
+    alone       the same page without a service: what asks models there is in `static_alone` and `wasm`
 """

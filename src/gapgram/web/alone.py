@@ -1,7 +1,7 @@
 """The page without a service: static files, or one, in which models are asked by the library compiled to WebAssembly.
 
-The views are those of `static`; behind them stands another `api.js`, of `alone`, and what `python -m compiler` has put
-into `wasm`.
+The views are those of `static`; behind them stands another `api.js`, of `static_alone`, and what `python -m compiler`
+has put into `wasm`.
 """
 
 from __future__ import annotations
@@ -127,8 +127,8 @@ def _resource(*place: str) -> Any:
 
 
 def _module(name: str) -> str:
-    """A module of the page: `alone` comes before `static`."""
-    places = (_resource(folder, name) for folder in ("alone", "wasm", "static"))
+    """A module of the page: those of `static_alone` come before those of `static`."""
+    places = (_resource(folder, name) for folder in ("static_alone", "wasm", "static"))
     text: str = next(place for place in places if place.is_file()).read_text("utf-8")
     return text
 
