@@ -42,9 +42,10 @@ def test_the_same_file_in_memory_and_through_files(text: Path, way: dict[str, An
     assert names(text.parent) == {"text", "model", "expected"}
 
 
-@pytest.mark.parametrize("memory", MEMORIES)
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), ZeroDivisionError()], ids=repr)
-@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.parametrize(("way", "error", "memory"), [
+    *((way, KeyboardInterrupt(), SMALL) for way in WAYS), (WAYS[1], KeyboardInterrupt(), "1T"),
+    *((WAYS[1], ZeroDivisionError(), memory) for memory in MEMORIES),
+], ids=repr)  # fmt: skip
 def test_an_older_model_stays_where_the_second_step_is_stopped(
     text: Path, monkeypatch: pytest.MonkeyPatch, way: dict[str, Any], error: BaseException, memory: int | str
 ) -> None:
