@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gapgram.errors import TextError, UsageError
 from gapgram.preparation.output import text_outputs
-from gapgram.preparation.split import _choose, _Kinds, sample_text, split_text
+from gapgram.preparation.split import _choose, _drawn_parts, sample_text, split_text
 
 
 @pytest.fixture
@@ -55,8 +55,7 @@ def test_the_seed_decides_and_compression_does_not(text: Path, tmp_path: Path) -
 def test_every_sentence_is_as_likely_as_any_other() -> None:
     counts: Counter[int] = Counter()
     for seed in range(4000):
-        kinds = _Kinds([4, 1], 2, 8, seed)
-        drawn = [kinds.draw() for _ in range(8)]
+        drawn = list(_drawn_parts([4, 1], 2, 8, seed))
         assert Counter(drawn) == {(0,): 3, (0, 1): 1, (2,): 2, (3,): 2}
         counts[drawn.index((0, 1))] += 1
     assert all(abs(count - 500) < 5 * 500**0.5 for count in counts.values())

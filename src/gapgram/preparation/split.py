@@ -76,12 +76,12 @@ def split_text(
     if not total:
         raise TextError(f"{text}: the text is empty: expected one sentence a line")
     sizes = [round(share * total) for share in shares]
-    kinds = _Kinds(sizes, round(valid * total), total, seed)
+    drawn = _drawn_parts(sizes, round(valid * total), total, seed)
     counted = [[0, 0] for _ in names]
     with text_outputs(paths, [text]) as files:
-        for line in sentences_of_file(text, title="splitting", progress=progress):
+        for line, parts in zip(sentences_of_file(text, title="splitting", progress=progress), drawn, strict=True):
             words = len(line.split())
-            for k in kinds.draw():
+            for k in parts:
                 files[k].write(line + b"\n")
                 counted[k][0] += 1
                 counted[k][1] += words
@@ -90,32 +90,23 @@ def split_text(
     return TextSplit(seed, total, tuple(TextPart(name, share, path, n[0], n[1]) for name, share, path, n in rows))
 
 
-class _Kinds:
-    """A kind for each sentence in turn, without replacement from an urn that holds every kind so often.
+def _drawn_parts(sizes: list[int], valid: int, total: int, seed: int) -> Iterator[tuple[int, ...]]:
+    """The parts of each sentence in turn, drawn without replacement from an urn that holds every kind so often.
 
-    Kind k is "in training set k and all larger ones"; then follow validation and test. `parts` says into
-    which files a kind goes. One number is drawn for a sentence.
+    Kind k is "in training set k and all larger ones"; then follow validation and test. One number is drawn for a
+    sentence.
     """
-
-    def __init__(self, sizes: list[int], valid: int, total: int, seed: int) -> None:
-        rings = [a - b for a, b in zip(sizes, [*sizes[1:], 0], strict=True)]
-        held_out = [valid] if valid else []
-        self.left = [*rings, *held_out, total - sizes[0] - valid]
-        self.total = total
-        self.files_of = [tuple(range(k + 1)) for k in range(len(sizes))]
-        self.files_of += [(k,) for k in range(len(sizes), len(self.left))]
-        self.random = random.Random(seed).random
-
-    def draw(self) -> tuple[int, ...]:
-        """The parts of the next sentence."""
-        at = int(self.random() * self.total)
-        kind = 0
-        while at >= self.left[kind]:
-            at -= self.left[kind]
+    rings = [a - b for a, b in zip(sizes, [*sizes[1:], 0], strict=True)]
+    left = [*rings, *([valid] if valid else []), total - sizes[0] - valid]
+    parts_of = [tuple(range(k + 1)) for k in range(len(sizes))] + [(k,) for k in range(len(sizes), len(left))]
+    draw = random.Random(seed).random
+    for n in range(total, 0, -1):
+        at, kind = int(draw() * n), 0
+        while at >= left[kind]:
+            at -= left[kind]
             kind += 1
-        self.left[kind] -= 1
-        self.total -= 1
-        return self.files_of[kind]
+        left[kind] -= 1
+        yield parts_of[kind]
 
 
 def _check_shares(shares: list[float], valid: float, compression: str) -> None:

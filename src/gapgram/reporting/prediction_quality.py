@@ -94,27 +94,18 @@ def word_tally(outranking_by_bytes: Integers, word: bytes) -> RankTally:
     return RankTally(1, 0, hits, 1 / rank, len(starts) + 1, typed + 1)
 
 
-class _Judge:
-    """Predicts the words of one model's text."""
-
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        self.block_counts = np.zeros(topk.n_blocks(model._arrays.tables.places), np.int64)
-
-    def sentence(self, ids: Ids, words: Sequence[bytes]) -> RankTally:
-        """The tally of one sentence; `ids` starts with `<s>`, words are what the text has after it."""
-        tally, model, vocabulary = RankTally(), self.model, self.model.vocabulary
-        for i, word in enumerate(words, 1):
-            if ids[i] < len(SPECIAL):
-                letters = len(word.decode("utf-8", "replace")) + 1
-                tally += RankTally(1, 1, (0,) * len(RANKS), 0.0, letters, letters)
-            else:
-                context = ids[max(0, i - model.order + 1) : i]
-                counts = outranking(
-                    context, int(ids[i]), model._arrays, self.block_counts, vocabulary.pool, vocabulary.offsets
-                )
-                tally += word_tally(counts, word)
-        return tally
+def _tally_of(model: Model, block_counts: Integers, ids: Ids, words: Sequence[bytes]) -> RankTally:
+    """The tally of one sentence; `ids` starts with `<s>`, words are what the text has after it."""
+    tally, vocabulary = RankTally(), model.vocabulary
+    for i, word in enumerate(words, 1):
+        if ids[i] < len(SPECIAL):
+            letters = len(word.decode("utf-8", "replace")) + 1
+            tally += RankTally(1, 1, (0,) * len(RANKS), 0.0, letters, letters)
+        else:
+            context = ids[max(0, i - model.order + 1) : i]
+            pool, offsets = vocabulary.pool, vocabulary.offsets
+            tally += word_tally(outranking(context, int(ids[i]), model._arrays, block_counts, pool, offsets), word)
+    return tally
 
 
 def judge(
@@ -128,13 +119,13 @@ def judge(
 ) -> PredictionQuality:
     """Predict every word of a text, or the words of its first `limit` sentences."""
     check_counts_words(model, "predict --evaluate")
-    judged, total = _Judge(model), RankTally()
+    block_counts, total = np.zeros(topk.n_blocks(model._arrays.tables.places), np.int64), RankTally()
     lines = _sentences(model, texts, limit, rules or text.TextRules(special="unk"))
     with (
         ThreadPoolExecutor(checked_threads(threads)) as pool,
         progress_bar("predicting", unit="line", progress=progress) as advance,
     ):
-        for tally in pool.map(lambda line: judged.sentence(*line), lines):
+        for tally in pool.map(lambda line: _tally_of(model, block_counts, *line), lines):
             total += tally
             advance(1)
     if not total.words:

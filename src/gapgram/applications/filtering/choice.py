@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gapgram.applications.filtering.documents import ScoreArrays
-from gapgram.arrays import Floats, Integers
+from gapgram.arrays import Floats, Integers, Mask
 from gapgram.errors import UsageError
 
 BUCKETS = ("head", "middle", "tail")
@@ -69,24 +67,15 @@ class Choice:
         """What is asked, by name."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
-
-@dataclass(frozen=True)
-class Chooser:
-    """A choice whose percentiles are known, by share."""
-
-    choice: Choice
-    percentiles: dict[float, float]
-
-    def kept(self, scores: ScoreArrays, measure: Floats) -> npt.NDArray[np.bool_]:
+    def kept(self, scores: ScoreArrays, measure: Floats, percentiles: dict[float, float]) -> Mask:
         """Of each record whether it is kept. One without words has no perplexity and meets no limit of that."""
-        choice, percentiles = self.choice, self.percentiles
         good = np.ones(measure.size, bool)
         bounds = [
-            (scores.words, choice.min_words, choice.max_words),
-            (scores.unknown_share, None, choice.max_unknown),
-            (scores.perplexity, choice.min_perplexity, choice.max_perplexity),
-            (measure, None, choice.max_difference),
-            (measure, percentiles.get(_given(choice.keep_above)), percentiles.get(_given(choice.keep_below))),
+            (scores.words, self.min_words, self.max_words),
+            (scores.unknown_share, None, self.max_unknown),
+            (scores.perplexity, self.min_perplexity, self.max_perplexity),
+            (measure, None, self.max_difference),
+            (measure, percentiles.get(_given(self.keep_above)), percentiles.get(_given(self.keep_below))),
         ]
         for values, least, most in bounds:
             if least is not None:
@@ -95,11 +84,11 @@ class Chooser:
                 good &= values <= most
         return good
 
-    def bucket_of(self, measure: Floats) -> Integers:
+    def bucket_of(self, measure: Floats, percentiles: dict[float, float]) -> Integers:
         """The number of the bucket of each record; those without words are in the last."""
-        if self.choice.buckets is None:
+        if self.buckets is None:
             return np.zeros(measure.size, np.int64)
-        cuts = [self.percentiles[share] for share in self.choice.buckets]
+        cuts = [percentiles[share] for share in self.buckets]
         buckets: Integers = np.searchsorted(cuts, measure, side="left").astype(np.int64)
         return buckets
 
@@ -111,31 +100,15 @@ def _given(share: float | None) -> float:
 MEASURE, DIFFERENCE = "perplexity", "difference"
 
 
-@dataclass(frozen=True)
-class FigureNames:
-    """The names of the figures of a record.
+def figure_names(others: Sequence[str], *, against: bool, buckets: bool, prefix: str) -> list[str]:
+    """The names of the figures of a record, in their order, each after a prefix.
 
     others: names of further models, whose perplexity is written too. against: whether there is a bad model.
-    prefix: what all names begin with, where records have fields of such names already.
     """
-
-    others: tuple[str, ...] = ()
-    against: bool = False
-    buckets: bool = False
-    prefix: str = ""
-
-    @cached_property
-    def set(self) -> frozenset[str]:
-        """The names, to be looked up."""
-        return frozenset(self.all)
-
-    @cached_property
-    def all(self) -> list[str]:
-        """The names in their order."""
-        own = [MEASURE, "words", "unknown_share", *(f"{MEASURE}_{name}" for name in self.others)]
-        own += [DIFFERENCE] if self.against else []
-        own += ["bucket"] if self.buckets else []
-        return [f"{self.prefix}{name}" for name in own]
+    own = [MEASURE, "words", "unknown_share", *(f"{MEASURE}_{name}" for name in others)]
+    own += [DIFFERENCE] if against else []
+    own += ["bucket"] if buckets else []
+    return [f"{prefix}{name}" for name in own]
 
 
 @dataclass(frozen=True)
@@ -164,7 +137,7 @@ class Judged:
         return self.scores.perplexity if difference is None else difference
 
     def columns(self, buckets: Sequence[str] | None) -> Columns:
-        """The figures of all records, a list for each name of `FigureNames.all`."""
+        """The figures of all records, a list for each of their names."""
         out: Columns = [
             _rounded(self.scores.perplexity),
             self.scores.words.tolist(),

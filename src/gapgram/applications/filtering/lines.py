@@ -52,7 +52,7 @@ class Lines(Records):
         work: Work,
     ) -> list[Any]:  # fmt: skip
         """Lines, compressed by themselves, so that an output can be cut between pieces."""
-        kept: list[list[bytes]] = [[] for _ in work.chooser.choice.names]
+        kept: list[list[bytes]] = [[] for _ in work.choice.names]
         own = self.figures(figures, work) if figures else [b""] * len(records)
         for record, text, said, place in zip(records, texts, own, places, strict=True):
             if place >= 0:
@@ -93,7 +93,7 @@ class JsonLines(Lines):
 
     def figures(self, columns: Columns, work: Work) -> list[bytes]:
         """As they stand in a JSON object after other fields."""
-        form = "".join(f", {json.dumps(name).replace('%', '%%')}: %s" for name in work.names.all)
+        form = "".join(f", {json.dumps(name).replace('%', '%%')}: %s" for name in work.names)
         written = [[_as_json(value) for value in column] for column in columns]
         return [(form % row).encode() for row in zip(*written, strict=True)]
 
@@ -135,8 +135,8 @@ def _text_of(record: Any, work: Work) -> str:
     text = record[work.field]
     if not isinstance(text, str):
         raise ValueError(f"the field {work.field!r} holds {_kind(text)}, expected a string")
-    if work.figures and not work.names.set.isdisjoint(record):
-        name = next(name for name in work.names.all if name in record)
+    if work.figures and not record.keys().isdisjoint(work.names):
+        name = next(name for name in work.names if name in record)
         raise ValueError(f"the record has a field {name!r} already; name figures otherwise (--prefix)")
     return text
 

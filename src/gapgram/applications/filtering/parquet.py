@@ -110,18 +110,18 @@ class ParquetRows(Records):
         if work.cuts_lines:
             at = table.schema.get_field_index(work.field)
             table = table.set_column(at, table.schema.field(at), self._pa.array(texts, table.schema.field(at).type))
-        for name, values in zip(work.names.all if figures else (), figures, strict=True):
+        for name, values in zip(work.names if figures else (), figures, strict=True):
             table = table.append_column(name, self._pa.array(values, self._type_of(name, work)))
-        return [table.filter([place == n for place in places]) for n in range(len(work.chooser.choice.names))]
+        return [table.filter([place == n for place in places]) for n in range(len(work.choice.names))]
 
     def _type_of(self, name: str, work: Work) -> Any:
-        plain = name.removeprefix(work.names.prefix)
+        plain = name.removeprefix(work.prefix)
         return {"words": self._pa.int64(), "bucket": self._pa.string()}.get(plain, self._pa.float64())
 
     def schema(self, work: Work) -> Any:
         """The columns of what is kept."""
         schema = self._file.schema_arrow
-        for name in work.names.all if work.figures else []:
+        for name in work.names if work.figures else []:
             schema = schema.append(self._pa.field(name, self._type_of(name, work)))
         return schema
 

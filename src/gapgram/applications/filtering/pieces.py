@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapgram.applications.filtering.choice import Chooser, Columns, FigureNames, Judged
+from gapgram.applications.filtering.choice import Choice, Columns, Judged
 from gapgram.applications.filtering.documents import DocumentScorer, line_begins
 from gapgram.applications.filtering.summary import FilterTally
 from gapgram.arrays import Floats, Integers
@@ -44,14 +44,17 @@ class Done(NamedTuple):
 class Work:
     """What is done to every record.
 
+    percentiles: those that the choice asks for, by share. names: of figures, each after the prefix.
     field: of the record's text. by: whether whole documents or their lines are kept or dropped.
     figures: whether figures are written into records. broken: `error`, or `skip` records that cannot be read.
     """
 
     scorers: tuple[DocumentScorer, ...]
     against: DocumentScorer | None
-    chooser: Chooser
-    names: FigureNames
+    choice: Choice
+    percentiles: dict[float, float]
+    names: list[str]
+    prefix: str = ""
     field: str = "text"
     by: str = DOCUMENT
     figures: bool = True
@@ -65,7 +68,7 @@ class Work:
     @property
     def cuts_lines(self) -> bool:
         """Whether lines of documents are left out."""
-        return self.by == LINE and self.chooser.choice.chooses
+        return self.by == LINE and self.choice.chooses
 
     def line_scores(self, texts: Sequence[str]) -> Judged:
         """The scores of the lines of documents."""
@@ -80,7 +83,7 @@ class Work:
     def kept_lines(self, texts: Sequence[str]) -> list[str]:
         """Documents without the lines that are not kept; those that are left without any are empty."""
         scored = self.line_scores(texts)
-        good = self.chooser.kept(scored.scores, scored.measure)
+        good = self.choice.kept(scored.scores, scored.measure, self.percentiles)
         bounds = [*line_begins(texts).tolist(), good.size]
         out = []
         for text, begin, end in zip(texts, bounds, bounds[1:], strict=False):
@@ -93,10 +96,10 @@ class Work:
         judged = self.judged(texts)
         kept = np.ones(len(texts), bool)
         if self.by == DOCUMENT:
-            kept = self.chooser.kept(judged.scores, judged.measure)
+            kept = self.choice.kept(judged.scores, judged.measure, self.percentiles)
         elif self.cuts_lines:
             kept = judged.scores.words > 0
-        buckets = self.chooser.bucket_of(judged.measure)
+        buckets = self.choice.bucket_of(judged.measure, self.percentiles)
         tally.records += len(texts)
         log10 = judged.scores.log10_perplexity if judged.difference is None else judged.difference
         tally.count(judged.scores.words, judged.scores.unknown, log10, kept)
@@ -137,7 +140,7 @@ class Records(ABC):
 
     def process(self, piece: RecordPiece, work: Work) -> Done:
         """Score the records of a piece, and put those that are kept where they go."""
-        names = work.chooser.choice.names
+        names = work.choice.names
         tally = FilterTally([0] * len(names))
         read = list(self.read(piece, work, tally))
         if not read:
@@ -145,7 +148,7 @@ class Records(ABC):
         records, texts = map(list, zip(*read, strict=True))
         texts = work.kept_lines(texts) if work.cuts_lines else texts
         judged, buckets, places = work.choose(texts, tally)
-        named = [names[bucket] for bucket in buckets.tolist()] if work.names.buckets else None
+        named = [names[bucket] for bucket in buckets.tolist()] if len(names) > 1 else None
         figures = judged.columns(named) if work.figures else []
         payloads = self.payloads(piece, records, texts, figures, places, work)
         return Done(payloads, tally, piece.end, piece.size_bytes)

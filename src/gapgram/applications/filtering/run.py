@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gapgram.applications.filtering.choice import DIFFERENCE, MEASURE, Choice, Chooser, FigureNames
+from gapgram.applications.filtering.choice import DIFFERENCE, MEASURE, Choice, figure_names
 from gapgram.applications.filtering.documents import DocumentScorer
 from gapgram.applications.filtering.lines import COMPRESSIONS, JsonLines, PlainLines
 from gapgram.applications.filtering.outputs import GrowingFile, Output, target_of
@@ -86,7 +86,7 @@ def filter_records(
         at = resumed.done(_AT) if resumed is not None else None
         folder = session.begin(identity) if session is not None else None
         percentiles = _percentiles(work, records, source, options, at, threads, progress)
-        work = replace(work, chooser=Chooser(choice, percentiles))
+        work = replace(work, percentiles=percentiles)
         with closing(_Outputs(folder, output, records, work, at)) as outputs:
             tally = _run(records, work, outputs, at, percentiles, threads, progress)
     signatures = tuple(str(model.signature) for model in [*several, *([against] if against else [])])
@@ -130,11 +130,11 @@ def _work(
     figures = options.figures
     if figures is None:
         figures = not (isinstance(records, PlainLines) and choice.chooses)
-    names = FigureNames(_names(models[1:]), against is not None, choice.buckets is not None, options.prefix)
+    others, buckets = _names(models[1:]), choice.buckets is not None
+    names = figure_names(others, against=against is not None, buckets=buckets, prefix=options.prefix)
     if figures and isinstance(records, ParquetRows):
-        records.check_names(names.all)
-    chooser = Chooser(choice, {})
-    return Work(scorers, other, chooser, names, options.field, options.by, figures, options.broken)
+        records.check_names(names)
+    return Work(scorers, other, choice, {}, names, options.prefix, options.field, options.by, figures, options.broken)
 
 
 def _names(models: Sequence[LanguageModel]) -> tuple[str, ...]:
@@ -174,7 +174,7 @@ def _percentiles(
     work: Work, records: Records, source: str | Path, options: FilterOptions, at: Any, threads: int | None,
     progress: bool,
 ) -> dict[float, float]:  # fmt: skip
-    shares = work.chooser.choice.shares
+    shares = work.choice.shares
     if not shares:
         return {}
     if at is not None:
@@ -192,7 +192,7 @@ class _Outputs:
 
     def __init__(self, folder: WorkFolder | None, output: str | Path, records: Records, work: Work, at: Any) -> None:
         self._folder = folder
-        names, split = work.chooser.choice.names, work.chooser.choice.buckets is not None
+        names, split = work.choice.names, work.choice.buckets is not None
         marks = at["marks"] if at else [None] * len(names)
         self.files: list[Output] = []
         for name, mark in zip(names, marks, strict=True):
@@ -232,7 +232,7 @@ def _run(
     records: Records, work: Work, outputs: _Outputs, at: Any, percentiles: dict[float, float], threads: int | None,
     progress: bool,
 ) -> FilterTally:  # fmt: skip
-    tally = FilterTally(**at["tally"]) if at else FilterTally([0] * len(work.chooser.choice.names))
+    tally = FilterTally(**at["tally"]) if at else FilterTally([0] * len(work.choice.names))
     begin, noted_bytes = at["end"] if at else None, 0
     total = os.path.getsize(records.path) if os.path.isfile(records.path) else None
     with progress_bar("filtering", total=total, unit="B", progress=progress) as advance:
