@@ -41,6 +41,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "as pyctcdecode": {"empty_word": True},
     "unsure": {"token_prune": -10.0, "ahead": True},
     "known words": WORDS_ALONE,
+    "known words (wide)": {**WORDS_ALONE, "beam_prune": -25.0},  # flashlight's threshold
 }
 WEIGHTS: dict[str, Any] = {"alpha": (0.6, 0.9, 1.2), "beta": (0.0, 1.5)}
 GRIDS = {
@@ -48,6 +49,7 @@ GRIDS = {
     "flashlight": {**WEIGHTS, "log_add": (False, True)},
     "unsure": {**WEIGHTS, "unknown": (-10.0, -20.0)},
     "known words": WEIGHTS,
+    "known words (wide)": WEIGHTS,
 }
 
 Decode = Callable[[Any], list[str]]
