@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -40,7 +42,7 @@ _OF_BACKOFF = "score ARPA TEXT", "perplexity ARPA TEXT", "predict ARPA w1"
 _CHANGES = (
     "train TEXT -o NEW -n 3 --model mkn --threads 2", "train TEXT -o NEW -n 3 --classes none --threads 2",
     "train TEXT -o NEW -n 3 --classes 4 --threads 2", "classes TEXT -o NEW -k 4", "arpa MODEL -o NEW",
-    "convert MODEL -o NEW --layout compact", "prune MODEL -o NEW --keep 0.9", "demo -o FOLDER",
+    "convert MODEL -o NEW --layout compact", "prune MODEL -o NEW --keep 0.9", "compare TEXT -n 2",
 )  # fmt: skip
 
 # No command needs one of these, but for adapters, studies, the page and cards.
@@ -53,6 +55,9 @@ _NOT_FOR_QUERIES = (
     "gapgram.web", "gapgram.experiments", "gapgram.preparation", "gapgram.models.mixture",
     "gapgram.models.kenlm_binary.model", "gapgram.models.arpa.reading", "gapgram.counting.on_disk",
 )  # fmt: skip
+
+
+Ran = Callable[[str], dict[str, set[str]]]
 
 
 def _run(words: str, files: dict[str, Path]) -> dict[str, set[str]]:
@@ -68,11 +73,17 @@ def _run(words: str, files: dict[str, Path]) -> dict[str, set[str]]:
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("start")
-    names = {name: folder / name.lower() for name in ("TEXT", "MODEL", "NEW", "ARPA", "FOLDER")}
+    names = {name: folder / name.lower() for name in ("TEXT", "MODEL", "NEW", "ARPA")}
     names["TEXT"].write_text("\n".join([*toy_text(300), ""]))
     model = gapgram.train(names["TEXT"], order=3, model="mkn", output=names["MODEL"])
     write_arpa(as_backoff(model), names["ARPA"])
     return names
+
+
+@pytest.fixture(scope="module")
+def ran(files: dict[str, Path]) -> Ran:
+    """What a command loaded, run once for all that is asked of it."""
+    return cache(lambda words: _run(words, files))
 
 
 @pytest.mark.parametrize("words", _HELP)
@@ -82,26 +93,26 @@ def test_help_needs_no_arrays(words: str) -> None:
 
 
 @pytest.mark.parametrize("words", [*_QUERIES, *_OF_BACKOFF, *_CHANGES])
-def test_no_command_loads_a_compiler(words: str, files: dict[str, Path]) -> None:
-    assert not _run(words, files)["modules"] & _FOREIGN
+def test_no_command_loads_a_compiler(words: str, ran: Ran) -> None:
+    assert not ran(words)["modules"] & _FOREIGN
 
 
 @pytest.mark.parametrize("words", _QUERIES)
-def test_a_query_loads_nothing_that_makes_models(words: str, files: dict[str, Path]) -> None:
-    assert sorted(_run(words, files)["modules"] & set(_NOT_FOR_QUERIES)) == []
+def test_a_query_loads_nothing_that_makes_models(words: str, ran: Ran) -> None:
+    assert sorted(ran(words)["modules"] & set(_NOT_FOR_QUERIES)) == []
 
 
 @pytest.mark.parametrize("words", ["score MODEL TEXT", "predict MODEL w1", "perplexity MODEL TEXT"])
-def test_queries_load_nothing_of_training(words: str, files: dict[str, Path]) -> None:
-    modules = _run(words, files)["modules"]
+def test_queries_load_nothing_of_training(words: str, ran: Ran) -> None:
+    modules = ran(words)["modules"]
     of_training = ("counting", "training", "classes.exchange", "cuda", "estimation.weights.estimators",
                    "estimation.weights.learned", "estimation.weights.sample")  # fmt: skip
     assert [name for name in modules if name.removeprefix("gapgram.").startswith(of_training)] == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are counted by what Linux tells of a process")
-def test_numpy_starts_no_threads(files: dict[str, Path]) -> None:
-    assert len(_run("info MODEL", files)["threads"]) == 1
+def test_numpy_starts_no_threads(ran: Ran) -> None:
+    assert len(ran("info MODEL")["threads"]) == 1
 
 
 def test_an_arpa_file_is_known_without_a_kernel(files: dict[str, Path]) -> None:
