@@ -34,21 +34,6 @@ def text(tmp_path: Path) -> Path:
     return path
 
 
-def test_help_loads_nothing_heavy() -> None:
-    arguments = [sys.executable, "-X", "importtime", "-m", "gapgram", "--help"]
-    done = subprocess.run(arguments, capture_output=True, text=True, timeout=HANGING_SECONDS)
-    imported = {line.split("|")[-1].strip().split(".")[0] for line in done.stderr.splitlines()}
-    assert done.returncode == 0
-    assert "click" in imported
-    assert not imported & {"numpy", "numba", "llvmlite", "tqdm", "zstandard", "xxhash", "scipy", "pandas"}
-
-
-def test_importing_the_package_loads_nothing_heavy() -> None:
-    program = "import sys, gapgram; dir(gapgram); print([m for m in ('numpy', 'numba', 'click') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=HANGING_SECONDS)
-    assert done.stdout == "[]\n"
-
-
 def test_without_a_terminal_there_are_no_bars(text: Path) -> None:
     done = run("train", text, "-o", text.parent / "m", "-n", 3, "--model", "mkn")
     assert (done.returncode, done.stdout) == (0, b"")
