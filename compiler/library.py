@@ -68,7 +68,6 @@ KERNELS: dict[str, tuple[str, dict[int, str]]] = {
     "read_history": ("sessions.history.read_history", {}),
     "weigh_context": ("sessions.history.weigh_context", {}),
     "list_words": ("sessions.history.list_words", {}),
-    "give_words": ("sessions.history.give_words", {}),
     "move_table": ("sessions.count_table.move_table", {}),
 }
 
@@ -117,11 +116,12 @@ def _header(names: Sequence[str]) -> str:
     from gapgram.kernels.probability.soundness import FAULTS as OF_NUMBERS
     from gapgram.kernels.sessions import history_gate
     from gapgram.kernels.sessions.count_table import AGO
-    from gapgram.kernels.sessions.history import MOST_OFFSETS
+    from gapgram.kernels.sessions.history import MOST_OFFSETS, MOST_TIED
     from gapgram.kernels.tables import arrays
     from gapgram.kernels.tables.model_arrays import SECTIONS
     from gapgram.kernels.tables.structure import FAULTS as OF_STRUCTURE
     from gapgram.queries.history import MAX_WORDS, SENTENCES_PER_CALL
+    from gapgram.queries.sequences import MOST_SEEN
     from gapgram.system import array_file
 
     model, backoff = list(sections.MODEL), list(sections.BACKOFF)
@@ -134,7 +134,8 @@ def _header(names: Sequence[str]) -> str:
         **{name: getattr(arrays, name) for name in ("N_GRAMS", "N_COLUMNS", "NEAREST", "N_PACKED_COLUMNS")},
         "N_SECTIONS": len(model), "N_BACKOFF_SECTIONS": len(backoff), "N_MODEL_SECTIONS": len(of_model),
         "N_TABLE_WORDS": n_table_words, "AGO": AGO, "MOST_OFFSETS": MOST_OFFSETS, "MOST_DISTANCE": MOST_DISTANCE,
-        "MOST_HISTORY": MAX_WORDS, "SENTENCES_PER_CALL": SENTENCES_PER_CALL,
+        "MOST_HISTORY": MAX_WORDS, "MOST_SEEN": MOST_SEEN, "MOST_TIED": MOST_TIED,
+        "SENTENCES_PER_CALL": SENTENCES_PER_CALL,
         "ROWS_OF_NO_VIEW": history_gate.n_history_rows(0), "ROWS_OF_VIEW": history_gate.SUMS + history_gate.FOLLOWERS,
         **{f"SECTION_{name}": i for i, name in enumerate(model)},
         **{f"BACKOFF_{name}": i for i, name in enumerate(backoff)},
@@ -153,7 +154,7 @@ def _header(names: Sequence[str]) -> str:
         f"static const int model_sections[] = {{{', '.join(f'SECTION_{name}' for name in of_model)}}};",
         *(f"static const char *const {name}_faults[] = {{{', '.join(map(json.dumps, faults))}}};" for name, faults in
           (("structure", OF_STRUCTURE), ("number", OF_NUMBERS))),
-        "struct view { int32_t offsets[3], of_classes; double decay, boost; };",
+        "struct view { int32_t offsets[3], of_classes; double decay, boost; int32_t longest; };",
         *(f"static const struct view {name}[] = {{{', '.join(map(_view, views))}}};" for name, views in
           (("views_of_words", VIEWS_OF_WORDS), ("views_of_classes", VIEWS))),
         f"enum {{ N_VIEWS_OF_WORDS = {len(VIEWS_OF_WORDS)}, N_VIEWS_OF_CLASSES = {len(VIEWS)} }};",
@@ -179,7 +180,8 @@ def _view(view: object) -> str:
 
     assert isinstance(view, View)
     offsets = [*view.offsets, 0, 0, 0][:3]
-    return f"{{{{{', '.join(map(str, offsets))}}}, {int(view.of_classes)}, {view.decay!r}, {view.boost!r}}}"
+    kept = f"{int(view.of_classes)}, {view.decay!r}, {view.boost!r}, {int(view.longest)}"
+    return f"{{{{{', '.join(map(str, offsets))}}}, {kept}}}"
 
 
 def _gates() -> str:

@@ -113,6 +113,7 @@ BUNDLES = {
     "HotWords": "slots:int64[,] weights:float64[,]",
     "Labels": "kinds:int32[] letters:int32[] begins:int64[] words:int32[] first_closed:int",
     "Lexicon": "slots:int64[,] words:int32[] known:uint8[] ahead:float64[]",
+    "Past": "words:int32[] begin:int",
     "Prefixes": (
         "parts:int32[,] part_scores:float64[] part_slots:int64[,] texts:int32[,] text_scores:float64[,] "
         "text_slots:int64[,] counts:int64[]"
@@ -136,6 +137,7 @@ BUNDLES = {
     "Found": "entries:int64[,] counts:int64[,] rows:int64[,]",
     "GramFormat": "first_bit:int width:int code_bits:int key_bits:int n_grams:int n_contexts:int",
     "Growing": "words:int64[] children:int64[] probs:float64[] backoffs:float64[]",
+    "Heads": "keys:int64[] times:int64[] rests:float64[] words:int64[,] counts:float64[,]",
     "HistoryGate": "logits:float64[,] squares:float64[,]",
     "JudgedWords": (
         "offsets:int64[,] classes:int32[] times:int32[] n_met:int32[,] n_several:int32[,] totals:int32[,] "
@@ -169,7 +171,7 @@ BUNDLES = {
         "rows:int64[,] class_of:int32[] word_counts:int64[] packed:none|uint64[] packed_places:int64[,]"
     ),
     "TextIndex": "text:int32[] suffixes:int32[] slots:uint64[] order:int",
-    "Views": "offsets:int64[,] of_classes:bool[] decays:float64[,] boosts:float64[,] class_of:int32[]",
+    "Views": "offsets:int64[,] of_classes:bool[] longest:bool[] decays:float64[,] boosts:float64[,] class_of:int32[]",
 }
 
 # The kernels, by module and name; the first letter ! marks a brief one.
@@ -226,6 +228,10 @@ SIGNATURES = {
     "tables.compact_write.pack_rows": "int64[] uint64[] int int",
     "tables.compact_write.vote_rows": "int64[] uint64[] GramFormat int64[] int64[]",
     "continuing.words.continue_words": "int32[] ModelArrays int64[] int int bool int32[,] float64[]",
+    "continuing.in_session.most_probable_read": (
+        "int32[] int32[] ModelArrays int64[] float int64[] float64[] Views HistoryGate CountTable CountTable Past int "
+        "Heads int bool"
+    ),
     "topk.completions.prefix_range": "uint8[] int32[] uint8[] int64[]",
     "topk.completions.probabilities_of_range": "int32[] ModelArrays int32[] int32[] int int",
     "sessions.count_table.merge_table": "CountTable CountTable",
@@ -289,15 +295,17 @@ SIGNATURES = {
     "unbounded.suffixes.find_words": "TextIndex int32[]",
     "unbounded.suffixes.longest_matches": "TextIndex int64[] int32[] int64[] int64[] int64[] int64[]",
     "unbounded.suffixes.sort_suffixes": "int32[] int64[] int int int int32[]",
-    "sessions.history.give_words": "Views CountTable CountTable int64[] float64[] int int int int64[] float64[,]",
+    "sessions.history.give_words": (
+        "Views CountTable CountTable int64[] float64[] int64[] int64[,] int int64[] float64[,]"
+    ),
     "sessions.history.list_words": "Views CountTable CountTable int int int int64[] float64[]",
-    "sessions.history.read_history": "Views CountTable CountTable int32[] int64[] int",
+    "sessions.history.read_history": "Views CountTable CountTable Past int32[] int64[] int",
     "sessions.history.score_history": (
-        "Views HistoryGate CountTable CountTable int32[] int64[] int int float64[] int bool bool float64[] "
+        "Views HistoryGate CountTable CountTable Past int32[] int64[] int int float64[] int bool bool float64[] "
         "float64[,] int64[,]"
     ),
     "sessions.history.weigh_context": (
-        "Views HistoryGate CountTable CountTable int32[] int int64[] float64[] int64[] float64[]"
+        "Views HistoryGate CountTable CountTable Past int32[] int int64[] float64[] int64[] int64[,] float64[]"
     ),
     "sessions.history_gate.fit_history": "int64[,] float64[,] float64[,] float64[,] float",
     "classes.judging._add_logs": "float32[] int32[] float int",

@@ -5,7 +5,7 @@
 #include "internal.h"
 
 enum { MOST_VIEWS = 32, FIRST_SLOTS = 64, ENTRY = 4 /* numbers of an entry of the table */, COUNT = 1 };
-enum { MAGIC = 0x73677067 /* of what is saved, with its version */, VERSION = 1, HEAD = 48 };
+enum { MAGIC = 0x73677067 /* of what is saved, with its version */, VERSION = 2, HEAD = 48 };
 
 #define WRONG(...) return gapgram_fail(error, GAPGRAM_WRONG_ARGUMENT, __VA_ARGS__)
 #define NEED(what)                                                                                                             \
@@ -28,12 +28,13 @@ struct entry {
 struct gapgram_session {
     const gapgram_model *model;
     int64_t n_views, n_rows, offsets[MOST_VIEWS][MOST_OFFSETS];
-    uint8_t of_classes[MOST_VIEWS];
+    uint8_t of_classes[MOST_VIEWS], longest[MOST_VIEWS];
     double (*decays)[2 * AGO], boosts[MOST_VIEWS][32], *gate; /* logits, then squares */
     const int32_t *class_of;
     int32_t *no_classes;
     struct table shared, own; /* what copies share is empty here */
-    int64_t words_read, words_held, most_words;
+    int32_t *past; /* the words themselves, a ring; those before `first` are forgotten */
+    int64_t past_size, first, words_read, words_held, most_words;
     struct entry *log;
     int64_t n_log, log_room;
     char *pool; /* the session's own words, and a hash table of their numbers */
@@ -68,7 +69,7 @@ static int take_views(gapgram_session *s, gapgram_error *error) {
     const struct section *classes = &CONTENTS(model, class_of), *own = &CONTENTS(model, history_logits);
     int has_classes = !model->is_backoff && classes->shape[0] >= model->n_words;
     struct text views = {0, 0}, one, offsets, offset;
-    struct view view[MOST_VIEWS] = {{{0}, 0, 0, 0}};
+    struct view view[MOST_VIEWS] = {{{0}, 0, 0, 0, 0}};
     if (!model->is_backoff)
         views = gapgram_member(model->file.metadata, "history");
     int is_own = views.at && own->rule && CONTENTS(model, history_squares).rule;
@@ -86,6 +87,8 @@ static int take_views(gapgram_session *s, gapgram_error *error) {
         }
         struct text truth = gapgram_member(one, "of_classes");
         made->of_classes = truth.at && *truth.at == 't';
+        truth = gapgram_member(one, "longest");
+        made->longest = truth.at && *truth.at == 't';
         good = good && gapgram_real(gapgram_member(one, "decay"), &made->decay) && made->decay > 0 && made->decay < 1 &&
                gapgram_real(gapgram_member(one, "boost"), &made->boost) && made->boost >= 0 && made->boost <= 1;
         if (!good)
@@ -104,6 +107,7 @@ static int take_views(gapgram_session *s, gapgram_error *error) {
         for (int i = 0; i < MOST_OFFSETS; i++)
             s->offsets[v][i] = view[v].offsets[i];
         s->of_classes[v] = (uint8_t)view[v].of_classes;
+        s->longest[v] = (uint8_t)view[v].longest;
         for (int i = 0; i < AGO; i++) {
             s->decays[v][i] = pow(view[v].decay, i);
             s->decays[v][AGO + i] = pow(view[v].decay, AGO * i);
@@ -137,7 +141,7 @@ static void clear(gapgram_session *s) {
     s->own.used = 0;
     for (int64_t i = 0; i < s->n_log; i++)
         free(s->log[i].words);
-    s->n_log = s->words_read = s->words_held = 0;
+    s->n_log = s->words_read = s->words_held = s->first = 0;
 }
 
 static void push_table(struct words *words, const struct table *table) {
@@ -146,10 +150,12 @@ static void push_table(struct words *words, const struct table *table) {
     gapgram_push_pointer(words, &table->used, 1);
 }
 
-static void push_views(const gapgram_session *s, struct words *words, int with_gate) {
+/* with_past: and the words themselves. */
+static void push_views(const gapgram_session *s, struct words *words, int with_gate, int with_past) {
     gapgram_push_pointer(words, s->offsets, s->n_views);
     gapgram_push(words, MOST_OFFSETS);
     gapgram_push_pointer(words, s->of_classes, s->n_views);
+    gapgram_push_pointer(words, s->longest, s->n_views);
     gapgram_push_pointer(words, s->decays, s->n_views);
     gapgram_push(words, 2 * AGO);
     gapgram_push_pointer(words, s->boosts, s->n_views);
@@ -161,11 +167,27 @@ static void push_views(const gapgram_session *s, struct words *words, int with_g
     }
     push_table(words, &s->shared);
     push_table(words, &s->own);
+    if (with_past) {
+        gapgram_push_pointer(words, s->past, s->past_size);
+        gapgram_push(words, s->first);
+    }
 }
 
-/* Let the table take what n words more may need. */
+/* Let the table and the words take n words more. */
 static int make_room(gapgram_session *s, int64_t n, gapgram_error *error) {
-    int64_t slots = s->own.slots, result;
+    int64_t slots = s->own.slots, size = s->past_size, result;
+    while (size < s->words_read + n - s->first)
+        size *= 2;
+    if (size > s->past_size) {
+        int32_t *larger = calloc((size_t)size, 4);
+        if (!larger)
+            return no_memory(error);
+        for (int64_t i = s->first; i < s->words_read; i++)
+            larger[i & (size - 1)] = s->past[i & (s->past_size - 1)];
+        free(s->past);
+        s->past = larger;
+        s->past_size = size;
+    }
     while (slots < 2 * (s->own.used + 2 * s->n_views * n))
         slots *= 2;
     if (slots == s->own.slots)
@@ -220,6 +242,7 @@ static int replay(gapgram_session *s, struct entry *log, int64_t n_log, int64_t 
     s->words_read = words_read;
     for (int64_t i = 0; i < n_log; i++)
         s->words_read -= n_learned(log[i].words, log[i].n);
+    s->first = s->words_read;
     for (int64_t i = 0; i < n_log && !status; i++) {
         if (!log[i].n) {
             keep(s, log[i].kept);
@@ -230,7 +253,7 @@ static int replay(gapgram_session *s, struct entry *log, int64_t n_log, int64_t 
         int64_t begins[] = {0, log[i].n};
         if ((status = make_room(s, log[i].n, error)))
             break;
-        push_views(s, &words, 0);
+        push_views(s, &words, 0, 1);
         gapgram_push_pointer(&words, log[i].words, log[i].n);
         gapgram_push_pointer(&words, begins, 2);
         gapgram_push(&words, s->words_read);
@@ -275,6 +298,9 @@ int gapgram_session_open(const gapgram_model *model, size_t most_words, gapgram_
     s->model = model;
     s->most_words = most_words ? (int64_t)most_words : MOST_HISTORY;
     int status = take_views(s, error);
+    s->past_size = FIRST_SLOTS;
+    if (!status && !(s->past = calloc(FIRST_SLOTS, 4)))
+        status = no_memory(error);
     if (!status && (!new_table(&s->shared, FIRST_SLOTS) || !new_table(&s->own, FIRST_SLOTS)))
         status = no_memory(error);
     if (status) {
@@ -291,7 +317,7 @@ void gapgram_session_close(gapgram_session *s) {
         return;
     for (int64_t i = 0; i < s->n_log; i++)
         free(s->log[i].words);
-    void *all[] = {s->log, s->decays, s->gate, s->no_classes, s->shared.cells, s->own.cells, s->pool, s->ends, s->found, s};
+    void *all[] = {s->log, s->decays, s->gate, s->no_classes, s->shared.cells, s->own.cells, s->past, s->pool, s->ends, s->found, s};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
 }
@@ -406,7 +432,7 @@ int gapgram_session_score(gapgram_session *s, const char *text, size_t bytes, in
         status = remember(s, own, size, 0.0, error);
     if (!status) {
         struct words all = {0};
-        push_views(s, &all, 1);
+        push_views(s, &all, 1, 1);
         gapgram_push_pointer(&all, own, size);
         gapgram_push_pointer(&all, begins, 2);
         gapgram_push(&all, 0); /* nothing of it was read before */
@@ -451,24 +477,29 @@ int gapgram_session_forget(gapgram_session *s, double share, gapgram_error *erro
     return GAPGRAM_OK;
 }
 
-/* What `kernels.sessions.history.weigh_context` says of a context: of each view a key, a sum, its followers; the weights. */
+/* What `kernels.sessions.history.weigh_context` says of a context: of each view a key, a sum, its
+   followers, those of the longest end; the weights. */
 struct weighed {
-    int64_t keys[MOST_VIEWS], followers[MOST_VIEWS];
+    int64_t keys[MOST_VIEWS], followers[MOST_VIEWS], tied[MOST_VIEWS * MOST_TIED];
     double sums[MOST_VIEWS], weights[MOST_VIEWS + 1];
 };
 
+/* What the model sees of the context is left. */
 static int weigh(gapgram_session *s, const int32_t **context, size_t *n, struct weighed *w, gapgram_error *error) {
-    int64_t result;
+    int64_t result, size = *n > MOST_SEEN ? MOST_SEEN : (int64_t)*n;
+    const int32_t *all = *context + (*n - (size_t)size);
     int status = gapgram_check_context(s->model, *context, n, gapgram_session_n_words(s), error, context);
     struct words words = {0};
     if (status)
         return status;
-    push_views(s, &words, 1);
-    gapgram_push_pointer(&words, *context, (int64_t)*n);
+    push_views(s, &words, 1, 1);
+    gapgram_push_pointer(&words, all, size);
     gapgram_push(&words, s->words_read);
     gapgram_push_pointer(&words, w->keys, s->n_views);
     gapgram_push_pointer(&words, w->sums, s->n_views);
     gapgram_push_pointer(&words, w->followers, s->n_views);
+    gapgram_push_pointer(&words, w->tied, s->n_views);
+    gapgram_push(&words, MOST_TIED);
     gapgram_push_pointer(&words, w->weights, s->n_views + 1);
     return gapgram_call(s->model->kernels->weigh_context, &words, &result, error);
 }
@@ -495,14 +526,17 @@ int gapgram_session_distribution(gapgram_session *s, const int32_t *context, siz
         return status;
     memset(out, 0, (size_t)n_all * 8);
     for (int64_t v = 0; v < s->n_views; v++) {
-        int64_t size = w.sums[v] > 0.0 ? w.followers[v] : 0, *listed = size > 0 ? malloc((size_t)size * 16) : 0;
-        double *counts = (double *)(listed ? listed + size : 0);
-        if (size <= 0)
+        int64_t size = w.sums[v] > 0.0 ? w.followers[v] : 0;
+        for (int64_t i = 0; s->longest[v] && i < size; i++)
+            out[w.tied[v * MOST_TIED + i]] += w.weights[v + 1] * (1.0 / w.sums[v]);
+        if (size <= 0 || s->longest[v])
             continue;
+        int64_t *listed = malloc((size_t)size * 16);
+        double *counts = (double *)(listed ? listed + size : 0);
         if (!listed)
             return no_memory(error);
         struct words words = {0};
-        push_views(s, &words, 0);
+        push_views(s, &words, 0, 0);
         gapgram_push(&words, v);
         gapgram_push(&words, w.keys[v]);
         gapgram_push(&words, s->words_read);

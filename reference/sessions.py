@@ -26,8 +26,8 @@ from reference.gate import word_bucket
 
 RATE, FARTHEST = 0.2, 20.0
 SUMS, AGES = 18, 28  # buckets of sums of counts, and of how many words were read
-MOST_FOLLOWERS = 7
-UNKNOWN = 0
+MOST_FOLLOWERS, MOST_SAME, MOST_TIED = 7, 32, 64
+UNKNOWN, START, END = 0, 1, 2
 
 Feature = tuple[str, int, int]  # its kind, the view or the distance, its bucket
 Table = dict[tuple[Feature, int], float]  # by feature and source
@@ -35,12 +35,14 @@ Table = dict[tuple[Feature, int], float]  # by feature and source
 
 @dataclass(frozen=True)
 class ReadingView:
-    """The distances of the words that make a context, whether their classes stand for them, decay and boost."""
+    """The distances of the words that make a context, whether their classes stand for them, decay and boost; longest:
+    whether only those words count before which most words were the same."""
 
     offsets: tuple[int, ...]
     decay: float
     of_classes: bool = False
     boost: float = 0.0
+    longest: bool = False
 
 
 def magnitude(x: float, n: int) -> int:
@@ -81,12 +83,40 @@ class ReferenceReader:
                 counts[word] = counts.get(word, 0.0) + boost * view.decay**ago
         return counts
 
+    def longest_end(self, view: ReadingView, before: Sequence[int]) -> tuple[int, dict[int, float]]:
+        """Of the words that followed a context, by where each did so last, those before which most words were the same:
+        how many, and a count of 1 for each; equation (35)."""
+        wanted, last = self.context(view, before), dict[int, int]()
+        for place, (earlier, word) in enumerate(self.past):
+            if wanted is not None and self.context(view, earlier) == wanted:
+                last[word] = place
+        if not 0 < len(last) <= MOST_TIED:
+            return 0, {}
+        lengths = {word: self.n_same(before, place) for word, place in last.items()}
+        length = max(lengths.values())
+        return length, {word: 1.0 for word, own in lengths.items() if own == length >= len(view.offsets)}
+
+    def n_same(self, before: Sequence[int], place: int) -> int:
+        """How many last words of a sentence are those before a place of what was read, 32 at most; where it begins
+        another ended."""
+        read = [END, *(word for _, word in self.past[:place])]
+        pairs = zip([END if word == START else word for word in reversed(before)], reversed(read), strict=False)
+        return min(next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(before), place + 1)), MOST_SAME)
+
+    def following(self, view: ReadingView, before: Sequence[int]) -> tuple[int, dict[int, float]]:
+        """The level of a view before a prediction, equation (37), and the counts of the words that followed."""
+        if view.longest:
+            length, counts = self.longest_end(view, before)
+            return min(length - len(view.offsets) + 1, SUMS - 1) if counts else 0, counts
+        counts = self.counts(view, before)
+        return magnitude(sum(counts.values()), SUMS), counts
+
     def given(self, word: int, before: Sequence[int], of_model: float) -> dict[int, float]:
         """What each source that takes part gives a word; of_model: what the model gives it, or `<unk>` for it."""
         was_read = any(word == earlier for _, earlier in self.past)
         given = {0: 0.0 if word >= self.n_known and was_read else of_model}
         for v, view in enumerate(self.views, 1):
-            counts = self.counts(view, before)
+            _, counts = self.following(view, before)
             if counts:
                 given[v] = counts.get(word, 0.0) / sum(counts.values())
         return given
@@ -95,8 +125,8 @@ class ReferenceReader:
         """What the gate looks at."""
         found: list[Feature] = []
         for v, view in enumerate(self.views):
-            counts = self.counts(view, before)
-            found.append(("sum", v, magnitude(sum(counts.values()), SUMS)))
+            level, counts = self.following(view, before)
+            found.append(("sum", v, level))
             found.append(("followers", v, min(len(counts), MOST_FOLLOWERS)))
         found.append(("words read", 0, magnitude(len(self.past), AGES)))
         for k in (1, 2):

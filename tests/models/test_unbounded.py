@@ -277,3 +277,16 @@ def test_sessions_go_on_inside_a_sequence_and_take_words_back(model: UnboundedMo
         pieces.take_back(99)
     with pytest.raises(UsageError, match="begins a sequence"):
         pieces.read_ids([1], goes_on=True)
+
+
+def test_sessions_predict_exactly(model: UnboundedModel) -> None:
+    session = model.session()
+    session.read(["w1 w2 zebra w3", *_sentences(40, seed=8)])
+    for context in ("", "<s> having regard to the", "w2 zebra", "<s> w1 shall enter into force on"):
+        distribution = session.distribution(context)
+        assert distribution.sum() == pytest.approx(1.0, abs=1e-12)
+        for k, prefix in ((1, ""), (6, ""), (4, "w1"), (2, "z")):
+            words = [i for i, word in enumerate(session.vocabulary) if i > 2 and word.startswith(prefix)]
+            best = sorted(words, key=lambda i: (-distribution[i], i))[:k]
+            found = session.predict(context, k, prefix=prefix)
+            assert [p.probability for p in found] == pytest.approx(distribution[best].tolist(), rel=1e-12)

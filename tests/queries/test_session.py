@@ -136,6 +136,30 @@ def test_reading_leaves_what_scoring_and_learning_leaves(model: Model) -> None:
         assert np.array_equal(reader.distribution(context), scorer.distribution(context))
 
 
+def test_what_was_read_before_comes_back_whole(model: Model) -> None:
+    session = model.session()
+    session.read(["under w1 w2 four of the act tenants pay", "under w1 w2 nine of the act owners pay"] * 2)
+    for number, word, other in (("four", "tenants", "owners"), ("nine", "owners", "tenants")):
+        context = f"<s> under w1 w2 {number} of the act"
+        assert session.log10_prob(word, context) > session.log10_prob(other, context) + 0.3
+        [longest] = [each for each in session.explain(word, context).sources if each.source == "longest end"]
+        assert (longest.probability, longest.weight > 0.0) == (1.0, True)
+        assert session.distribution(context).sum() == pytest.approx(1.0, abs=1e-12)
+        assert session.predict(context, 1)[0].word == word
+
+
+def test_streams_see_no_longest_end(model: Model) -> None:
+    weights = HistoryWeights.shipped(classes=model._classes_of_words() is not None)
+    plain, class_of = weights.without_longest(), model.session().history.views.class_of
+    own, other = History(weights, class_of), History(plain, class_of)
+    read = ReadSentences(np.array([1, 5, 6, 7, 2, 1, 6, 5, 7, 2], np.int32), np.array([0, 5, 10]))
+    asked, scores = ReadSentences(np.array([1, 7, 5, 6, 8, 2], np.int32), np.array([0, 6])), np.full(6, -1.0)
+    for history in (own, other):
+        history.replay([read], 8)
+    expected = own.score(asked, scores, learn=False)  # no three words of it were read
+    assert other.score(asked, scores, learn=False).tolist() == pytest.approx(expected.tolist(), rel=1e-12)
+
+
 def test_predictions_stay_exact_while_words_are_read(model: Model) -> None:
     session = model.session()
     session.read(toy_text(400, seed=3, vocabulary=1500))  # lists that are cut, and kept
@@ -291,7 +315,7 @@ def test_counts_are_what_their_definition_says() -> None:
     listed = ids.tolist()
     for t in np.flatnonzero(ids != START_ID).tolist():
         first = int(begins[np.searchsorted(begins, t, side="right") - 1])
-        for v, view in enumerate(VIEWS_OF_WORDS):
+        for v, view in enumerate(view for view in VIEWS_OF_WORDS if not view.longest):
             counts = by_definition(weights, view, listed, t, first)
             expected = counts.get(listed[t], 0.0) / sum(counts.values()) if counts else -1.0
             assert shares[t, v + 1] == pytest.approx(expected, rel=1e-9)

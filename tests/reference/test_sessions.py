@@ -36,7 +36,7 @@ def all_features(n_views: int) -> list[Feature]:
 
 def reader_of(model: Model, weights: HistoryWeights) -> ReferenceReader:
     class_of = model.counts.tables.class_of
-    views = [ReadingView(v.offsets, v.decay, v.of_classes, v.boost) for v in weights.views]
+    views = [ReadingView(v.offsets, v.decay, v.of_classes, v.boost, v.longest) for v in weights.views]
     logits: Table = {}
     squares: Table = {}
     for feature in all_features(len(views)):

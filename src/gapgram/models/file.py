@@ -183,6 +183,7 @@ def _checked_history(entries: Any, arrays: Arrays) -> HistoryWeights:
         View(
             tuple(plain(offset, int) for offset in plain(view["offsets"], list)), plain(view["decay"], float),
             plain(view["of_classes"], bool), plain(view["boost"], float),
+            plain(view.get("longest", False), bool),
         )
         for view in (plain(entry, dict) for entry in plain(entries, list))
     )  # fmt: skip

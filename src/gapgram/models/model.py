@@ -30,7 +30,7 @@ from gapgram.models import file as model_file
 from gapgram.queries.continuations import Continuation
 from gapgram.queries.language_model import LanguageModel, Sentence
 from gapgram.queries.line_scores import LineKernel, ScoredLines
-from gapgram.queries.predict import Prediction, Predictor
+from gapgram.queries.predict import ByModel, Prediction, Predictor
 from gapgram.queries.states import TableStepper
 from gapgram.signature import Signature
 from gapgram.system.atomic_file import temporary_folder
@@ -226,6 +226,9 @@ class Model(LanguageModel):
     @cached_property
     def _predictor(self) -> Predictor:
         return Predictor(self._arrays, self.vocabulary)
+
+    def _by_model(self, ids: Ids) -> ByModel | None:
+        return ByModel(self._predictor, ids[max(0, ids.size - self.order + 1) :])
 
     def predict(
         self, context: Sentence = (), k: int = 10, *, prefix: str = "", special: bool = False

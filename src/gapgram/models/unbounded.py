@@ -26,7 +26,7 @@ from gapgram.queries.explain import Explanation
 from gapgram.queries.generate import pick, sharpened
 from gapgram.queries.language_model import LanguageModel, Sentence
 from gapgram.queries.line_scores import LineKernel, ScoredLines
-from gapgram.queries.predict import Prediction, allowed, indices_of_top_k, predict_by_sorting
+from gapgram.queries.predict import ByModel, Prediction, allowed, indices_of_top_k, predict_by_sorting
 from gapgram.queries.states import Stepper, other_model
 from gapgram.text.corpus import QUERY_RULES, TextRules
 from gapgram.text.files import Block
@@ -110,6 +110,10 @@ class UnboundedModel(Model):
 
     def _continued(self, before: Ids, n: int, k: int, *, ends: bool) -> list[Continuation]:
         return beam_of(self.distribution_of, before, n, k, ends=ends)
+
+    def _by_model(self, ids: Ids) -> ByModel | None:
+        weights, words, shares = self.text.followers(self.text.state(ids), len(self.vocabulary))
+        return ByModel(self._predictor, self._seen(ids), float(weights[0]), words, shares)
 
     def predict(
         self, context: Sentence = (), k: int = 10, *, prefix: str = "", special: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,10 +12,13 @@ from gapgram.arguments import checked_whole
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.errors import UsageError
 from gapgram.estimation.history_weights import HistoryWeights
+from gapgram.kernels.continuing.in_session import HEAD, Heads, most_probable_read
 from gapgram.kernels.sessions import history as kernels
 from gapgram.kernels.sessions.count_table import COUNT, CountTable, merge_table, move_table
+from gapgram.kernels.sessions.history import MOST_TIED
 from gapgram.kernels.sessions.history_gate import HistoryGate
 from gapgram.kernels.text.special_words import SPECIAL, START_ID, UNKNOWN_ID
+from gapgram.queries.predict import ByModel
 from gapgram.text.vocabulary import Vocabulary
 
 SENTENCES_PER_CALL = 64  # between two looks at whether the table is large enough
@@ -43,11 +46,15 @@ class ReadSentences(NamedTuple):
 
 
 class ContextViews(NamedTuple):
-    """What each view has of a context: key, sum of counts, how many words followed; and the weights of all sources."""
+    """What each view has of a context: key, sum of counts, how many words followed; and the weights of all sources.
+
+    tied: [view, word], the words of a view of the longest end.
+    """
 
     keys: Integers
     sums: Floats
     followers: Integers
+    tied: Integers
     weights: Floats
 
 
@@ -67,6 +74,7 @@ class History:
 
     def _clear(self) -> None:
         self._shared, self._own = _empty_table(), _empty_table()
+        self._past, self._past_is_shared = kernels.Past(np.zeros(64, np.int32), 0), False
         self.words_read = self.words_held = 0
         self.log: list[ReadSentences | float] = []  # what was read, and shares that were kept
 
@@ -76,6 +84,7 @@ class History:
             whole = _with_room(_copied(self._shared), int(self._own.used[0]))
             merge_table(self._own, whole)
             self._shared, self._own = whole, _empty_table()
+        self._past_is_shared = True
         other = object.__new__(History)
         other.__dict__.update(self.__dict__)
         other._own, other.log = _copied(self._own), list(self.log)
@@ -137,12 +146,22 @@ class History:
             some = text.some(first, min(first + SENTENCES_PER_CALL, n_sentences))
             at = slice(int(text.begins[first]), int(text.begins[first]) + some.ids.size)
             if learn:
-                self._own = _with_room(self._own, 2 * len(self.weights.views) * some.ids.size)
+                self._make_room(some.ids.size)
                 self._note(some, skipped)
             self.words_read = kernels.score_history(
-                self.views, self.gate, self._shared, self._own, some.ids, some.begins, skipped, self.n_known,
-                log10_probs[at], self.words_read, learn, steps, out[at], shares[at], rows[at],
+                *self._read, some.ids, some.begins, skipped, self.n_known, log10_probs[at], self.words_read, learn,
+                steps, out[at], shares[at], rows[at],
             )  # fmt: skip
+
+    def _make_room(self, n: int) -> None:
+        """Let tables and the words take n words more; what copies share is copied."""
+        self._own = _with_room(self._own, 2 * len(self.weights.views) * n)
+        words, begin = self._past
+        size = max(words.size, 1 << (self.words_read + n - begin).bit_length())
+        if self._past_is_shared or size > words.size:
+            numbers, larger = np.arange(begin, self.words_read), np.zeros(size, np.int32)
+            larger[numbers & size - 1] = words[numbers & words.size - 1]
+            self._past, self._past_is_shared = kernels.Past(larger, begin), False
 
     def _note(self, text: ReadSentences, skipped: int) -> None:
         last = self.log[-1] if self.log and skipped else None  # with which this goes on
@@ -171,6 +190,7 @@ class History:
         self._clear()
         readings = [entry.ids for entry in log if isinstance(entry, ReadSentences)]
         self.words_read = words_read - sum(int((ids != START_ID).sum()) for ids in readings)
+        self._past = self._past._replace(begin=self.words_read)
         for entry in log:
             if isinstance(entry, ReadSentences):
                 self._count(entry)
@@ -179,9 +199,9 @@ class History:
 
     def _count(self, text: ReadSentences) -> None:
         """Count sentences that nobody asks for the probability of."""
-        self._own = _with_room(self._own, 2 * len(self.weights.views) * text.ids.size)
+        self._make_room(text.ids.size)
         self.words_read = kernels.read_history(
-            self.views, self._shared, self._own, text.ids, text.begins, self.words_read
+            self.views, self._shared, self._own, self._past, text.ids, text.begins, self.words_read
         )
         self.words_held += text.ids.size
         self.log.append(text)
@@ -202,13 +222,23 @@ class History:
     def after(self, context: Ids) -> ContextViews:
         """What the views have of a context, and the weights of all sources."""
         n = len(self.weights.views)
-        views = ContextViews(np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64), np.empty(n + 1))
-        kernels.weigh_context(self.views, self.gate, self._shared, self._own, context, self.words_read, *views)
+        views = ContextViews(
+            np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64), np.empty((n, MOST_TIED), np.int64),
+            np.empty(n + 1),
+        )  # fmt: skip
+        kernels.weigh_context(*self._read, context, self.words_read, *views)
         return views
+
+    @property
+    def _read(self) -> tuple[Any, ...]:
+        """What kernels take of it."""
+        return self.views, self.gate, self._shared, self._own, self._past
 
     def listed(self, before: ContextViews, view: int) -> tuple[Integers, Floats]:
         """The words that followed a context in a view, and the probability that it gives each."""
         n = int(before.followers[view]) if before.sums[view] > 0.0 else 0
+        if n and self.weights.views[view].longest:
+            return before.tied[view, :n], np.full(n, 1.0 / before.sums[view])
         words, counts = np.empty(n, np.int64), np.empty(n)
         if n:
             n_listed = kernels.list_words(
@@ -218,22 +248,34 @@ class History:
             return words[:n_listed], counts[:n_listed]
         return words, counts
 
+    def likely(
+        self, context: Ids, by_model: ByModel, heads: Heads, k: int, *, special: bool
+    ) -> tuple[Integers, Floats, bool]:
+        """The k most probable words after a context are among some words, with their probabilities, if that is true."""
+        predictor, seen, *others = by_model
+        words, probabilities, whole = most_probable_read(
+            context, seen, predictor.arrays, predictor.block_counts, *others, *self._read, self.words_read, heads, k,
+            special,
+        )  # fmt: skip
+        return words, probabilities, whole
+
     def given(self, before: ContextViews, words: Integers) -> Floats:
         """[word, view]: the probability that each view gives each word after a context."""
         given = np.empty((words.size, before.sums.size))
-        self._give(before, 0, before.sums.size, words, given)
+        kernels.give_words(
+            self.views, self._shared, self._own, before.keys, before.sums, before.followers, before.tied,
+            self.words_read, words, given,
+        )  # fmt: skip
         return given
 
-    def given_by(self, before: ContextViews, view: int, words: Integers) -> Floats:
-        """The probability that one view gives each word after a context."""
-        given = np.empty((words.size, 1))
-        self._give(before, view, view + 1, words, given)
-        return given[:, 0]
 
-    def _give(self, before: ContextViews, first: int, last: int, words: Integers, given: Floats) -> None:
-        kernels.give_words(
-            self.views, self._shared, self._own, before.keys, before.sums, first, last, self.words_read, words, given
-        )
+KEPT = 256  # contexts of which the first words are kept: a power of two
+
+
+def empty_heads() -> Heads:
+    """Nothing is kept of long lists."""
+    keys, times = np.zeros((2, KEPT), np.int64)
+    return Heads(keys, times, np.empty(KEPT), np.empty((KEPT, HEAD), np.int64), np.empty((KEPT, HEAD)))
 
 
 def _empty_table(slots: int = 64) -> CountTable:
@@ -322,79 +364,3 @@ class ReadWords:
                 break
             ids.append(self._ids[word])
         return ids
-
-
-MOST_LISTED = 512  # words of a context that are looked at
-MOST_KEPT = 256  # contexts whose words are kept
-
-
-class LikelyWords(NamedTuple):
-    """Words, what the views that list them give each, and what all views may give a word beside that, at most."""
-
-    words: Integers
-    given: Floats
-    rest: float
-
-
-class _Largest(NamedTuple):
-    """The words with the largest counts of a context when so many words had been read, and the next smaller share."""
-
-    words: Integers
-    next_share: float
-    total: float
-    words_read: int
-
-
-class ContextLists:
-    """The words that a history makes probable after a context, without looking at all that were read.
-
-    A context that few words followed is listed whole. Of one that many followed the words with the largest counts are
-    kept. Counts that no word was added to decay alike, so that these are still the largest later, but for words read
-    since; those are looked at as well. What is not looked at has at most a count that is known. Equation (39) of
-    docs/ideas/mathematics.md.
-    """
-
-    def __init__(self) -> None:
-        self._kept: dict[tuple[int, int], _Largest] = {}
-
-    def clear(self) -> None:
-        """Begin anew, where counts are no longer what they were."""
-        self._kept.clear()
-
-    def likely(self, history: History, before: ContextViews) -> LikelyWords:
-        """The words that views make probable after a context."""
-        words, given, rest = [np.empty(0, np.int64)], [np.empty(0)], 0.0
-        for view in np.flatnonzero(before.sums > 0.0).tolist():
-            weight = float(before.weights[view + 1])
-            if before.followers[view] <= MOST_LISTED:
-                some, shares = history.listed(before, view)
-            else:
-                some, shares, at_most = self._of_long_list(history, before, view)
-                rest += weight * at_most
-            words.append(some)
-            given.append(weight * shares)
-        different, numbers = np.unique(np.concatenate(words), return_inverse=True)
-        sums: Floats = np.bincount(numbers, np.concatenate(given), different.size).astype(np.float64)
-        return LikelyWords(different, sums, rest)
-
-    def _of_long_list(self, history: History, before: ContextViews, view: int) -> tuple[Integers, Floats, float]:
-        """Words of a context, what the view gives each, and what it gives any other at most."""
-        key = view, int(before.keys[view])
-        largest = self._kept.pop(key, None)
-        since = history.read_since(largest.words_read) if largest is not None else None
-        if largest is None or since is None or since.size > MOST_LISTED:
-            largest, since = _largest(history, before, view), np.empty(0, np.int64)
-        self._kept[key] = largest  # the one that was asked for last is last
-        if len(self._kept) > MOST_KEPT:
-            del self._kept[next(iter(self._kept))]
-        words = np.union1d(largest.words, since)
-        decay = history.weights.views[view].decay ** (history.words_read - largest.words_read)
-        at_most = largest.next_share * largest.total * decay / float(before.sums[view])
-        return words, history.given_by(before, view, words), at_most * (1 + 1e-9)
-
-
-def _largest(history: History, before: ContextViews, view: int) -> _Largest:
-    words, shares = history.listed(before, view)
-    order = np.argsort(-shares, kind="stable")
-    next_share = float(shares[order[MOST_LISTED]]) if order.size > MOST_LISTED else 0.0
-    return _Largest(words[order[:MOST_LISTED]], next_share, float(before.sums[view]), history.words_read)

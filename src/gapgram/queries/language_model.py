@@ -29,7 +29,7 @@ from gapgram.queries.history import MAX_WORDS
 from gapgram.queries.id_runs import RUN_WORDS, check_bounds, check_ids, score_in_runs
 from gapgram.queries.line_scores import PIECE_BYTES, LineKernel, ScoredLines, is_unknown, map_pieces, score_of_text
 from gapgram.queries.perplexity import Perplexity, PieceFigures, ScoredText, figures_of, perplexity_of_figures
-from gapgram.queries.predict import Prediction, predict_by_sorting
+from gapgram.queries.predict import ByModel, Prediction, predict_by_sorting
 from gapgram.queries.session import Session
 from gapgram.queries.shown import html_facts
 from gapgram.queries.states import State, Stepper
@@ -143,6 +143,11 @@ class LanguageModel(ABC):
     def _score_after(self, ids: Ids) -> float:
         """log10 of the probability of the last of some words after the others."""
         return float(self.score_checked_ids(ids, np.array([0, ids.size]))[-1])
+
+    def _by_model(self, ids: Ids) -> ByModel | None:
+        """What the search for a session's most probable words needs after some ids; None where there is no such search.
+        """
+        return None
 
     def predict(
         self, context: Sentence = (), k: int = 10, *, prefix: str = "", special: bool = False
@@ -490,11 +495,14 @@ class LanguageModel(ABC):
 
     def _context_ids(self, context: Sentence) -> Ids:
         """The ids of the last words of a context, as many as the order lets a prediction see."""
+        return self._ids_of_last(context, self.order - 1)
+
+    def _ids_of_last(self, context: Sentence, n: int) -> Ids:
+        """The ids of the last n words of a context."""
         words = self._context_words(context)
-        for i, word in enumerate(words):
-            if word == END or (word == START and i > 0):
-                raise UsageError(f"context {' '.join(words)!r}: {START} may stand first, {END} nowhere")
-        return self.vocabulary.ids(words[max(0, len(words) - self.order + 1) :])
+        if END in words or START in words[1:]:
+            raise UsageError(f"context {' '.join(words)!r}: {START} may stand first, {END} nowhere")
+        return self.vocabulary.ids(words[max(0, len(words) - n) :])
 
     def _word_id(self, word: str) -> int:
         """The id of a word that may be predicted; a context in its place is refused."""

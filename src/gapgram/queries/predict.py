@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from gapgram.kernels.text.special_words import SPECIAL, START_ID
 from gapgram.kernels.topk import completions
 from gapgram.kernels.topk import exact as topk
 from gapgram.text.vocabulary import Vocabulary
+
+NO_WORDS, NO_SHARES = np.empty(0, np.int64), np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Predictor:
     """
 
     def __init__(self, arrays: ModelArrays, vocabulary: Vocabulary) -> None:
-        self._arrays, self._vocabulary = arrays, vocabulary
+        self.arrays, self._vocabulary = arrays, vocabulary
         self.block_counts = np.zeros(topk.n_blocks(arrays.tables.places), np.int64)
 
     def predict(self, context: Ids, k: int, *, prefix: str = "", special: bool = False) -> list[Prediction]:
@@ -65,9 +67,9 @@ class Predictor:
         prefix: only words that start so.
         special: `<unk>` and `</s>` may be predicted too.
         """
-        _check_k(k, prefix)
+        check_k(k, prefix)
         if prefix:
-            words, probabilities = self._completions(context, prefix, special)
+            words, probabilities = self.completions(context, prefix, special)
         else:
             words, probabilities = self._best(context, k, special)
         best = indices_of_top_k(words, probabilities, k)
@@ -76,21 +78,21 @@ class Predictor:
     def _best(self, context: Ids, k: int, special: bool) -> tuple[Integers, Floats]:
         """Words among which are the k most probable, and their probabilities."""
         if k <= topk.most_words(len(self._vocabulary)):
-            words, probabilities, whole = topk.most_probable(context, self._arrays, self.block_counts, k, special)
+            words, probabilities, whole = topk.most_probable(context, self.arrays, self.block_counts, k, special)
             if whole:
                 return words, probabilities
         # Very many are wanted, or all are about equally probable.
-        everything = distribution(context, self._arrays)
+        everything = distribution(context, self.arrays)
         words = allowed(np.arange(everything.size), special)
         return words, everything[words]
 
-    def _completions(self, context: Ids, prefix: str, special: bool) -> tuple[Integers, Floats]:
+    def completions(self, context: Ids, prefix: str, special: bool) -> tuple[Integers, Floats]:
         """All words that start so, and their probabilities."""
         vocabulary = self._vocabulary
         ranks, by_rank = self._ranking
         text = np.frombuffer(prefix.encode("utf-8", "surrogatepass"), np.uint8)
         first, last = completions.prefix_range(text, by_rank, vocabulary.pool, vocabulary.offsets)
-        probabilities = completions.probabilities_of_range(context, self._arrays, ranks, by_rank, first, last)
+        probabilities = completions.probabilities_of_range(context, self.arrays, ranks, by_rank, first, last)
         words = by_rank[first:last].astype(np.int64)
         kept = np.isin(words, allowed(np.arange(len(SPECIAL)), special)) | (words >= len(SPECIAL))
         return words[kept], probabilities[kept]
@@ -104,6 +106,20 @@ class Predictor:
         ranks = np.empty_like(by_rank)
         ranks[by_rank] = np.arange(by_rank.size, dtype=np.int32)
         return ranks, by_rank
+
+
+class ByModel(NamedTuple):
+    """What a model of patterns says after some ids, for a search among more than its own words.
+
+    seen: the ids that the patterns look at. share: theirs of what the model says. words, shares: what else it gives
+    some words, which rise.
+    """
+
+    predictor: Predictor
+    seen: Ids
+    share: float = 1.0
+    words: Integers = NO_WORDS
+    shares: Floats = NO_SHARES
 
 
 def allowed(words: Integers, special: bool) -> Integers:
@@ -126,7 +142,7 @@ def predict_by_sorting(
     distribution: Floats, vocabulary: NamesWords, k: int, *, prefix: str = "", special: bool = False
 ) -> list[Prediction]:
     """What `Predictor.predict` finds, from the whole distribution: for any model, and to check against."""
-    _check_k(k, prefix)
+    check_k(k, prefix)
     words = allowed(np.arange(distribution.size), special)
     if prefix:
         words = np.array([i for i in words.tolist() if vocabulary[i].startswith(prefix)], np.int64)
@@ -134,7 +150,8 @@ def predict_by_sorting(
     return [Prediction(vocabulary[i], float(distribution[i])) for i in best.tolist()]
 
 
-def _check_k(k: int, prefix: str) -> None:
+def check_k(k: int, prefix: str) -> None:
+    """Refuse what is no number of words, or no prefix."""
     if not isinstance(prefix, str):
         raise wrong_type("prefix", prefix, "a string")
     if checked_whole("k", k, "how many words to predict, a whole number") < 1:

@@ -9,9 +9,10 @@ import numpy as np
 from gapgram.arguments import checked_whole
 from gapgram.arrays import Floats, Ids
 from gapgram.errors import UsageError
+from gapgram.kernels.continuing.in_session import Heads
 from gapgram.kernels.text.special_words import START_ID, UNKNOWN_ID
 from gapgram.queries.continuations import Continuation, beam_of, check_beam, ids_of
-from gapgram.queries.history import ContextLists, History, ReadSentences, SessionVocabulary
+from gapgram.queries.history import History, ReadSentences, SessionVocabulary, empty_heads
 from gapgram.system.one_at_a_time import OneAtATime, one_at_a_time
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class ReadsIds(OneAtATime):
     model: LanguageModel
     vocabulary: SessionVocabulary
     _history: History
-    _lists: ContextLists
+    _heads: Heads
 
     def _begin_sequence(self) -> None:
         self._sequence, self._before = np.empty(0, np.int32), list[tuple[int, History]]()
@@ -39,9 +40,12 @@ class ReadsIds(OneAtATime):
         for view in range(before.sums.size):
             words, given = self._history.listed(before, view)
             out[words] += before.weights[view + 1] * given
-        known = np.where(ids < n_known, ids, UNKNOWN_ID).astype(np.int32)
-        out[:n_known] += before.weights[0] * self.model.distribution_of(known)
+        out[:n_known] += before.weights[0] * self.model.distribution_of(self._of_model_alone(ids))
         return out
+
+    def _of_model_alone(self, ids: Ids) -> Ids:
+        """The same with `<unk>` for the session's own words."""
+        return np.where(ids < len(self.model.vocabulary), ids, np.int32(UNKNOWN_ID))
 
     @one_at_a_time
     def read_ids(self, ids: Any, *, goes_on: bool = False) -> None:
@@ -79,7 +83,7 @@ class ReadsIds(OneAtATime):
         again = self._sequence[size:left]
         self._before, self._sequence = self._before[: kept[-1] + 1], self._sequence[:size]
         self._history = history.copy()
-        self._lists.clear()
+        self._heads = empty_heads()
         self._go_on(again)
 
     @property

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gapgram.arrays import Begins, Floats, Ids, Integers, Mask
-from gapgram.errors import UsageError
 from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.kernels.probability.scores import sum_sequences
 from gapgram.kernels.text.special_words import END_ID, START_ID, UNKNOWN_ID
@@ -24,18 +23,16 @@ from gapgram.queries.attached_marks import warn_of_attached_marks
 from gapgram.queries.generate import generate
 from gapgram.queries.history import (
     MAX_WORDS,
-    MOST_LISTED,
-    ContextLists,
     History,
-    LikelyWords,
     ReadSentences,
     ReadWords,
     SessionVocabulary,
+    empty_heads,
 )
 from gapgram.queries.line_scores import PIECE_BYTES, is_unknown
 from gapgram.queries.perplexity import Perplexity, ScoredText, perplexity_of_pieces
-from gapgram.queries.predict import Prediction, allowed, indices_of_top_k, predict_by_sorting
-from gapgram.queries.sequences import ReadsIds
+from gapgram.queries.predict import ByModel, Prediction, check_k, indices_of_top_k, predict_by_sorting
+from gapgram.queries.sequences import MOST_SEEN, ReadsIds
 from gapgram.queries.session_file import read_session, write_session
 from gapgram.system.one_at_a_time import OneAtATime, one_at_a_time
 from gapgram.text import corpus as text
@@ -45,7 +42,6 @@ if TYPE_CHECKING:
     from gapgram.queries.language_model import LanguageModel
 
 Sentence = str | Sequence[str]
-FEW_WORDS = 1 << 12  # of which all are looked at where the most probable are sought
 
 
 class Session(ReadsIds):
@@ -70,7 +66,7 @@ class Session(ReadsIds):
 
     def _begin(self, vocabulary: SessionVocabulary, history: History) -> None:
         self.vocabulary, self._history = vocabulary, history
-        self._lists, self._read_words, self._listed = ContextLists(), ReadWords(), 0
+        self._heads, self._read_words, self._listed = empty_heads(), ReadWords(), 0
         self._begin_sequence()
 
     # What it has read.
@@ -179,38 +175,30 @@ class Session(ReadsIds):
     def predict(
         self, context: Sentence = (), k: int = 10, *, prefix: str = "", special: bool = False
     ) -> list[Prediction]:
-        """The k most probable next words, exactly; only those that start with `prefix`.
+        """The k most probable next words, exactly; only those that start with `prefix`."""
+        check_k(k, prefix)
+        ids = self._context(context)
+        by_model = self.model._by_model(self._of_model_alone(ids))
+        whole = False
+        if by_model is not None and prefix:
+            words, probabilities, whole = *self._completions(ids, by_model, prefix, special), True
+        elif by_model is not None:
+            words, probabilities, whole = self._history.likely(ids, by_model, self._heads, k, special=special)
+        if not whole:
+            return predict_by_sorting(self._mixed(ids), self.vocabulary, k, prefix=prefix, special=special)
+        best = indices_of_top_k(words, probabilities, k)
+        return [Prediction(self.vocabulary[int(words[i])], float(probabilities[i])) for i in best]
 
-        Whatever is neither among the model's nor among the history's first m words is less probable than the sum of
-        what both have for their m-th; m grows until that is less than the k-th word found.
-        """
-        if k < 1:
-            raise UsageError(f"k = {k}: expected how many words to predict, 1 or more")
-        if not prefix and len(self.vocabulary) <= FEW_WORDS:
-            return predict_by_sorting(self._mixed(self._context(context)), self.vocabulary, k, special=special)
-        before = self._history.after(self._context(context))
-        if prefix:
-            starting = np.array(self._starting_with(prefix), np.int64)
-            likely = LikelyWords(starting, self._history.given(before, starting) @ before.weights[1:], 0.0)
-        else:
-            likely = self._lists.likely(self._history, before)
-        kept = np.isin(likely.words, allowed(likely.words, special))
-        words, given = likely.words[kept], likely.given[kept]
-        m = max(2 * k, 16)
-        while m <= 4 * MOST_LISTED:
-            of_model = self.model.predict(context, m, prefix=prefix, special=special)
-            by_history = indices_of_top_k(words, given, m + 1)
-            candidates = np.union1d(words[by_history[:m]], [self.vocabulary.id(p.word) for p in of_model])
-            candidates = candidates.astype(np.int64)
-            probabilities = self._history.given(before, candidates) @ before.weights[1:]
-            probabilities += before.weights[0] * self._model_probabilities(candidates, context)
-            best = indices_of_top_k(candidates, probabilities, k)
-            least = likely.rest + (before.weights[0] * of_model[-1].probability if len(of_model) == m else 0.0)
-            least += given[by_history[m]] if by_history.size > m else 0.0
-            if least == 0.0 or (best.size == k and probabilities[best[-1]] > least):
-                return [Prediction(self.vocabulary[int(candidates[i])], float(probabilities[i])) for i in best]
-            m *= 4
-        return predict_by_sorting(self.distribution(context), self.vocabulary, k, prefix=prefix, special=special)
+    def _completions(self, ids: Ids, by_model: ByModel, prefix: str, special: bool) -> tuple[Integers, Floats]:
+        """All words that start so, and their probabilities."""
+        words, probabilities = by_model.predictor.completions(by_model.seen, prefix, special)
+        starting, before = np.array(self._starting_with(prefix), np.int64), self._history.after(ids)
+        mixed = np.zeros(len(self.vocabulary))
+        mixed[words] = before.weights[0] * by_model.share * probabilities
+        mixed[by_model.words] += before.weights[0] * by_model.shares
+        mixed[starting] += self._history.given(before, starting) @ before.weights[1:]
+        words = np.concatenate([words, starting[starting >= len(self.model.vocabulary)]])
+        return words, mixed[words]
 
     @one_at_a_time
     def explain(self, word: str, context: Sentence = ()) -> SessionExplanation:
@@ -303,26 +291,18 @@ class Session(ReadsIds):
         return self._read_words.starting_with(prefix)
 
     def _context(self, context: Sentence) -> Ids:
-        words = self.model._context_words(context)
-        known = self.model._context_ids(context)
-        own = [self.vocabulary.id(word) for word in words[len(words) - known.size :]]
-        return np.array(own, np.int32)
+        """The session's ids of the last words of a context."""
+        ids = self.model._ids_of_last(context, MOST_SEEN)
+        if self.vocabulary.own and not ids.all():
+            words = self.model._context_words(context)[-ids.size :]
+            ids = np.array([self.vocabulary.id(word) for word in words], np.int32)
+        return ids
 
     def _one(self, word: str, context: Sentence) -> tuple[ReadSentences, Floats]:
         """A word after a context, and what the model gives the positions."""
         ids = np.append(self._context(context), np.int32(self.vocabulary.id(word)))
-        in_model = np.where(ids < len(self.model.vocabulary), ids, UNKNOWN_ID).astype(np.int32)
         begins = np.array([0, ids.size])
-        return ReadSentences(ids, begins), self.model.score_checked_ids(in_model, begins)
-
-    def _model_probabilities(self, words: Integers, context: Sentence) -> Floats:
-        """The model's probability of each word after a context; 0 for the session's own words."""
-        before = self.model._context_ids(context)
-        known = words < len(self.model.vocabulary)
-        ids = np.column_stack([np.tile(before, (words.size, 1)), np.where(known, words, UNKNOWN_ID)]).astype(np.int32)
-        begins = np.arange(words.size + 1) * ids.shape[1]
-        log10_probs = self.model.score_checked_ids(ids.ravel(), begins)[begins[1:] - 1]
-        return np.where(known, 10.0**log10_probs, 0.0)
+        return ReadSentences(ids, begins), self.model.score_checked_ids(self._of_model_alone(ids), begins)
 
     def __repr__(self) -> str:
         return f"<Session, {self.words_read:,} words read, of {self.model!r}>"

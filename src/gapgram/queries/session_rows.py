@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.arrays import Floats, Ids, Integers
+from gapgram.kernels.sessions.history import MOST_SAME
 from gapgram.kernels.text.special_words import START_ID, UNKNOWN_ID
 from gapgram.queries.history import ReadSentences
 from gapgram.queries.session import Session
@@ -22,9 +23,7 @@ class SessionRows(StateRows):
     def __init__(self, session: Session) -> None:
         self._session, self._of_model = session, session.model._stepper.rows()
         self._n_known = len(session.model.vocabulary)
-        views = session._history.weights.views
-        depth = max((offset for view in views for offset in view.offsets), default=1)
-        self._words = np.full((1, depth), _NONE, np.int32)
+        self._words = np.full((1, MOST_SAME + 1), _NONE, np.int32)
 
     def begin(self, key: bytes) -> None:
         """Let the first row hold the state of a key."""

@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
 
 class StreamSessions:
-    """A history for each of n streams of one model."""
+    """A history for each of n streams of one model, without the longest end: lists are by the last few words."""
 
     def __init__(self, model: LanguageModel, n: int) -> None:
         self._model = model
-        self.histories = [model.session().history for _ in range(n)]
+        history = model.session().history
+        weights, class_of = history.weights.without_longest(), history.views.class_of
+        self.histories = [History(weights, class_of) for _ in range(n)]
 
     def __len__(self) -> int:
         return len(self.histories)
