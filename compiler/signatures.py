@@ -293,6 +293,7 @@ SIGNATURES = {
     "unbounded.suffixes.count_grams": "int32[] int32[] int",
     "unbounded.suffixes.fill_slots": "int32[] int32[] int uint64[]",
     "unbounded.suffixes.find_words": "TextIndex int32[]",
+    "unbounded.suffixes.find_places": "int32[] int32[] int int64[] int64[] int32[] int int64[]",
     "unbounded.suffixes.longest_matches": "TextIndex int64[] int32[] int64[] int64[] int64[] int64[]",
     "unbounded.suffixes.sort_suffixes": "int32[] int64[] int int int int32[]",
     "sessions.history.give_words": (

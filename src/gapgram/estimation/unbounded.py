@@ -120,13 +120,7 @@ class Unbounded:
     def places(self, words: Ids, most: int) -> tuple[int, list[Place]]:
         """How often some words, side by side, are in the text, and the first sentences of those in their order."""
         low, high = suffixes.find_words(self.index, words)
-        return int(high - low), [self.place(at) for at in self.first_places(int(low), int(high), most)]
-
-    def first_places(self, low: int, high: int, most: int) -> list[int]:
-        """The first places, in the order of the text, of some that follow each other in the order of suffixes."""
-        some = self.index.suffixes[low:high]
-        kept = np.partition(some, most)[:most] if some.size > most else some
-        return [int(place) for place in np.sort(kept)]
+        return int(high - low), [self.place(at) for at in first_places(self.index.suffixes[low:high], most)]
 
     def place(self, at: int) -> Place:
         """The sentence of a place of the text."""
@@ -138,3 +132,9 @@ class Unbounded:
             file, line = self.files[of_file], line + number - first
         ids = np.asarray(self.index.text[begins[number] : begins[number + 1]])
         return Place(number + 1, file, line, ids, at - int(begins[number]))
+
+
+def first_places(some: Integers, most: int) -> list[int]:
+    """The first of some places, in the order of the text."""
+    kept = np.partition(some, most)[:most] if some.size > most else some
+    return [int(place) for place in np.sort(kept)]

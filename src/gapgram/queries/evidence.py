@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from gapgram.arrays import Ids, Integers
-from gapgram.estimation.unbounded import Unbounded
+from gapgram.estimation.unbounded import Unbounded, first_places
 from gapgram.kernels.tables.arrays import Tables
-from gapgram.kernels.text.special_words import START_ID
 from gapgram.kernels.unbounded import mixing
 from gapgram.kernels.unbounded.matching import BEFORE, FIRST_WORD, HIGH, LENGTH, LOW, N_POINTERS, PLACE, SINCE
-from gapgram.kernels.unbounded.suffixes import find_words
+from gapgram.kernels.unbounded.suffixes import find_places, find_words
 from gapgram.pattern import Pattern
 from gapgram.queries.explain import Explanation, TextShare
 from gapgram.text.vocabulary import Vocabulary
@@ -106,39 +105,33 @@ def evidence(
 ) -> Iterator[Evidence]:  # fmt: skip
     """The evidence of a word after some others: of the text's shares, then of patterns, with their contexts."""
     for source, (common, places) in zip((LONGEST, BEHIND_A_GAP), _sources(text, text.state(ids)), strict=True):
-        kept = np.sort(places[text.index.text[places] == word])
+        kept = places[text.index.text[places] == word]
         if kept.size:
             said = " ".join(vocabulary[int(i)] for i in common)
-            some = tuple(_sentence(text, int(at), vocabulary) for at in kept[:most])
+            some = tuple(_sentence(text, at, vocabulary) for at in first_places(kept, most))
             yield Evidence(source, said, kept.size, True, some)
     whole = np.append(ids, np.int32(word))
     for pattern, context in patterns:
         places, is_whole = _places(text, tables, pattern, whole)
         if places.size:
-            sentences = tuple(_sentence(text, int(at), vocabulary) for at in places[:most])
+            sentences = tuple(_sentence(text, at, vocabulary) for at in first_places(places, most))
             yield Evidence(str(pattern), context, places.size, is_whole, sentences)
 
 
 def _places(text: Unbounded, tables: Tables, pattern: Pattern, ids: Ids) -> tuple[Integers, bool]:
-    """Where the last of some words stands after the words, or their classes, that a pattern keeps, in their order."""
-    offsets, n = [0, *(k for k in range(1, pattern.reach + 1) if k in pattern)], ids.size
-    kept, index = text.index.text, text.index
+    """Where the last of some words stands after the words, or their classes, that a pattern keeps."""
+    offsets, index, begin = [0, *(k for k in range(1, pattern.reach + 1) if k in pattern)], text.index, 0
     if pattern.classes:
         own = tables.class_of[(pattern.classes - 1) * tables.word_counts.size :][: tables.word_counts.size]
-        places, is_whole = np.arange(min(kept.size, MOST_LOOKED_AT)), kept.size <= MOST_LOOKED_AT
-        for k in offsets:
-            places = places[places >= k]
-            places = places[own[kept[places - k]] == own[ids[n - 1 - k]]]
+        some, n = np.empty(0, np.int32), index.text.size
     else:
         low, high, begin = _rarest(index, ids, offsets)
-        is_whole = high - low <= MOST_LOOKED_AT
-        places = np.sort(np.asarray(index.suffixes[low : min(high, low + MOST_LOOKED_AT)], np.int64)) + begin
-        places = places[(places >= pattern.reach) & (places < kept.size)]
-        for k in offsets:
-            places = places[kept[places - k] == ids[n - 1 - k]]
-    for k in range(pattern.reach):  # no sentence begins in between
-        places = places[kept[places - k] != START_ID]
-    return places, is_whole
+        own, n = np.empty(0, np.int32), high - low
+        some = np.asarray(index.suffixes[low : min(high, low + MOST_LOOKED_AT)])
+    found = np.empty(min(n, MOST_LOOKED_AT), np.int64)
+    wanted = ids[ids.size - 1 - np.array(offsets)].astype(np.int64)
+    n_found = find_places(index.text, some, begin, np.array(offsets), wanted, own, pattern.reach, found)
+    return found[:n_found], n <= MOST_LOOKED_AT
 
 
 def _runs(offsets: Sequence[int]) -> list[tuple[int, int]]:

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.kernels.compiled import inlined, kernel
-from gapgram.kernels.text.special_words import END_ID
+from gapgram.kernels.intrinsics import prefetch
+from gapgram.kernels.text.special_words import END_ID, START_ID
 
 MOST = 1000  # words of a context that are looked for
 MOST_SIZE = (1 << 25) - 1  # of an n-gram's places, as its slot says it
@@ -287,3 +288,28 @@ def find_words(index, words):
         if high > low:
             low, high = narrow(index, low, high, k, np.int64(words[k]))
     return low, high
+
+
+@kernel
+def find_places(text, some, begin, offsets, words, class_of, reach, out):
+    """Fill the places of a text where words, or such of their classes where `class_of` has any, stand at distances
+    before, `reach` at most, in one sentence; returns how many. some: places to look at, so many words before; empty:
+    all from the first on."""
+    n, n_some, n_classed = np.int64(0), out.size, class_of.size
+    for i in range(n_some):
+        at = np.int64(some[i]) + begin if some.size > 0 else np.int64(i)
+        if i + 16 < some.size:
+            prefetch(text, min(np.int64(some[i + 16]) + begin, text.size - 1))
+        same = reach <= at < text.size
+        for k in range(offsets.size if same else 0):
+            word = np.int64(text[at - offsets[k]])
+            if n_classed > 0:
+                same = same and class_of[max(min(word, n_classed - 1), 0)] == class_of[words[k]]
+            else:
+                same = same and word == words[k]
+        for k in range(reach if same else 0):
+            same = same and text[at - k] != START_ID
+        if same:
+            out[n] = at
+            n += 1
+    return n
