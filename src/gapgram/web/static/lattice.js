@@ -150,7 +150,9 @@ export class LatticeView {
   }
 
   #edge({ from, to, chain, rest }) {
-    return draw("line", { x1: from.x, y1: from.y + radius(from.part) + under(from), x2: to.x, y2: to.y - radius(to.part), class: `edge${chain ? " chain" : ""}${rest ? " rest" : ""}`,
+    const aside = from.row === to.row ? Math.sign(to.x - from.x) : 0; // beside each other: from side to side
+    const [y1, y2] = aside ? [from.y, to.y] : [from.y + radius(from.part) + under(from), to.y - radius(to.part)];
+    return draw("line", { x1: from.x + aside * radius(from.part), y1, x2: to.x - aside * radius(to.part), y2, class: `edge${chain ? " chain" : ""}${rest ? " rest" : ""}`,
       "data-from": from.id, "data-to": to.id });
   }
 
