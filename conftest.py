@@ -20,7 +20,6 @@ collect_ignore_glob = [
         "counting/spark/*": "pyspark",
         "adapters/torchaudio.py": "flashlight",
         "adapters/nemo.py": "torch",
-        "adapters/long_states.py": "torch",
         "adapters/transformers.py": "transformers",
         "applications/filtering/stages/datatrove.py": "datatrove",
         "applications/filtering/stages/nemo_curator.py": "nemo_curator",

@@ -14,7 +14,6 @@ from gapgram.errors import DeviceError, UsageError
 from gapgram.models.to_backoff import to_backoff
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-from gapgram.adapters.long_states import LongStates  # noqa: E402 - needs PyTorch
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of the packages themselves
@@ -118,6 +117,8 @@ def test_what_makes_no_sense_is_a_sentence() -> None:
 
 
 def test_states_that_do_not_fit_lie_in_a_table() -> None:
+    from gapgram.adapters.nemo import LongStates
+
     model = trained(toy_text(60, seed=5), order=14, model="mkn")
     fusion = fusion_of(model)
     fusion._long = fusion._states = LongStates(fusion._words, model.order, rows=60)

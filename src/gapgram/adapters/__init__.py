@@ -5,7 +5,6 @@
     torchaudio    the decoder of torchaudio and flashlight
     nltk          nltk.lm
     nemo          the language model of NVIDIA NeMo's decoders, on a card or without
-    long_states   states of decoders that do not fit into 63 bits
     transformers  a processor of logits, for decoders such as Whisper's
 
 Each but `kenlm` and `pyctcdecode` needs the package it is for, and says so where that is not installed.

@@ -26,16 +26,17 @@ try:
     import torch
 except ImportError as error:
     raise ImportError(f"this adapter needs PyTorch: {to_install('nemo')}") from error
-from gapgram.adapters.long_states import LongStates
 
 Tensor = Any  # torch.Tensor
+ROWS = 1 << 22
+_FIRST = 2  # rows that stay: nothing is known; the beginning of a sentence
 
 
 class FusionModel(torch.nn.Module):  # type: ignore[misc, unused-ignore]
     """The interface of NeMo's `NGramGPULanguageModel`, with a gapgram model or a path to one.
 
     A state is one whole number, which holds the last words, or, where they need more than 63 bits, a place in a table
-    (`gapgram.adapters.long_states` says what that costs). On the CPU it takes every kind of model; on a card,
+    (`LongStates` says what that costs). On the CPU it takes every kind of model; on a card,
     after `to("cuda")`, one that gapgram has trained.
 
     labels: the recogniser's, in their order, without the blank, as words of the model; by default the tokens of the
@@ -257,6 +258,46 @@ class FusionModel(torch.nn.Module):  # type: ignore[misc, unused-ignore]
     def extra_repr(self) -> str:
         """What PyTorch shows of it."""
         return f"{self.model!r}, {self.vocab_size:,} labels"
+
+
+class LongStates:
+    """States of decoders that do not fit into 63 bits: a place in a table of rows, and the label after it.
+
+    Where there are many labels, or the order is high, the words of a state are a row of a table, on PyTorch's device. A
+    state that is asked for gets the next place; when all places were given, the oldest are given again. So a step takes
+    some more kernels, and a state serves until ROWS states more were asked for: 16,384 steps of a batch of 256.
+
+    States are `place << bits | label + 1`; without a label, the row itself. words: of each label.
+    """
+
+    def __init__(self, words: Ids, order: int, rows: int = ROWS) -> None:
+        self.bits, self.order = len(words).bit_length(), order
+        self.beginning = 1 << self.bits
+        self._words = torch.from_numpy(words.astype("int32"))
+        self._table = torch.full((rows, order), -1, dtype=torch.int32)
+        self._table[0, 0], self._table[1, 0], self._table[1, 1] = 0, 1, START_ID
+        self._given = torch.zeros(1, dtype=torch.int64)  # places: counted on the device, so that graphs count, too
+
+    def to(self, device: Any) -> None:
+        """Keep the table there."""
+        self._words, self._table, self._given = (each.to(device) for each in (self._words, self._table, self._given))
+
+    def rows(self, states: Any) -> tuple[Any, Any]:
+        """(new places, int32 [state, order]: how many words are known, and these, the nearest first)."""
+        before = self._table[(states >> self.bits).clamp(0, len(self._table) - 1)]
+        codes = (states & (1 << self.bits) - 1).clamp(max=len(self._words))
+        words = self._words[(codes - 1).clamp(min=0)]
+        known = (before[:, :1] + 1).clamp(max=self.order - 1)
+        rows = torch.where(codes[:, None] > 0, torch.cat([known, words[:, None], before[:, 1:-1]], dim=1), before)
+        places = self._given + torch.arange(len(states), device=states.device)
+        places = _FIRST + places % (len(self._table) - _FIRST)
+        self._table.index_copy_(0, places, rows)
+        self._given += len(states)
+        return places, rows
+
+    def after(self, states: Any, labels: Any) -> Any:
+        """The states after a label each."""
+        return self.rows(states)[0] << self.bits | labels + 1
 
 
 def _ids_of(model: LanguageModel, labels: Sequence[str] | None) -> Ids:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from gapgram.errors import TextError
 from gapgram.text.corpus import numbered_lines
@@ -14,15 +13,8 @@ _FASTTEXT = "__label__"
 _LONGEST_LABEL = 200
 
 
-class LabelledLine(NamedTuple):
-    """A line of text and its label."""
-
-    label: str
-    text: str
-
-
-def read_labelled(path: str | Path, *, progress: bool = False) -> Iterator[LabelledLine]:
-    """The labelled lines of a file, or of a folder with a folder or a file for each label; empty lines are left out."""
+def read_labelled(path: str | Path, *, progress: bool = False) -> Iterator[tuple[str, str]]:
+    """(label, text) of the lines of a file, or of a folder with a folder or file for each label; no empty ones."""
     source = Path(path)
     if str(path) != "-" and source.is_dir():
         yield from _of_folder(source, progress)
@@ -32,7 +24,7 @@ def read_labelled(path: str | Path, *, progress: bool = False) -> Iterator[Label
             yield _parsed(line, f"{display_name(path)}:{number}")
 
 
-def _of_folder(folder: Path, progress: bool) -> Iterator[LabelledLine]:
+def _of_folder(folder: Path, progress: bool) -> Iterator[tuple[str, str]]:
     entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
     if not entries:
         raise TextError(f"{folder}: an empty folder: expected a folder or a file for each label")
@@ -42,10 +34,10 @@ def _of_folder(folder: Path, progress: bool) -> Iterator[LabelledLine]:
         for file in files:
             for _, line in numbered_lines(file, progress=progress):
                 if line.strip():
-                    yield LabelledLine(label, line)
+                    yield label, line
 
 
-def _parsed(line: str, where: str) -> LabelledLine:
+def _parsed(line: str, where: str) -> tuple[str, str]:
     if line.startswith(_FASTTEXT):
         label, _, text = line.partition(" ")
         label = label.removeprefix(_FASTTEXT)
@@ -57,4 +49,4 @@ def _parsed(line: str, where: str) -> LabelledLine:
         raise TextError(
             f"{where}: the label {label[:40]!r}: expected 1 to {_LONGEST_LABEL} characters that can be printed"
         )
-    return LabelledLine(label.strip(), text)
+    return label.strip(), text

@@ -21,7 +21,7 @@ from gapgram.applications.classification.classifier import (
     file_name,
     load_classifier,
 )
-from gapgram.applications.classification.labelled import LabelledLine, read_labelled
+from gapgram.applications.classification.labelled import read_labelled
 from gapgram.arguments import is_text
 from gapgram.errors import ModelFileError, TextError, UsageError
 from gapgram.models.model import Model
@@ -84,7 +84,7 @@ def train_classifier(
     return load_classifier(output)
 
 
-def _split(lines: Iterable[LabelledLine | tuple[str, str]], folder: Path, unit: str) -> dict[str, int]:
+def _split(lines: Iterable[tuple[str, str]], folder: Path, unit: str) -> dict[str, int]:
     """Write the lines of each label to a file of its own; how many there are, by label in order of first sight."""
     counts: dict[str, int] = {}
     with ExitStack() as stack:
