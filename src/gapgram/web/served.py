@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, compress, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -177,11 +177,23 @@ class ServedModel:
         read = self._words if self._tokeniser is not None else words_of  # a word is shown as it is written
         lines = [words for words in map(read, question.text.split("\n")) if words]
         sentences: list[responses.ScoredSentence] = []
-        tally = _Tally()
+        scores, of_known = list[float](), list[float]()  # of the words that the model reads, and of those that it knows
         for begin in range(0, len(lines), _BLOCK_LINES):
             deadline.check()
-            sentences += self._score(lines[begin : begin + _BLOCK_LINES], tally)
-        return self._totals(sentences, tally)
+            sentences += self._score(lines[begin : begin + _BLOCK_LINES], scores, of_known)
+        words, unknown = len(scores) - len(sentences), len(scores) - len(of_known)
+        total = math.fsum(scores)
+        result = Perplexity(words, unknown, len(sentences), total, math.fsum(of_known), self._signature)
+        return responses.Scores.model_construct(
+            model=self.name,
+            sentences=sentences,
+            words=words,
+            unknown_words=unknown,
+            log10_prob=total,
+            perplexity=_finite(result.perplexity),
+            perplexity_known=_finite(result.perplexity_known),
+            signature=self._signature,
+        )
 
     def generate(self, question: requests.GenerateQuestion, deadline: Deadline) -> responses.Generated:
         """Sentences drawn from the model."""
@@ -229,8 +241,10 @@ class ServedModel:
     def _unknown(self, words: Iterable[str]) -> list[str]:
         return [word for word in words if word not in self.model.vocabulary]
 
-    def _score(self, lines: list[list[str]], tally: _Tally) -> list[responses.ScoredSentence]:
-        """Lines of words; where the model cuts a word further, it has the sum of its parts."""
+    def _score(
+        self, lines: list[list[str]], all_scores: list[float], of_known: list[float]
+    ) -> list[responses.ScoredSentence]:
+        """Lines of words, with all scores noted; where the model cuts a word further, it has the sum of its parts."""
         cut = self.model.splitter.cut if self.model.splitting else None
         parts = [[cut(word) if cut else [word] for word in words] for words in lines]
         data = "".join(f"{' '.join(chain.from_iterable(words))}\n" for words in parts).encode()
@@ -238,41 +252,14 @@ class ServedModel:
         scores, known = scored.scores.tolist(), (scored.ids != UNKNOWN_ID).tolist()
         out = []
         for words, cuts, (a, b) in zip(lines, parts, pairwise(scored.begins.tolist()), strict=True):
-            tally.add(scores[a + 1 : b], known[a + 1 : b])
+            all_scores += scores[a + 1 : b]
+            of_known += compress(scores[a + 1 : b], known[a + 1 : b])
             spans = list(pairwise(accumulate([*map(len, cuts), 1], initial=a + 1)))
             out.append(responses.ScoredSentence.model_construct(
                 words=[*words, END], log10_probs=[sum(scores[i:j]) if j - i > 1 else scores[i] for i, j in spans],
                 known=[all(known[i:j]) for i, j in spans],
             ))  # fmt: skip
         return out
-
-    def _totals(self, sentences: list[responses.ScoredSentence], tally: _Tally) -> responses.Scores:
-        words, unknown = len(tally.scores) - len(sentences), len(tally.scores) - len(tally.of_known)
-        total, of_known = math.fsum(tally.scores), math.fsum(tally.of_known)
-        result = Perplexity(words, unknown, len(sentences), total, of_known, self._signature)
-        return responses.Scores.model_construct(
-            model=self.name,
-            sentences=sentences,
-            words=words,
-            unknown_words=unknown,
-            log10_prob=total,
-            perplexity=_finite(result.perplexity),
-            perplexity_known=_finite(result.perplexity_known),
-            signature=self._signature,
-        )
-
-
-class _Tally:
-    """The scores of the words that a model reads, and of those that it knows."""
-
-    def __init__(self) -> None:
-        self.scores: list[float] = []
-        self.of_known: list[float] = []
-
-    def add(self, scores: list[float], known: list[bool]) -> None:
-        """Those of a sentence."""
-        self.scores += scores
-        self.of_known += [score for score, is_known in zip(scores, known, strict=True) if is_known]
 
 
 def _with_learned(session: Session, context: list[str], found: Prediction) -> responses.Predicted:
