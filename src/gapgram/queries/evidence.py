@@ -22,7 +22,7 @@ from gapgram.pattern import Pattern
 from gapgram.queries.explain import Explanation, TextShare
 from gapgram.text.vocabulary import Vocabulary
 
-MOST_LOOKED_AT = 1 << 18  # places that may be evidence of a pattern with gaps or classes
+MOST_LOOKED_AT = 1 << 17  # places that may be evidence of a pattern with gaps or classes
 LONGEST, BEHIND_A_GAP = "longest end", "behind a gap"
 
 
@@ -112,14 +112,15 @@ def evidence(
             yield Evidence(source, said, kept.size, True, some)
     whole = np.append(ids, np.int32(word))
     for pattern, context in patterns:
-        places, is_whole = _places(text, tables, pattern, whole)
-        if places.size:
+        n, places, is_whole = _places(text, tables, pattern, whole)
+        if n:
             sentences = tuple(_sentence(text, at, vocabulary) for at in first_places(places, most))
-            yield Evidence(str(pattern), context, places.size, is_whole, sentences)
+            yield Evidence(str(pattern), context, n, is_whole, sentences)
 
 
-def _places(text: Unbounded, tables: Tables, pattern: Pattern, ids: Ids) -> tuple[Integers, bool]:
-    """Where the last of some words stands after the words, or their classes, that a pattern keeps."""
+def _places(text: Unbounded, tables: Tables, pattern: Pattern, ids: Ids) -> tuple[int, Integers, bool]:
+    """At how many places the last of some words stands after the words, or their classes, that a pattern keeps, some of
+    these places, and whether all were looked at."""
     offsets, index, begin = [0, *(k for k in range(1, pattern.reach + 1) if k in pattern)], text.index, 0
     if pattern.classes:
         own = tables.class_of[(pattern.classes - 1) * tables.word_counts.size :][: tables.word_counts.size]
@@ -128,10 +129,12 @@ def _places(text: Unbounded, tables: Tables, pattern: Pattern, ids: Ids) -> tupl
         low, high, begin = _rarest(index, ids, offsets)
         own, n = np.empty(0, np.int32), high - low
         some = np.asarray(index.suffixes[low : min(high, low + MOST_LOOKED_AT)])
+        if len(_runs(offsets)) == 1:  # all of them
+            return n, some.astype(np.int64) + begin, True
     found = np.empty(min(n, MOST_LOOKED_AT), np.int64)
     wanted = ids[ids.size - 1 - np.array(offsets)].astype(np.int64)
     n_found = find_places(index.text, some, begin, np.array(offsets), wanted, own, pattern.reach, found)
-    return found[:n_found], n <= MOST_LOOKED_AT
+    return n_found, found[:n_found], n <= MOST_LOOKED_AT
 
 
 def _runs(offsets: Sequence[int]) -> list[tuple[int, int]]:

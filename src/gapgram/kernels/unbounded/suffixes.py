@@ -295,21 +295,25 @@ def find_places(text, some, begin, offsets, words, class_of, reach, out):
     """Fill the places of a text where words, or such of their classes where `class_of` has any, stand at distances
     before, `reach` at most, in one sentence; returns how many. some: places to look at, so many words before; empty:
     all from the first on."""
-    n, n_some, n_classed = np.int64(0), out.size, class_of.size
-    for i in range(n_some):
+    n, last_class = np.int64(0), class_of.size - 1
+    for i in range(out.size):
         at = np.int64(some[i]) + begin if some.size > 0 else np.int64(i)
         if i + 16 < some.size:
             prefetch(text, min(np.int64(some[i + 16]) + begin, text.size - 1))
-        same = reach <= at < text.size
-        for k in range(offsets.size if same else 0):
-            word = np.int64(text[at - offsets[k]])
-            if n_classed > 0:
-                same = same and class_of[max(min(word, n_classed - 1), 0)] == class_of[words[k]]
-            else:
-                same = same and word == words[k]
-        for k in range(reach if same else 0):
-            same = same and text[at - k] != START_ID
-        if same:
+        if not reach <= at < text.size:
+            continue
+        n_same = 0
+        while n_same < offsets.size:
+            word, wanted = np.int64(text[at - offsets[n_same]]), words[n_same]
+            if last_class >= 0:
+                word, wanted = np.int64(class_of[max(min(word, last_class), 0)]), np.int64(class_of[wanted])
+            if word != wanted:
+                break
+            n_same += 1
+        is_sentence = n_same == offsets.size
+        for k in range(reach if is_sentence else 0):
+            is_sentence = is_sentence and text[at - k] != START_ID
+        if is_sentence:
             out[n] = at
             n += 1
     return n
