@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -147,30 +146,29 @@ class Tracer:
         begins = sentence_begins(ids)
         lengths, counts, lows = (np.empty(ids.size, np.int64) for _ in range(3))
         longest_matches(self.model.text.index, self._starts, ids, begins, lengths, counts, lows)
-        shown = cut.data.split(b"\n")
-        some = zip(pairwise(begins.tolist()), shown, strict=False)
+        # Runs end with the last word of their line; one that begins with `<s>` begins with the first word.
+        sizes, places = np.diff(begins), np.arange(ids.size)
+        first, last = np.repeat(begins[:-1] + 1, sizes), np.repeat(begins[1:] - 1, sizes)
+        own, starts = np.minimum(lengths, last - places), np.flatnonzero((lengths >= self.least) & (places < last))
+        marks = np.zeros(ids.size + 1, np.int64)
+        np.add.at(marks, np.maximum(starts, first[starts]), 1)
+        np.add.at(marks, np.minimum(starts + lengths[starts], last[starts]), -1)
+        bounds = zip((begins[:-1] + 1).tolist(), (begins[1:] - 1).tolist(), strict=True)  # of words
+        copied, shown = np.cumsum(marks) > 0, zip(bounds, cut.data.split(b"\n"), strict=False)
         with self.model.text.believed(self.model.path):
             return [
-                self._line(cut.name, number, words, lengths[a:b], counts[a:b], lows[a:b])
-                for number, ((a, b), words) in enumerate(some, cut.first_line) if b - a > 2
+                self._line(cut.name, number, words, own[a:b], counts[a:b], lows[a:b], copied[a:b])
+                for number, ((a, b), words) in enumerate(shown, cut.first_line) if b > a
             ]  # fmt: skip
 
     def _line(
-        self, file: str, line: int, shown: bytes, lengths: Integers, counts: Integers, lows: Integers
+        self, file: str, line: int, shown: bytes, lengths: Integers, counts: Integers, lows: Integers, copied: Mask
     ) -> TracedLine:
-        n = lengths.size - 2
-        ends = np.minimum(np.arange(n) + lengths[1:-1], n)
-        starts = np.flatnonzero(lengths[:-1] >= self.least)
-        marks = np.zeros(n + 2, np.int64)
-        for i in starts.tolist():
-            marks[max(i - 1, 0)] += 1
-            marks[min(i - 1 + int(lengths[i]), n)] -= 1
-        own = ends - np.arange(n)
-        at, text = int(own.argmax()), self.model.text
-        place = text.place(int(text.index.suffixes[lows[1 + at]])) if own[at] else None
-        words = tuple(shown.decode("utf-8", "replace").split())
+        at, text = int(lengths.argmax()), self.model.text
+        end = at + int(lengths[at])
+        place = text.place(int(text.index.suffixes[lows[at]])) if end > at else None
         return TracedLine(
-            file, line, words, own, counts[1:-1].copy(), np.cumsum(marks)[:n] > 0, (at, at + int(own[at])),
+            file, line, tuple(shown.decode("utf-8", "replace").split()), lengths, counts, copied, (at, end),
             place.sentence if place else 0, place.file if place else "", place.line if place else None,
         )  # fmt: skip
 

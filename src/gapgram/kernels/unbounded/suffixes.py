@@ -20,6 +20,7 @@ from gapgram.kernels.text.special_words import END_ID, START_ID
 
 MOST = 1000  # words of a context that are looked for
 MOST_SIZE = (1 << 25) - 1  # of an n-gram's places, as its slot says it
+TOGETHER = 32  # positions that are looked for at a time
 _RUN = 8  # places that are sorted by insertion
 
 
@@ -258,26 +259,87 @@ def find_gram(index, words, begin):
 
 
 @kernel
+def _narrow_all(index, active, depths, words, lows, highs):
+    """`narrow` for several searches at a time, in place: while the memory of one is fetched others go on."""
+    first, last = np.empty(active.size, np.int64), np.empty(active.size, np.int64)
+    for k in range(active.size):
+        first[k], last[k] = lows[active[k]], highs[active[k]]
+    for side in range(2):  # where places of the word begin; where they end
+        goes_on = True
+        while goes_on:
+            goes_on = False
+            for k in range(active.size):
+                prefetch(index.suffixes, min((first[k] + last[k]) >> 1, index.suffixes.size - 1))
+            for k in range(active.size):
+                if first[k] < last[k]:
+                    place = np.int64(index.suffixes[np.uint64((first[k] + last[k]) >> 1)]) + depths[active[k]]
+                    prefetch(index.text, min(max(place, 0), index.text.size - 1))
+            for k in range(active.size):
+                if first[k] < last[k]:
+                    i, middle = active[k], (first[k] + last[k]) >> 1
+                    word = word_after(index, middle, depths[i])
+                    if word < words[i] or (side == 1 and word == words[i]):
+                        first[k] = middle + 1
+                    else:
+                        last[k] = middle
+                    goes_on = True
+        for k in range(active.size):
+            i = active[k]
+            if side == 1:
+                highs[i] = first[k]
+            else:
+                lows[i] = first[k]
+                found = first[k] < highs[i] and word_after(index, first[k], depths[i]) == words[i]
+                last[k] = highs[i] if found else first[k]
+
+
+@kernel
 def longest_matches(index, starts, ids, begins, lengths, counts, lows):
     """Of each position of sentences how many words from there on the text has side by side, and how often, and where
     its places begin in order; starts: where the places of each word begin."""
-    order = index.order
+    order, ends, n_left = index.order, np.empty(ids.size, np.int64), np.empty(ids.size, np.int64)
     for s in range(begins.size - 1):
         for t in range(begins[s], begins[s + 1]):
-            n, length = min(begins[s + 1] - t, MOST), np.int64(0)
-            low, high = np.int64(0), np.int64(0)
-            if n > order:
-                low, high = find_gram(index, ids, t)
-                length = np.int64(order if high > low else 0)
-            if length == 0:
+            n_left[t] = min(begins[s + 1] - t, MOST)
+    searches = np.empty((4, TOGETHER), np.int64)
+    depths, words, first, last = searches[0], searches[1], searches[2], searches[3]
+    for begin in range(0, ids.size, TOGETHER):
+        n = min(TOGETHER, ids.size - begin)
+        for i in range(n):
+            if n_left[begin + i] > order and index.slots.size > 0:
+                prefetch(index.slots, slot_of(hash_of(ids, begin + i, order), index.slots.size))
+        for i in range(n):
+            t = begin + i
+            low, high = find_gram(index, ids, t) if n_left[t] > order else (np.int64(0), np.int64(0))
+            lengths[t] = order if high > low else 0
+            if high <= low:
                 low, high = starts[ids[t]], starts[ids[t] + 1]
-                length = np.int64(high > low)
-            while 0 < length < n:
-                a, b = narrow(index, low, high, length, np.int64(ids[t + length]))
-                if b <= a:
-                    break
-                low, high, length = a, b, length + 1
-            lengths[t], counts[t], lows[t] = length, high - low, low
+                lengths[t] = np.int64(high > low)
+            lows[t], ends[t] = low, high
+        active = np.arange(n)
+        while active.size > 0:
+            n_active = 0
+            for k in range(active.size):
+                t = begin + active[k]
+                if 0 < lengths[t] < n_left[t]:
+                    i = active[k]
+                    active[n_active] = i
+                    n_active += 1
+                    depths[i], words[i] = lengths[t], ids[t + lengths[t]]
+                    first[i], last[i] = lows[t], ends[t]
+            active = active[:n_active]
+            _narrow_all(index, active, depths, words, first, last)
+            n_active = 0
+            for k in range(active.size):
+                i, t = active[k], begin + active[k]
+                if last[i] > first[i]:
+                    lows[t], ends[t] = first[i], last[i]
+                    lengths[t] += 1
+                    active[n_active] = i
+                    n_active += 1
+            active = active[:n_active]
+    for t in range(ids.size):
+        counts[t] = ends[t] - lows[t]
 
 
 @kernel
