@@ -187,21 +187,29 @@ SIGNATURES = {
     "ctc.beam_search.end": "Prefixes Beams Rules Lexicon HotWords",
     "ctc.beam_search.take_end": "Prefixes Beams Rules",
     "ctc.beam_search.rank_ends": "Prefixes Beams Rules HotWords",
-    "probability.stepping.extend_rows": "Plan int64[] ModelArrays int32[,]|int64[,] int32[,] int float64[]",
+    "probability.stepping.extend_rows": "Plan int64[,] ModelArrays int32[,]|int64[,] int32[,] int float64[]",
     "backoff.grams.extend_rows": (
-        "int int64[]|int32[] int64[]|int32[] float64[] float64[] int32[,]|int64[,] int32[,] int float64[]"
+        "int int64[]|int32[] int64[]|int32[] float64[] float64[] int32[,]|int64[,] int32[,] int float64[] / "
+        "int int32[] int64[]|int32[] float32[] float32[] int32[,]|int64[,] int32[,] int float64[]"
     ),
     "kenlm.scoring.extend_rows": "KenlmFile int32[,]|uint32[,] int32[,] int float64[]",
-    "backoff.grams.distribution": "int32[] int int64[] int64[]|int32[] int64[]|int32[] float64[] float64[]",
-    "!backoff.grams.extend_one": "int int64[]|int32[] int64[]|int32[] float64[] float64[] int32[]|int64[] bytes int",
+    "backoff.grams.distribution": (
+        "int32[] int int64[] int64[]|int32[] int64[]|int32[] float64[] float64[] / "
+        "int32[] int int64[] int32[] int64[]|int32[] float32[] float32[]"
+    ),
+    "!backoff.grams.extend_one": (
+        "int int64[]|int32[] int64[]|int32[] float64[] float64[] int32[]|int64[] bytes int / "
+        "int int32[] int64[]|int32[] float32[] float32[] int32[]|int64[] bytes int"
+    ),
     "backoff.grams.parents_of": "int64[,]|int32[,] int64[] int64[]",
     "backoff.grams.suffixes_of": "int64[] int int64[]|int32[] int64[]",
     "!backoff.score.score_line": (
-        "int int64[]|int32[] int64[]|int32[] float64[] float64[] int64[] uint8[] int64[] line bool bool"
+        "int int64[]|int32[] int64[]|int32[] float64[] float64[] int64[] uint8[] int64[] line bool bool / "
+        "int int32[] int64[]|int32[] float32[] float32[] int64[] uint8[] int64[] line bool bool"
     ),
     "backoff.score.score_positions": (
-        "int32[] int64[] int int64[]|int32[] int64[]|int32[] float32[]|float64[] float32[]|float64[] "
-        "float64[] int64[]"
+        "int32[] int64[] int int64[]|int32[] int64[]|int32[] float64[] float64[] float64[] int64[] / "
+        "int32[] int64[] int int32[] int64[]|int32[] float32[] float32[] float64[] int64[]"
     ),
     "tables.bits.from_bit": "unsigned int",
     "tables.bits.lowest_one": "unsigned",

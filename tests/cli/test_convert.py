@@ -24,8 +24,12 @@ def test_a_binary_file_of_kenlm_becomes_arpa_and_a_model(cli: Cli, tmp_path: Pat
     after = json.loads(told.out)["after"]
     assert after["bytes"] == model.stat().st_size
     assert after["grams"][0] == 63
-    scores = gapgram.load(source).score_many(TEXT)
-    assert gapgram.load(model).score_many(TEXT).tolist() == scores.tolist()
+    before, now = gapgram.load(source), gapgram.load(model)
+    scores = before.score_many(TEXT)
+    assert now.score_many(TEXT).tolist() == scores.tolist()
+    assert [now.score(line) for line in TEXT] == [before.score(line) for line in TEXT]
+    assert now.extend(now.begin_sentence(), "w1")[0] == before.extend(before.begin_sentence(), "w1")[0]
+    assert now.distribution("w1 w2") == pytest.approx(before.distribution("w1 w2"), rel=1e-5)
     assert gapgram.load(arpa).score_many(TEXT).tolist() == pytest.approx(scores.tolist(), abs=1e-5)
 
 

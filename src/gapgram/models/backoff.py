@@ -205,5 +205,7 @@ def _check(grams: Grams, n_words: int) -> None:
     contexts, n = int(grams.base[-2]), int(grams.base[-1])
     if (len(grams.words), len(grams.log10_probs)) != (n, n):
         raise ValueError("grams without a figure")
+    if grams.log10_probs.dtype != grams.log10_backoffs.dtype:
+        raise ValueError("probabilities and backoffs of different types")
     if (len(grams.children), len(grams.log10_backoffs)) != (contexts + 1, contexts):
         raise ValueError("contexts without a figure")

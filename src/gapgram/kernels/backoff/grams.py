@@ -151,10 +151,10 @@ def distribution(ids, order, base, words, children, log10_probs, log10_backoffs)
         for j in range(ids.size - k + 1, ids.size):
             context = child(context, ids[j], words, children)
         if 0 <= context < children.size - 1:
-            out *= 10.0 ** log10_backoffs[context]
+            out *= 10.0 ** np.float64(log10_backoffs[context])
             first, last = children_of(context, words, children)
             for gram in range(first, last):
-                out[min(max(words[gram], 0), out.size - 1)] = 10.0 ** log10_probs[gram]
+                out[min(max(words[gram], 0), out.size - 1)] = 10.0 ** np.float64(log10_probs[gram])
     out[START_ID] = 0.0
     make_possible(out)
     return out

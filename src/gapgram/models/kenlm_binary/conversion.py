@@ -87,7 +87,7 @@ def _tree_of(levels: list[_Level], word_ids: Integers, n_words: int) -> Grams:
     children.append(np.full(len(words[-1]) + 1, base[-1]))
     probs, backoffs = (np.concatenate(figures) + np.float32(0.0) for figures in (all_probs, all_backoffs))  # no -0
     probs[probs == -np.inf] = NEVER
-    return Grams(base, np.concatenate(words), np.concatenate(children), probs, backoffs)
+    return Grams(base, np.concatenate(words).astype(np.int32), np.concatenate(children), probs, backoffs)
 
 
 def _levels_of_trie(model: KenlmModel) -> Iterator[_Level]:
