@@ -360,7 +360,7 @@ SIGNATURES = {
     "classes.moving.note_both": "int32[] int int int32[] Pairs Moves",
     "classes.moving.rise_of": "int int int int int Pairs ClassCounts JudgedWords",
     "classes.moving.sweep": "int int int64[] int32[] int64[] int32[] Pairs ClassCounts JudgedWords Moves",
-    "!probability.stepping.extend_chain": "Plan int64[] ModelArrays int32[]|int64[] int bytes int",
+    "!probability.stepping.extend_chain": "Plan int64[,] ModelArrays int32[]|int64[] int bytes int",
     "classes.pairs.pairs_at": "int32[:]|int32[] int32[] int int int",
     "classes.pairs.positions_of_pairs": "int32[:]|int32[] int int int int32[] int",
     "classes.pairs.turned": "int64[] int32[] int32[] int int",
@@ -394,8 +394,8 @@ SIGNATURES = {
     "counting.sorting.window_reach": "int32[,]",
     "counting.sorting.windows_at": "int32[] int32[] int",
     "probability.stepping.extend": (
-        "int32[,] int32[] int Plan ModelArrays int32[,] float64[] int64[] / "
-        "int64[,] int32[] int Plan ModelArrays int64[,] float64[] int64[]"
+        "int32[,] int32[] Plan ModelArrays int32[,] float64[] int64[] / "
+        "int64[,] int32[] Plan ModelArrays int64[,] float64[] int64[]"
     ),
     "!probability.stepping.extend_one": "Plan ModelArrays int32[]|int64[] int bytes int",
     "probability.stepping.gate_word": "int",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from gapgram.kernels.probability import stepping as kernels
 from gapgram.kernels.probability.plan import is_quick, plan_of
 from gapgram.kernels.probability.stepping import extend_chain, extend_rows
 from gapgram.kernels.probability.successors import distributions
-from gapgram.kernels.tables.arrays import N_GRAMS, NEAREST
+from gapgram.kernels.tables.arrays import N_GRAMS
 from gapgram.kernels.tables.model_arrays import ModelArrays
 from gapgram.kernels.text.special_words import START_ID
 from gapgram.queries.state_rows import ArrayRows, KeyRows, StateRows
@@ -95,7 +95,7 @@ class TableStepper(Stepper):
     def __init__(self, arrays: ModelArrays) -> None:
         order = arrays.order
         self.arrays = arrays
-        plan, self._slot_of = plan_of(arrays)
+        plan, self._at = plan_of(arrays)
         self.plan = plan._replace(gated=bool(plan.gated), forgetful=bool(plan.forgetful))
         most = int(self.arrays.tables.places[:, N_GRAMS].max())
         self.kind = np.dtype(np.int32 if most < 1 << 31 else np.int64)
@@ -111,7 +111,7 @@ class TableStepper(Stepper):
         """The kernel of one step, with what it needs of this model."""
         rest = self.arrays, np.empty(0, self.kind), self.width
         if self._is_quick():
-            return bind(extend_chain, (self.plan, self._slot_of, *rest))
+            return bind(extend_chain, (self.plan, self._at, *rest))
         return bind(kernels.extend_one, (self.plan, *rest))
 
     def _is_quick(self) -> bool:
@@ -122,7 +122,7 @@ class TableStepper(Stepper):
         """States for a search, a row each."""
         if not self._is_quick():
             return KeyRows(self.many)
-        step = partial(extend_rows, self.plan, self._slot_of, self.arrays)
+        step = partial(extend_rows, self.plan, self._at, self.arrays)
         return ArrayRows(step, self.width, self.kind, of_any_length=False)
 
     def start_score(self, key: bytes) -> float:
@@ -140,7 +140,7 @@ class TableStepper(Stepper):
         def work(a: int) -> None:
             b = min(a + BEAM, n)
             kernels.extend(
-                rows[a:b], words[a:b], BEAM, self.plan, self._spread_arrays, out[a:b], scores[a:b], lengths[a:b]
+                rows[a:b], words[a:b], self.plan, self.arrays, out[a:b], scores[a:b], lengths[a:b]
             )
 
         for _ in parallel_map(work, range(0, n, BEAM), threads if n > MANY else 1):
@@ -162,14 +162,6 @@ class TableStepper(Stepper):
             pass
         with np.errstate(divide="ignore"):
             return np.log10(out, out=out)
-
-    @cached_property
-    def _spread_arrays(self) -> ModelArrays:
-        """The arrays for BEAM states side by side: what was d words ago lies d * BEAM columns back."""
-        places = self.arrays.tables.places.copy()
-        places[:, NEAREST] *= BEAM
-        places.flags.writeable = self.arrays.tables.places.flags.writeable
-        return self.arrays._replace(tables=self.arrays.tables._replace(places=places))
 
 
 def other_model() -> UsageError:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gapgram.kernels.compiled import kernel
 from gapgram.kernels.probability.query import only_chains
-from gapgram.kernels.probability.stepping import Plan
+from gapgram.kernels.probability.stepping import READER, SLOT, Plan
 from gapgram.kernels.tables.arrays import FIRST_ROW, NEAREST, OF_CLASSES, REACH, TAIL
 from gapgram.kernels.tables.model_arrays import BACKOFF
 
@@ -34,9 +34,13 @@ def _is_forgetful(model):
 
 @kernel
 def plan_of(model):
-    """(the `Plan` of a model, for each pattern the slot of a key in which its context lies, 0 where it has none)."""
+    """(the `Plan` of a model, what `stepping.extend_chain` knows of each pattern).
+
+    The latter are its SLOT, that of a key in which its context lies, and a READER, whose contexts its grams are; 0
+    where it has none.
+    """
     places, n = model.tables.places, model.tables.places.shape[0]
-    slots, slot_of = np.empty((n * model.order, 3), np.int64), np.zeros(n, np.int64)
+    slots, at = np.empty((n * model.order, 3), np.int64), np.zeros((n, 2), np.int64)
     reader_base, readers = np.zeros(n * model.order + 1, np.int64), np.empty(n * model.order, np.int64)
     n_slots, n_readers = 0, 0
     for tail in range(n):
@@ -52,7 +56,7 @@ def plan_of(model):
                     readers[n_readers] = p
                     n_readers += 1
                     if places[p, NEAREST] == distance:
-                        slot_of[p] = n_slots
+                        at[p, SLOT], at[tail, READER] = n_slots, p
             n_slots += 1
             reader_base[n_slots] = n_readers
     spans = np.zeros(n, np.int64)
@@ -65,7 +69,7 @@ def plan_of(model):
         slots[:n_slots].copy(), reader_base[: n_slots + 1].copy(), readers[:n_readers].copy(), spans, gated,
         _is_forgetful(model),
     )  # fmt: skip
-    return plan, slot_of
+    return plan, at
 
 
 @kernel

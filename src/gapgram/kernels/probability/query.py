@@ -57,7 +57,7 @@ from gapgram.kernels.tables.arrays import (
 from gapgram.kernels.tables.bits import lowest_one
 from gapgram.kernels.tables.model_arrays import Positions
 from gapgram.kernels.tables.read import context_at, first_listed, prefetch_context, read_contexts, replace_codes
-from gapgram.kernels.tables.search import find_key, gram_word
+from gapgram.kernels.tables.search import find_key, first_guess, gram_word
 from gapgram.kernels.text.special_words import END_ID, START_ID
 from gapgram.kernels.text.utf8 import is_utf8
 from gapgram.kernels.text.words import ALLOW_UNKNOWN, DONE, NOT_UTF8, encode_lines
@@ -623,6 +623,27 @@ def _look_into_line(halves, code_bits, key, first, last, at):
 def _next_guess(ahead, spread, key_bits, first, last):
     """Where a key is looked for next that lies between first and last, `ahead` keys from one of them."""
     return min(max((first if ahead > 0 else last) + (ahead * spread >> key_bits), first), last)
+
+
+@inlined
+def find_gram(bits, halves, form, key, low, spread):
+    """(number, gram) of the gram with a key among the `spread` grams from `low` on, at least one; (-1, 0) without.
+
+    As `find_key`, a line of the cache at a time where each gram is a half.
+    """
+    guess = first_guess(key, low, spread, form.key_bits)
+    if halves is None:
+        return find_key(bits, halves, form, key, low, spread, guess)
+    if halves.size < LINE:
+        return find_key(bits, halves, form, key, low, spread, guess)
+    base = form.first_bit >> 5
+    first, last, found, at = base + low, base + low + spread - 1, np.int64(BEYOND), base + guess
+    while found == BEYOND:
+        found, first, last, ahead = _look_into_line(halves, form.code_bits, key, first, last, at)
+        at = _next_guess(ahead, spread, form.key_bits, first, last)
+    if found < 0:
+        return np.int64(-1), np.int64(0)
+    return found - base, np.int64(halves[np.uint64(found)])
 
 
 @kernel

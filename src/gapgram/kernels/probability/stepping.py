@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.kernels.compiled import brief, kernel
+from gapgram.kernels.intrinsics import part_of_row, prefetch
 from gapgram.kernels.probability.gate import (
     BUCKETS,
     FREQUENT_WORDS,
@@ -33,13 +34,16 @@ from gapgram.kernels.probability.gate import (
     word_row,
 )
 from gapgram.kernels.probability.probabilities import discounted, given_class
-from gapgram.kernels.probability.query import fallback_of, locate, new_found, probabilities_of
+from gapgram.kernels.probability.query import fallback_of, find_gram, locate, new_found, probabilities_of
 from gapgram.kernels.probability.scores import log10_of
 from gapgram.kernels.tables.arrays import (
     FIRST_ROW,
     N_CONTEXTS,
     N_ROWS,
+    NEAREST,
     REACH,
+    STRIDE,
+    Tables,
     clustering_of,
     code_mask_of,
     first_class,
@@ -50,7 +54,12 @@ from gapgram.kernels.tables.arrays import (
 from gapgram.kernels.tables.keys import key_of
 from gapgram.kernels.tables.model_arrays import BACKOFF, SCALE, WEIGHT, Positions
 from gapgram.kernels.tables.read import context_at, first_listed, listed_count, prefetch_context
-from gapgram.kernels.tables.search import find_key, first_guess
+from gapgram.kernels.tables.search import first_guess, gram_word
+
+SLOT, READER = 0, 1  # columns of what is known of each pattern
+NEAR = 1 << 12  # numbers of a kind that are found at a time: more would have to be brought from farther away
+CLOSE = 32  # records of contexts, among which guessing one pays
+FEWEST = 16  # states that are looked up together, if there are as many
 
 
 class Plan(NamedTuple):
@@ -99,9 +108,6 @@ def _write_key(word, held, base, plan, order, tables, entries, out):
         out[1] = gate_word(word)
         for k in range(2, order):
             out[k] = held[k - 1]
-    for s in range(plan.slots.shape[0]):
-        if plan.slots[s, 2] < 0 and entries[plan.slots[s, 0]] >= 0:
-            prefetch_context(tables, plan.readers[plan.reader_base[s]], entries[plan.slots[s, 0]])
     longest = np.int64(0)
     for s in range(plan.slots.shape[0]):
         pattern, nearer = plan.slots[s, 0], plan.slots[s, 2]
@@ -120,21 +126,41 @@ def _write_key(word, held, base, plan, order, tables, entries, out):
 
 
 @kernel
-def extend(keys, words, stride, plan, model, out, scores, lengths):
-    """Score one word after each of at most `stride` states.
+def extend(keys, words, plan, model, out, scores, lengths):
+    """Score one word after each of some states.
 
     Row i of `out` receives the key after words[i], scores[i] log10 of the word's probability (the bits that
     `kernels.probability.query.score_positions` has for it), lengths[i] the length of the longest contiguous gram
     found.
-
-    The tables of `model` are those of the model with every distance multiplied by `stride`: so `locate`, which
-    looks d columns back for what was d words ago, finds that of all states side by side.
     """
-    n, n_patterns, order = words.size, model.discounts.shape[0], model.order
-    slots, spans, base = plan.slots, plan.spans, order if plan.gated else 1
-    at = (order - 1) * stride
-    found = new_found(n_patterns, at + n)
-    entries = found.entries
+    n_patterns, order = model.discounts.shape[0], model.order
+    stride = min(max(NEAR // (n_patterns * order), FEWEST), words.size)
+    found, tables = new_found(n_patterns, order * stride), _side_by_side(model.tables, stride)
+    for first in range(0, words.size, max(stride, 1)):
+        last = min(first + stride, words.size)
+        _extend_some(
+            keys[first:last], words[first:last], stride, plan, model, tables, found, out[first:last],
+            scores[first:last], lengths[first:last],
+        )  # fmt: skip
+
+
+@kernel
+def _side_by_side(tables, stride):
+    """Tables for so many states: `locate`, which looks d columns back for what was d words ago, finds that of each."""
+    places = tables.places.copy()
+    for p in range(places.shape[0]):
+        places[p, NEAREST] *= stride
+    return Tables(
+        tables.grams, tables.large_at, tables.large_counts, tables.contexts, places, tables.parts, tables.rows,
+        tables.class_of, tables.word_counts, tables.packed, tables.packed_places,
+    )  # fmt: skip
+
+
+@kernel
+def _extend_some(keys, words, stride, plan, model, tables, found, out, scores, lengths):
+    """`extend` for at most `stride` states, with the tables for so many; `found` has order * stride columns."""
+    n, n_patterns, order, at = words.size, model.discounts.shape[0], model.order, (model.order - 1) * stride
+    slots, spans, base, entries = plan.slots, plan.spans, order if plan.gated else 1, found.entries
     available = np.empty(n, np.int16)
     for i in range(n):
         available[i] = min(max(keys[i, 0], 0), order - 1)
@@ -142,7 +168,7 @@ def extend(keys, words, stride, plan, model, out, scores, lengths):
         pattern, first = slots[s, 0], at - slots[s, 1] * stride
         for i in range(n):
             entries[pattern, first + i] = keys[i, base + s]
-    locate(words, available, found, at, model.tables)
+    locate(words, available, found, at, tables)
     for i in range(n):
         _write_key(words[i], keys[i], base, plan, order, model.tables, entries[:, at + i], out[i])
     ids = np.zeros((n, order), np.int32)
@@ -175,29 +201,67 @@ def extend_one(plan, model, none, width, key, word):
     scores = np.empty(1)
     lengths = np.empty(1, np.int64)
     words = np.full(1, word, np.int32)
-    extend(keys, words, 1, plan, model, out.reshape(1, -1), scores, lengths)
+    extend(keys, words, plan, model, out.reshape(1, -1), scores, lengths)
     return scores[0], lengths[0], out.view(np.int8)
 
 
 class OneWord(NamedTuple):
-    """What is found of one word: for each pattern its gram or -1, the row of its context or -1, and its probability."""
+    """What is found of one word, for each pattern.
 
-    entries: np.ndarray
+    keys                the key of the word, or of its class
+    first, spread       the grams of its context: the first, and how many there are
+    rows                the row of its context, -1 where the sentence is too short
+    entries             its gram or -1
+    values              its probability
+    """
+
+    keys: np.ndarray
+    first: np.ndarray
+    spread: np.ndarray
     rows: np.ndarray
+    entries: np.ndarray
     values: np.ndarray
 
 
 @kernel
-def _root(word, p, tables):
-    """(gram, its bits, key, row) of a word, or of its class, under the pattern of no context."""
-    place, form = tables.places[p], format_of(tables.places, p)
-    clustering, n_words = clustering_of(tables.places, p), tables.word_counts.size
-    if clustering > 0 and word < n_words:
-        word = np.int64(tables.class_of[np.uint64((clustering - 1) * n_words + word)]) - first_class(tables.places, p)
-    word = word if 0 <= word < form.n_grams else np.int64(0)
-    row = place[FIRST_ROW] + min(context_at(tables, p, 0)[2], place[N_ROWS] - 1)
-    gram = gram_at(tables.grams, halves_of(tables), form, word)
-    return word, gram, key_of(word, form.key_bits), row
+def _ask_for_grams(word, held, base, available, at, model, one):
+    """Fill what is known of a word's contexts, and ask for all memory that `_look_up` reads.
+
+    A read that waits for another costs as much as two: here all are under way together.
+    """
+    tables, places = model.tables, model.tables.places
+    n_words, key = tables.word_counts.size, np.int64(0)
+    for p in range(places.shape[0]):
+        if 0 < places[p, REACH] <= available:
+            prefetch_context(tables, p, np.int64(held[base + at[p, SLOT]]))
+    for p in range(places.shape[0]):
+        form, row = format_of(places, p), np.int64(-1)
+        one.first[p], one.spread[p], guess = 0, 0, np.int64(0)
+        if places[p, REACH] == 0:
+            # The word itself, or its class; the patterns up to the next such one have its key.
+            number, clustering = word, clustering_of(places, p)
+            if clustering > 0 and word < n_words:
+                number = np.int64(tables.class_of[np.uint64((clustering - 1) * n_words + word)])
+                number -= first_class(places, p)
+            number = number if 0 <= number < form.n_grams else np.int64(0)
+            key, row, guess = key_of(number, form.key_bits), context_at(tables, p, 0)[2], number
+            one.first[p] = number
+        elif available >= places[p, REACH]:
+            row, context = np.int64(0), min(np.int64(held[base + at[p, SLOT]]), form.n_contexts - 1)
+            if context >= 0:
+                begin, end, row = context_at(tables, p, context)
+                one.first[p], one.spread[p] = begin, end - begin
+                guess = first_guess(key, begin, end - begin, form.key_bits)
+        if row >= 0:
+            row = places[p, FIRST_ROW] + min(row, places[p, N_ROWS] - 1)
+            prefetch(part_of_row(model.row_values, row, 0, 4), 0)
+            if one.spread[p] > 0 or places[p, REACH] == 0:
+                prefetch(tables.grams, gram_word(form, guess))
+            # The next key is made of a context that lies near this one, if it is not it.
+            reader = at[p, READER]
+            if reader > 0 and one.spread[p] * places[reader, STRIDE] <= CLOSE:
+                prefetch_context(tables, reader, guess)
+        one.keys[p], one.rows[p] = key, row
 
 
 @kernel
@@ -210,35 +274,23 @@ def _was_seen_in_parts(p, root, entries, parts):
 
 
 @kernel
-def _look_up(word, held, base, available, slot_of, model, one):
+def _look_up(word, held, base, available, at, model, one):
     """Fill what is found of a word after a key."""
-    tables = model.tables
-    places, parts, row_values = tables.places, tables.parts, model.row_values
+    tables, places, parts, row_values = model.tables, model.tables.places, model.tables.parts, model.row_values
     bits, halves = tables.grams, halves_of(tables)
-    for p in range(places.shape[0]):  # all contexts are known: none waits for another
-        if 0 < places[p, REACH] <= available:
-            prefetch_context(tables, p, np.int64(held[base + slot_of[p]]))
-    root, key, given = 0, np.int64(0), 1.0
+    _ask_for_grams(word, held, base, available, at, model, one)
+    root, given = 0, 1.0
     for p in range(places.shape[0]):
-        place = places[p]
-        entry, gram, row = np.int64(-1), np.int64(0), np.int64(-1)
-        if place[REACH] == 0:
-            # The word itself, or its class, and the word given that; the patterns up to the next such one have these.
-            root = p
-            entry, gram, key, row = _root(word, p, tables)
-            given = given_class(model, clustering_of(places, p), word)
-        elif available >= place[REACH]:
-            row = place[FIRST_ROW]
-            context = min(np.int64(held[base + slot_of[p]]), place[N_CONTEXTS] - 1)
-            if context >= 0:
-                begin, end, own_row = context_at(tables, p, context)
-                row = min(place[FIRST_ROW] + own_row, place[FIRST_ROW] + place[N_ROWS] - 1)
-                if end > begin and _was_seen_in_parts(p, root, one.entries, parts):
-                    form = format_of(places, p)
-                    guess = first_guess(key, begin, end - begin, form.key_bits)
-                    entry, gram = find_key(bits, halves, form, key, begin, end - begin, guess)
+        form, row = format_of(places, p), one.rows[p]
+        entry, gram = np.int64(-1), np.int64(0)
+        if places[p, REACH] == 0:
+            root, entry = p, one.first[p]
+            gram, given = gram_at(bits, halves, form, entry), given_class(model, clustering_of(places, p), word)
+        elif one.spread[p] > 0 and _was_seen_in_parts(p, root, one.entries, parts):
+            entry, gram = find_gram(bits, halves, form, one.keys[p], one.first[p], one.spread[p])
+            if entry >= 0 and at[p, READER] > 0:
+                prefetch_context(tables, at[p, READER], entry)
         one.entries[p] = entry
-        one.rows[p] = row
         # Its probability under this pattern, from that under the pattern it falls back on
         fallen = one.values[fallback_of(model.edge_base, model.edge_to, p)] if p > 0 else model.uniform
         if row >= 0:
@@ -293,46 +345,46 @@ def _mixed(held, available, model, one):
 
 
 @kernel
-def _step(word, held, base, plan, slot_of, model, one, out):
+def _step(word, held, base, plan, at, model, one, out):
     """log10 of the probability of a word after a key; fills what is found of it, and the key after it."""
     available = min(max(np.int64(held[0]), 0), model.order - 1)
-    _look_up(word, held, base, available, slot_of, model, one)
+    _look_up(word, held, base, available, at, model, one)
     _write_key(word, held, base, plan, model.order, model.tables, one.entries, out)
     return log10_of(_mixed(held, available, model, one))
 
 
 @kernel
 def _new_one(n_patterns):
-    numbers = np.empty((2, n_patterns), np.int64)
-    return OneWord(numbers[0], numbers[1], np.empty(n_patterns))
+    numbers = np.empty((5, n_patterns), np.int64)
+    return OneWord(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], np.empty(n_patterns))
 
 
 @brief
-def extend_chain(plan, slot_of, model, none, width, key, word):
+def extend_chain(plan, at, model, none, width, key, word):
     """`extend_one` where every pattern falls back on one other.
 
-    slot_of: [pattern], the slot of a key in which its context lies.
+    at: [pattern]: its SLOT, that of a key in which its context lies, and a READER, whose contexts its grams are, or 0.
     """
     out = np.empty(width, none.dtype)
     if len(key) != width * none.itemsize:
         return 0.0, 0, out[:0].view(np.int8)
-    held, base, one = np.frombuffer(key, none.dtype), model.order if plan.gated else 1, _new_one(slot_of.size)
-    score = _step(np.int64(word), held, base, plan, slot_of, model, one, out)
+    held, base, one = np.frombuffer(key, none.dtype), model.order if plan.gated else 1, _new_one(at.shape[0])
+    score = _step(np.int64(word), held, base, plan, at, model, one, out)
     length = 1
-    for p in range(1, slot_of.size):
+    for p in range(1, at.shape[0]):
         if one.entries[p] >= 0:
             length = max(length, plan.spans[p])
     return score, length, out.view(np.int8)
 
 
 @kernel
-def extend_rows(plan, slot_of, model, states, asked, n, answers):
+def extend_rows(plan, at, model, states, asked, n, answers):
     """Step from row to row of `states`, a key each: log10 of the probabilities go to `answers`.
 
     asked: [i], from which row, the word, and the row of the key after it, -1 where it is not needed.
     """
-    base, one = model.order if plan.gated else 1, _new_one(slot_of.size)
+    base, one = model.order if plan.gated else 1, _new_one(at.shape[0])
     not_kept = np.empty(states.shape[1], states.dtype)
     for i in range(n):
         out = states[asked[i, 2]] if asked[i, 2] >= 0 else not_kept
-        answers[i] = _step(np.int64(asked[i, 1]), states[asked[i, 0]], base, plan, slot_of, model, one, out)
+        answers[i] = _step(np.int64(asked[i, 1]), states[asked[i, 0]], base, plan, at, model, one, out)
