@@ -47,9 +47,7 @@ def build(
     """
     OBJECTS.mkdir(parents=True, exist_ok=True)
     with _alone(OBJECTS / "lock"):
-        versions = " ".join(f"{name} {_version(name)}" for name in ("numba", "llvmlite"))
-        versions += f" bounds {target.sanitizer}" if target.sanitizer else ""
-        wanted = _named(groups() if kernels is None else kernels, versions)
+        wanted = _named(groups() if kernels is None else kernels, _versions(target))
         parts = [*(name for _, name in wanted), *_sources_of_c(), repr((target, native)), _digest_of_kernels()]
         digest = _digest_of(parts)
         stamp = OBJECTS / f"{target.tag}.{_digest_of([str(out)])}.built"
@@ -62,11 +60,11 @@ def build(
     return True
 
 
-def ensure_objects(target: Platform, progress: TextIO | None) -> list[tuple[Group, str]]:
-    """Make the object files of all kernels that are out of date; returns the groups and the names of their files."""
+def ensure_objects(target: Platform, some: Sequence[Group], progress: TextIO | None) -> list[tuple[Group, str]]:
+    """Make the object files of some groups that are out of date; returns the groups and the names of their files."""
     OBJECTS.mkdir(parents=True, exist_ok=True)
     with _alone(OBJECTS / "lock"):
-        wanted = _named(groups(), " ".join(f"{name} {_version(name)}" for name in ("numba", "llvmlite")))
+        wanted = _named(some, _versions(target))
         _make_objects(_missing(wanted, target), target, progress)
     return wanted
 
@@ -81,6 +79,11 @@ def _missing(wanted: Sequence[tuple[Group, str]], target: Platform) -> list[tupl
         (group, name) for group, name in wanted
         if not all(_object_path(name, each).exists() for each in processors_of(group, target))
     ]  # fmt: skip
+
+
+def _versions(target: Platform) -> str:
+    versions = " ".join(f"{name} {_version(name)}" for name in ("numba", "llvmlite"))
+    return f"{versions} bounds {target.sanitizer}" if target.sanitizer else versions
 
 
 def _version(package: str) -> str:

@@ -2,6 +2,7 @@
 
     python -m compiler.library [PLATFORM …]    build/library/PLATFORM: shared, static, header; else of this machine
     python -m compiler.library wasm            build/library/wasm: gapgram.wasm, and one with numbers side by side
+    python -m compiler.library address         build/library/address: with a sanitizer, for fuzzers; or thread
 
 The page without a server has the latter in it, and the modules beside it: `python -m compiler` puts both into the
 source tree where ziglang, which compiles C for WebAssembly, is installed.
@@ -28,7 +29,15 @@ from compiler.build import HERE, OBJECTS, ensure_objects
 from compiler.groups import HOT, ROOT, Form, Group, groups
 from compiler.memory import memory_module
 from compiler.optimise import Processor
-from compiler.platforms import PLATFORMS, BuildError, Platform, compiler_for, library_name, this_platform
+from compiler.platforms import (
+    PLATFORMS,
+    BuildError,
+    Platform,
+    checked_platform,
+    compiler_for,
+    library_name,
+    this_platform,
+)
 
 SOURCES = ROOT / "library"
 OUT = ROOT / "build" / "library"
@@ -37,7 +46,7 @@ OF_PAGE = build.PACKAGE / "web" / "wasm"
 
 # The kernels that the library calls, by what it calls them, and the kinds of arguments that choose among their forms.
 _SMALL, _WIDE = "int32[]", "int64[]"
-_BACKOFF = {1: _SMALL, 3: "float64[]", 4: "float64[]"}
+_BACKOFF = {1: _SMALL}
 KERNELS: dict[str, tuple[str, dict[int, str]]] = {
     "fill_slots": ("text.words.fill_slots", {}),
     "find_word": ("text.words.find_word", {}),
@@ -58,9 +67,10 @@ KERNELS: dict[str, tuple[str, dict[int, str]]] = {
     "n_blocks": ("topk.exact.n_blocks", {}),
     "prefix_range": ("topk.completions.prefix_range", {}),
     "probabilities_of_range": ("topk.completions.probabilities_of_range", {}),
+    "mix": ("probability.scores.mix", {}),
     "shares_of_last": ("probability.successors.shares_of_last", {}),
     "score_backoff_line": ("backoff.score.score_line", _BACKOFF),
-    "score_positions": ("backoff.score.score_positions", {3: _SMALL, 5: "float64[]", 6: "float64[]"}),
+    "score_positions": ("backoff.score.score_positions", {3: _SMALL}),
     "extend_backoff_32": ("backoff.grams.extend_one", _BACKOFF | {5: _SMALL}),
     "extend_backoff_64": ("backoff.grams.extend_one", _BACKOFF | {5: _WIDE}),
     "backoff_distribution": ("backoff.grams.distribution", {3: _SMALL}),
@@ -76,7 +86,8 @@ Chosen: TypeAlias = Sequence[tuple[str, list[tuple[Group, Form]]]]
 
 
 def _chosen() -> Iterator[tuple[str, list[tuple[Group, Form]]]]:
-    """Each name with its forms: for the fast layout and the compact one, or for children of 64 bits and of 32."""
+    """Each name with its forms: for the fast layout and the compact one; or for children of 64 bits and of 32, with
+    figures of 64 bits and then of 32."""
     from compiler.signatures import signatures, text_of
 
     forms = {(each.kernel, each.symbol): each for each in signatures()}
@@ -88,15 +99,19 @@ def _chosen() -> Iterator[tuple[str, list[tuple[Group, Form]]]]:
                 texts = [text_of(kind) for kind in forms[each.kernel, each.symbol].kinds]
                 if each.kernel == kernel and all(texts[i] == kind for i, kind in wanted.items()):
                     found.append((group, Form(kernel, "", "", "", each.is_brief, each.symbol)))
-        assert 1 <= len(found) <= 2, f"{name}: {len(found)} forms of {kernel}"
+        assert len(found) in (1, 2, 4), f"{name}: {len(found)} forms of {kernel}"
         yield name, found
+
+
+def _groups_of(chosen: Chosen) -> list[Group]:
+    return list({group.name: group for _, forms in chosen for group, _ in forms}.values())
 
 
 def _table(chosen: Chosen, processors: Sequence[Processor]) -> str:
     """The table of kernels, [processor][layout], in C."""
     rows, symbols = [], set()
     for processor in range(2):
-        for layout in range(2):
+        for layout in range(4):
             row = []
             for _, forms in chosen:
                 group, form = forms[min(layout, len(forms) - 1)]
@@ -105,8 +120,8 @@ def _table(chosen: Chosen, processors: Sequence[Processor]) -> str:
             symbols.update(row)
             rows.append(f"{{{', '.join(row)}}}")
     declared = "\n".join(f"code {symbol};" for symbol in sorted(symbols))
-    two = (", ".join(rows[i : i + 2]) for i in (0, 2))
-    return f"{declared}\nconst struct kernels gapgram_kernels[2][2] = {{{', '.join(f'{{{row}}}' for row in two)}}};\n"
+    two = (", ".join(rows[i : i + 4]) for i in (0, 4))
+    return f"{declared}\nconst struct kernels gapgram_kernels[2][4] = {{{', '.join(f'{{{row}}}' for row in two)}}};\n"
 
 
 def _header(names: Sequence[str]) -> str:
@@ -124,7 +139,7 @@ def _header(names: Sequence[str]) -> str:
     from gapgram.queries.sequences import MOST_SEEN
     from gapgram.system import array_file
 
-    model, backoff = list(sections.MODEL), list(sections.BACKOFF)
+    model, backoff, mixture = list(sections.MODEL), list(sections.BACKOFF), list(sections.MIXTURE)
     of_model = [*arrays.Tables._fields, *SECTIONS]
     shapes = [sections.MODEL[name].shapes.split("|")[-1].split() for name in arrays.Tables._fields]
     n_table_words = sum(1 + len(shape) for shape in shapes)
@@ -132,13 +147,15 @@ def _header(names: Sequence[str]) -> str:
         "FORMAT_VERSION": array_file.VERSION,
         **{f"KIND_{name}": getattr(array_file, name) for name in ("COUNTS", "MODEL", "BACKOFF", "SESSION", "MIXTURE")},
         **{name: getattr(arrays, name) for name in ("N_GRAMS", "N_COLUMNS", "NEAREST", "N_PACKED_COLUMNS")},
-        "N_SECTIONS": len(model), "N_BACKOFF_SECTIONS": len(backoff), "N_MODEL_SECTIONS": len(of_model),
+        "N_SECTIONS": len(model), "N_BACKOFF_SECTIONS": len(backoff),
+        "N_MIXTURE_SECTIONS": len(mixture), "N_MODEL_SECTIONS": len(of_model),
         "N_TABLE_WORDS": n_table_words, "AGO": AGO, "MOST_OFFSETS": MOST_OFFSETS, "MOST_DISTANCE": MOST_DISTANCE,
         "MOST_HISTORY": MAX_WORDS, "MOST_SEEN": MOST_SEEN, "MOST_TIED": MOST_TIED,
         "SENTENCES_PER_CALL": SENTENCES_PER_CALL,
         "ROWS_OF_NO_VIEW": history_gate.n_history_rows(0), "ROWS_OF_VIEW": history_gate.SUMS + history_gate.FOLLOWERS,
         **{f"SECTION_{name}": i for i, name in enumerate(model)},
         **{f"BACKOFF_{name}": i for i, name in enumerate(backoff)},
+        **{f"MIXTURE_{name}": i for i, name in enumerate(mixture)},
     }  # fmt: skip
     lines = [
         "/* Made by compiler/library.py from the tables of the Python package. */", "#ifndef GAPGRAM_GENERATED_H",
@@ -146,11 +163,11 @@ def _header(names: Sequence[str]) -> str:
         f"enum {{ {', '.join(f'{name} = {value}' for name, value in constants.items())} }};",
         "typedef int32_t code(const int64_t *arguments, int64_t *results);",
         f"struct kernels {{ code {', '.join(f'*{name}' for name in names)}; }};",
-        "extern const struct kernels gapgram_kernels[2][2];",
+        "extern const struct kernels gapgram_kernels[2][4];",
         "struct rule { const char *name, *types, *shapes, *high_size, *rises_to;",
         "    double low, high; int optional, large; };",
         *(f"static const struct rule {name}_rules[] = {{{', '.join(_rules(rules))}}};" for name, rules in
-          (("model", sections.MODEL), ("backoff", sections.BACKOFF))),
+          (("model", sections.MODEL), ("backoff", sections.BACKOFF), ("mixture", sections.MIXTURE))),
         f"static const int model_sections[] = {{{', '.join(f'SECTION_{name}' for name in of_model)}}};",
         *(f"static const char *const {name}_faults[] = {{{', '.join(map(json.dumps, faults))}}};" for name, faults in
           (("structure", OF_STRUCTURE), ("number", OF_NUMBERS))),
@@ -213,29 +230,24 @@ def _sources(table: Path) -> list[Path]:
     return [*sorted(SOURCES.glob("*.c")), HERE / "runtime.c", table]
 
 
-def build_library(target: Platform, *, native: bool, debug: Sequence[str] = ()) -> Path:
-    """The library of a platform, shared and static, beside its header; returns its folder.
-
-    debug: flags for a library apart, such as one with AddressSanitizer.
-    """
-    folder = OUT / (target.tag + ("-debug" if debug else ""))
+def build_library(target: Platform, *, native: bool) -> Path:
+    """The library of a platform, shared and static, beside its header; returns its folder."""
+    folder = OUT / (target.sanitizer or target.tag)
     chosen = list(_chosen())
-    names = ensure_objects(target, sys.stderr)
+    names = ensure_objects(target, _groups_of(chosen), sys.stderr)
     table = _generate(folder, chosen, target.processors)
     compiler, objects = compiler_for(target, native=native), []
     for source in _sources(table):
         made = folder / f"{source.stem}.o"
-        flags = [*_flags(folder), "-O1" if debug else "-O3", "-fPIC", *debug, *target.flags_of_c]
+        flags = [*_flags(folder), "-O1" if target.sanitizer else "-O3", "-fPIC", *target.flags_of_c]
         build._run([*compiler, *flags, "-c", str(source), "-o", str(made)])
         objects.append(made)
-    wanted = {group.name for _, forms in chosen for group, _ in forms}
     for group, name in names:
-        if group.name in wanted:
-            objects += [build._object_path(name, each) for each in build.processors_of(group, target)]
+        objects += [build._object_path(name, each) for each in build.processors_of(group, target)]
     shared, static = folder / library_name(target), folder / "libgapgram.a"
     shared.unlink(missing_ok=True)
     static.unlink(missing_ok=True)
-    build._run([*compiler, "-shared", "-o", str(shared), *map(str, objects), *debug, *target.libraries_of_c])
+    build._run([*compiler, "-shared", "-o", str(shared), *map(str, objects), *target.libraries_of_c])
     archiver = ["ar"] if native and shutil.which("ar") else [sys.executable, "-m", "ziglang", "ar"]
     build._run([*archiver, "rcs", str(static), *map(str, objects)])
     shutil.copy(SOURCES / "gapgram.h", folder)
@@ -271,19 +283,17 @@ def build_wasm(modules: Sequence[str] = tuple(WASM)) -> Path:
     """Modules for WebAssembly, and what an npm package has beside them; returns their folder."""
     folder = OUT / "wasm"
     chosen = list(_chosen())
-    names = ensure_objects(this_platform(), sys.stderr)
+    names = ensure_objects(this_platform(), _groups_of(chosen), sys.stderr)
     table = _generate(folder, chosen, [Processor("", "")])
     zig = [*compiler_for(PLATFORMS["win_amd64"], native=False)[:-1], "wasm32-wasi"]
     for module in modules:
         features, objects = WASM[module], []
         for group, name in names:
             symbols = {form.symbol for _, forms in chosen for own, form in forms if own.name == group.name}
-            if symbols:
-                made = OBJECTS / f"{name}.{module}.o"
-                if not made.exists():
-                    code = wasm_object((OBJECTS / f"{name}.bc").read_bytes(), symbols, features)
-                    build._write_aside(made, code)
-                objects.append(str(made))
+            made = OBJECTS / f"{name}.{module}.o"
+            if not made.exists():
+                build._write_aside(made, wasm_object((OBJECTS / f"{name}.bc").read_bytes(), symbols, features))
+            objects.append(str(made))
         flags = [*_flags(folder), "-Oz", "-flto", "-mexec-model=reactor", *(["-msimd128"] if features else [])]
         exports = [f"-Wl,--export={name}" for name in ("malloc", "free", *_exported())]
         linked = ["-Wl,--no-entry", "-Wl,--gc-sections", "-Wl,--strip-all", "-Wl,-z,stack-size=262144", *exports]
@@ -328,10 +338,12 @@ def main(wanted: Sequence[str]) -> None:
     for name in wanted or (this_platform().tag,):
         if name == "wasm":
             made = build_wasm()
+        elif name in ("address", "thread"):
+            made = build_library(checked_platform(name), native=True)
         elif name in PLATFORMS:
             made = build_library(PLATFORMS[name], native=name == this_platform().tag)
         else:
-            raise BuildError(f"{name}: expected wasm, or one of {', '.join(PLATFORMS)}")
+            raise BuildError(f"{name}: expected wasm, address, thread, or one of {', '.join(PLATFORMS)}")
         sys.stdout.write(f"{made.relative_to(ROOT)}: {_sizes(made)}\n")
 
 

@@ -9,10 +9,12 @@ import struct
 from typing import Any
 
 import numpy as np
+import xxhash
 
 from fuzz.sealed import ALIGN, SealedFile, SectionBytes
 
 MIXTURE = 5  # the kind of file
+SESSION_HEAD = 6  # numbers of a saved session's head, the last of them a checksum of the rest
 
 _WHOLE = (0, 1, 2, 3, 7, 63, 64, 127, 255, 256, 1 << 15, (1 << 16) - 1, 1 << 31, (1 << 32) - 1, (1 << 63) - 1, 1 << 63)
 _FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 1e-300, 1e300, -1e300, math.inf, -math.inf, math.nan, 5e-324)
@@ -46,6 +48,19 @@ def mutated_file(data: bytes, draw: random.Random) -> bytes:
         if not file.sections:
             break
     return file.sealed()
+
+
+def mutated_session(data: bytes, draw: random.Random) -> bytes:
+    """What the library for C saved of a session with some of its numbers changed, sealed again."""
+    words = np.frombuffer(data, np.int64).copy()
+    for _ in range(draw.randrange(1, 4)):
+        odd = (0, 1, -1, 5, 1 << 31, 1 << 52, 1 << 62, -(1 << 63), int(words[draw.randrange(words.size)]))
+        words[draw.randrange(words.size)] = draw.choice(odd)
+    if draw.random() < 0.2:
+        words = words[: draw.randrange(words.size)]
+    if words.size > SESSION_HEAD:
+        words[SESSION_HEAD - 1] = np.uint64(xxhash.xxh3_64_intdigest(words[SESSION_HEAD:].tobytes())).view(np.int64)
+    return words.tobytes()
 
 
 def mutated_mixture(data: bytes, draw: random.Random) -> bytes:

@@ -53,3 +53,32 @@ def ask(model: Any, *, sums_to_one: bool = True, most: float = 0.0) -> None:
     if hasattr(model, "explain"):
         explained = model.explain("w3", ("w1", "w2"))
         expect(0 <= explained.probability <= 1 + CLOSE, f"explained as {explained.probability}")
+
+
+def ask_library(model: Any) -> None:
+    """The same of a model of the library for C, a `CModel` of `tests.support.c_library`."""
+    for line in SENTENCES:
+        score = model.score(line)
+        expect(bool(np.isfinite(score)), f"a score of {score}")
+        state = model.begin()
+        for word in line.split():
+            score, state = model.extend(state, model.find(word))
+            expect(bool(np.isfinite(score)), f"extended to {score}")
+    model.extend_many([model.begin()] * 3, np.array([0, 2, len(model) - 1], np.int32))
+    for context in ([], [1], [model.find("w1"), model.find("w2")]):
+        whole = model.distribution(context)
+        expect(bool((whole >= 0).all() and (whole <= 1).all()), f"probabilities from {whole.min()} to {whole.max()}")
+        for prefix in ("", "w1"):
+            for _, probability in model.predict(context, 3, prefix=prefix):
+                expect(0 <= probability <= 1, f"predicted with {probability}")
+        model.predict(context, 3, letters="w12")
+    model.next_characters([1], "w")
+    if not model.is_backoff:
+        model.explain([1], 3)
+    with model.session(50) as session:
+        for line in SENTENCES[:2] * 3:
+            session.score(line, learn=True)
+        session.predict([1], 2)
+        saved = session.save()
+        session.forget(0.5)
+        session.restore(saved)

@@ -19,13 +19,15 @@ from fuzz.mutations import (
     mutated_file,
     mutated_lines,
     mutated_mixture,
+    mutated_session,
     mutated_text,
     mutated_tokeniser,
     mutated_value,
 )
-from fuzz.questions import ask, expect
+from fuzz.questions import ask, ask_library, expect
 from fuzz.seeds import LOGITS, PARQUET, TOKENISED
 from gapgram.classes.classes import read_classes
+from gapgram.errors import ModelFileError
 from gapgram.models.unbounded import UnboundedModel
 from gapgram.queries.whole_words import WholeWords
 from gapgram.reporting.model_info import model_info
@@ -112,6 +114,33 @@ def _session(path: Path) -> None:
     score = session.score("w1 new w2 other")
     expect(-1e6 < score <= 0, f"a score of {score}")
     session.predict("w1", 3)
+
+
+def _library(path: Path) -> None:
+    """As the library for C reads it: `GAPGRAM_LIBRARY` may name one with a sanitizer."""
+    from tests.support.c_library import Library, LibraryError, built_library
+
+    try:
+        with Library(built_library()).open(path) as model:
+            ask_library(model)
+    except LibraryError as error:
+        expect(str(error).startswith(f"{path}: "), f"a sentence without the file: {error}")
+        expect("not enough memory" not in str(error), "no memory, or a kernel that read outside of an array")
+        raise ModelFileError(str(error)) from None
+
+
+def _saved_session(path: Path) -> None:
+    """What the library for C saves of a session, read back."""
+    from tests.support.c_library import Library, LibraryError, built_library
+
+    with Library(built_library()).open(path.parent / "classes.model") as model, model.session(50) as session:
+        try:
+            session.restore(path.read_bytes())
+        except LibraryError as error:
+            raise ModelFileError(str(error)) from None
+        expect(-1e6 < session.score("w1 w2 new", learn=True) <= 0, "a score")
+        session.predict([1], 3)
+        session.restore(session.save())
 
 
 def _class_list(path: Path) -> None:
@@ -272,6 +301,9 @@ READERS = {
         Reader("backoff", ("backoff",), mutated_file, _other_model),
         Reader("backoff-tables", ("backoff",), mutated_file, partial(_other_model, verify=False)),
         Reader("session", ("session",), mutated_file, _session),
+        Reader("library", (*_MODELS, *_CLUSTERINGS, "backoff"), mutated_file, _library),
+        Reader("library-mixture", ("whole-mixture",), mutated_mixture, _library),
+        Reader("library-session", ("library-session",), mutated_session, _saved_session),
         Reader("mixture", ("mixture",), _mutated_json, _other_model),
         Reader("whole-mixture", ("whole-mixture",), mutated_mixture, _other_model),
         Reader("whole-mixture-tables", ("whole-mixture",), mutated_mixture, partial(_other_model, verify=False)),

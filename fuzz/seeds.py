@@ -118,17 +118,31 @@ def _json_tokens(path: Path, lines: list[str], *, of_bytes: bool) -> None:
     tokenizer.save(str(path))
 
 
+def _saved_by_library(model: Path) -> bytes:
+    """A session that the library for C has saved."""
+    from tests.support.c_library import Library, built_library
+
+    with Library(built_library()).open(model) as opened, opened.session(50) as session:
+        for line in ("w1 w2 new", "w3 new w1"):
+            session.score(line, learn=True)
+        session.forget(0.5)
+        session.score("w5 other w1", learn=True)
+        saved: bytes = session.save()
+    return saved
+
+
 def _other_files(folder: Path) -> dict[str, Path]:
     """All that is no model of gapgram's own."""
     models = {name: gapgram.Model.load(folder / f"{name}.model") for name in ("mkn", "learned")}
-    names = ("counts-file", "session", "arpa", "backoff", "mixture", "whole-mixture", "class-list", "toml")
-    made = {name: folder / name for name in names}
+    names = "counts-file session library-session arpa backoff mixture whole-mixture class-list toml"
+    made = {name: folder / name for name in names.split()}
     models["mkn"].counts.save(made["counts-file"])
     session = models["mkn"].session()
     session.read(["w1 w2 new", "w3 new w1"])
     session.forget(0.5)
     session.read(["w5 other w1"])
     session.save(made["session"])
+    made["library-session"].write_bytes(_saved_by_library(folder / "classes.model"))
     backoff = as_backoff(models["mkn"])
     write_arpa(backoff, made["arpa"])
     write_backoff(gapgram.load(made["arpa"]), made["backoff"])  # type: ignore[arg-type]

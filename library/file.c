@@ -39,6 +39,13 @@ int gapgram_kind(const uint8_t *data, uint64_t bytes, int *kind, gapgram_error *
         REFUSE("an empty file, not a model of gapgram");
     if (bytes >= 8 && !memcmp(data, "gapgram?", 8))
         REFUSE("unfinished: the program that wrote it was stopped; make it again");
+    static const char *const others[][2] = {
+        {"mmap lm http://kheafield.com/code", "a binary file of KenLM"}, {"\\data\\", "an ARPA file"},
+        {"\x1f\x8b", "a compressed file"}, {"{", "a mixture that names files"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (bytes >= strlen(others[i][0]) && !memcmp(data, others[i][0], strlen(others[i][0])))
+            REFUSE("$, which this library does not open: `gapgram convert` makes a model file of it", others[i][1]);
     if (bytes < 8 || memcmp(data, "gapgram\n", 8))
         REFUSE("not a file of gapgram; other kinds of models become one by `gapgram convert`");
     if (bytes < HEADER)
@@ -220,6 +227,28 @@ static int take_section(struct file *file, struct text entry, const struct rule 
     REFUSE(ODD "an unknown section $", name);
 }
 
+/* With AddressSanitizer each section has memory of its own: then a read beside it is seen. */
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define APART
+#endif
+#endif
+
+void gapgram_forget_file(struct file *file) {
+#ifdef APART
+    for (int i = 0; i < MOST_SECTIONS; i++)
+        if (file->sections[i].rule && (const uint8_t *)file->sections[i].data != file->data + file->sections[i].offset)
+            free((void *)file->sections[i].data);
+#endif
+}
+
+static void set_apart(struct section *section) {
+#ifdef APART
+    size_t bytes = (size_t)n_numbers(section) * (size_t)(section->type[1] - '0');
+    section->data = memcpy(malloc(bytes), section->data, bytes);
+#endif
+}
+
 int gapgram_read(struct file *file, const struct rule *rules, int n_rules, int kind, gapgram_error *error) {
     int found, status = gapgram_kind(file->data, file->bytes, &found, error);
     if (status)
@@ -259,28 +288,14 @@ int gapgram_read(struct file *file, const struct rule *rules, int n_rules, int k
             return status;
     }
     for (int i = 0; i < n_rules; i++) {
-        const struct section *section = &file->sections[i];
+        struct section *section = &file->sections[i];
+        if (section->rule)
+            set_apart(section);
         if (section->rule && (!rules[i].large || section->padded <= CHECKED_SECTION))
             if ((status = check_numbers(section, &sizes, error)))
                 return status;
     }
     return GAPGRAM_OK;
-}
-
-void gapgram_push(struct words *words, int64_t word) {
-    if (words->n < MOST_WORDS) /* the widest bundle has half as many */
-        words->at[words->n++] = word;
-}
-
-void gapgram_push_double(struct words *words, double number) {
-    int64_t word;
-    memcpy(&word, &number, sizeof word);
-    gapgram_push(words, word);
-}
-
-void gapgram_push_pointer(struct words *words, const void *data, int64_t size) {
-    gapgram_push(words, (int64_t)(uintptr_t)data);
-    gapgram_push(words, size);
 }
 
 void gapgram_push_array(struct words *words, const struct section *section) {

@@ -47,8 +47,8 @@ typedef struct {
     char sentence[508];
 } gapgram_error;
 
-/* Opening: models of gapgram (all lattices, layouts and weights) and backoff models (`gapgram convert` makes them of
-   ARPA files and KenLM's). Memory must begin at a multiple of 8 bytes and stay until the model is closed. */
+/* Opening: models of gapgram (all lattices, layouts and weights), backoff models (`gapgram convert` makes them of ARPA
+   files and KenLM's) and mixtures in one file. Memory must begin at a multiple of 8 bytes and stay until the model is closed. */
 GAPGRAM_API int gapgram_open(const char *path, gapgram_model **model, gapgram_error *error);
 GAPGRAM_API int gapgram_open_memory(const void *data, size_t bytes, gapgram_model **model, gapgram_error *error);
 GAPGRAM_API void gapgram_close(gapgram_model *model); /* not before its sessions */
@@ -121,7 +121,7 @@ typedef struct {
     double discounted, backoff, share, given_class, contribution;
 } gapgram_share;
 
-/* Where the probability of a word comes from. `rest`: what every word gets alike. */
+/* Where the probability of a word comes from; not of backoff models and mixtures. `rest`: what every word gets alike. */
 GAPGRAM_API int gapgram_explain(
     const gapgram_model *model, const int32_t *context, size_t n_context, int32_t word, gapgram_share *shares, size_t room,
     size_t *n, double *rest, gapgram_error *error);

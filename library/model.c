@@ -16,7 +16,7 @@
 #include <unistd.h>
 #endif
 
-enum { MOST_ORDER = 16, MOST_BACKOFF_ORDER = 64, MOST_PATTERNS = 1 << 12, SMALL_GRAMS = 1 << 16, BEAM = 256 };
+enum { MOST_ORDER = 16, MOST_BACKOFF_ORDER = 64, MOST_PATTERNS = 1 << 12, SMALL_GRAMS = 1 << 16 };
 #define ODD "not as gapgram writes it: "
 #define REFUSE(...) return gapgram_fail(error, GAPGRAM_WRONG_FILE, __VA_ARGS__)
 
@@ -118,6 +118,16 @@ static int take_lattice(gapgram_model *model, gapgram_error *error) {
     return GAPGRAM_OK;
 }
 
+int gapgram_fill_slots(gapgram_model *model, gapgram_error *error) {
+    struct words words = {0};
+    gapgram_push_pointer(&words, model->slots, model->n_slots);
+    gapgram_push_pointer(&words, model->pool, model->pool_bytes);
+    gapgram_push_pointer(&words, model->offsets, model->n_words + 1);
+    gapgram_push(&words, model->n_words);
+    gapgram_push(&words, 0);
+    return gapgram_call(model->kernels->fill_slots, &words, 0, error);
+}
+
 /* The words: where each begins, and the hash table, made here where the file has but their lengths. */
 static int take_words(gapgram_model *model, const struct section *pool, const struct section *offsets, const struct section *slots, const struct section *lengths, gapgram_error *error) {
     int64_t n = (offsets->rule ? offsets->shape[0] - 1 : lengths && lengths->rule ? lengths->shape[0] : -1), n_slots = 16;
@@ -164,21 +174,14 @@ static int take_words(gapgram_model *model, const struct section *pool, const st
         REFUSE(ODD "a vocabulary that does not begin with <unk> <s> </s>");
     if (!model->own_words)
         return GAPGRAM_OK;
-    struct words words = {0};
-    gapgram_push_pointer(&words, model->slots, n_slots);
-    gapgram_push_pointer(&words, model->pool, model->pool_bytes);
-    gapgram_push_pointer(&words, model->offsets, n + 1);
-    gapgram_push(&words, n);
-    gapgram_push(&words, 0);
-    return gapgram_call(model->kernels->fill_slots, &words, 0, error);
+    return gapgram_fill_slots(model, error);
 }
 
-/* The words of the bundle ModelArrays, in the order of `kernels.tables.model_arrays`; places: as in the file, or others. */
-static void push_model(const gapgram_model *model, const int64_t *places, struct words *words) {
+/* The words of the bundle ModelArrays, in the order of `kernels.tables.model_arrays`. */
+static void push_model(const gapgram_model *model, struct words *words) {
     const struct section *sections = model->file.sections;
     for (int i = 0; i < N_MODEL_SECTIONS; i++) {
         const struct section *section = &sections[model_sections[i]];
-        int first = words->n;
         if (model_sections[i] == SECTION_packed && !section->rule)
             gapgram_push(words, 0); /* None */
         else if (model_sections[i] == SECTION_packed_places && !section->rule)
@@ -186,8 +189,6 @@ static void push_model(const gapgram_model *model, const int64_t *places, struct
                 gapgram_push(words, zero == 2 ? N_PACKED_COLUMNS : 0);
         else
             gapgram_push_array(words, section);
-        if (model_sections[i] == SECTION_places)
-            words->at[first] = (int64_t)(uintptr_t)places;
         if (model_sections[i] == SECTION_packed_places) { /* the tables end here */
             gapgram_push(words, model->order);
             gapgram_push_double(words, 1.0 / (double)(model->n_words - 1));
@@ -202,7 +203,7 @@ static int64_t place(const gapgram_model *model, int64_t p, int column) {
 static int check_model(gapgram_model *model, gapgram_error *error) {
     struct words words = {0}, tables = {0};
     int64_t results[8];
-    push_model(model, CONTENTS(model, places).data, &model->model);
+    push_model(model, &model->model);
     tables.n = N_TABLE_WORDS - (CONTENTS(model, packed).rule ? 0 : 1);
     memcpy(tables.at, model->model.at, (size_t)tables.n * 8);
     gapgram_push_pointer(&words, model->patterns, model->n_patterns);
@@ -243,19 +244,11 @@ static int take_plan(gapgram_model *model, gapgram_error *error) {
     model->width = (int32_t)(1 + (gated ? model->order - 1 : 0) + n_slots);
     model->key_bytes = largest < (int64_t)1 << 31 ? 4 : 8;
     model->step = model->plan;
-    if (model->is_quick)
-        gapgram_push_pointer(&model->step, (void *)(uintptr_t)r[1], r[2]);
+    for (int i = 1; model->is_quick && i < 4; i++) /* of each pattern its slot and reader */
+        gapgram_push(&model->step, r[i]);
     gapgram_append(&model->step, &model->model);
     gapgram_push_pointer(&model->step, model, 0); /* an array of none */
     gapgram_push(&model->step, model->width);
-    size_t bytes = (size_t)model->n_patterns * N_COLUMNS * 8;
-    model->spread_places = malloc(bytes);
-    if (!model->spread_places)
-        return no_memory(error);
-    memcpy(model->spread_places, CONTENTS(model, places).data, bytes);
-    for (int64_t p = 0; p < model->n_patterns; p++) /* what was d words ago lies d * BEAM columns back */
-        model->spread_places[p * N_COLUMNS + NEAREST] *= BEAM;
-    push_model(model, model->spread_places, &model->spread);
     uint8_t *null = model->null_state = calloc(2, gapgram_state_bytes(model));
     if (!null)
         return no_memory(error);
@@ -268,7 +261,7 @@ static int take_model(gapgram_model *model, gapgram_error *error) {
     if (status)
         return status;
     if (CONTENTS(model, unbounded_text).rule)
-        REFUSE("holds its training text (train --unbounded), which this library does not know");
+        REFUSE("holds its training text, which this library does not know: train without --unbounded");
     model->kernels = &gapgram_kernels[gapgram_can_run(4)][CONTENTS(model, packed).rule != 0];
     struct text names = gapgram_member(model->file.metadata, "classes"), one;
     while (gapgram_element(&names, &one))
@@ -286,16 +279,16 @@ static int take_backoff(gapgram_model *model, gapgram_error *error) {
     if (status)
         return status;
     const struct section *s = model->file.sections, *base = &s[BACKOFF_base], *children = &s[BACKOFF_children];
-    model->is_backoff = 1;
     int64_t order = base->shape[0] - 1, *b = (int64_t *)base->data, n_contexts = children->shape[0] - 1;
-    model->kernels = &gapgram_kernels[gapgram_can_run(4)][children->type[1] == '4'];
+    int is_single = s[BACKOFF_log10_probs].type[1] == '4'; /* as KenLM has figures */
+    model->kernels = &gapgram_kernels[gapgram_can_run(4)][2 * is_single + (children->type[1] == '4')];
     status = take_words(model, &s[BACKOFF_words], &s[BACKOFF_word_offsets], &s[BACKOFF_word_slots], 0, error);
     if (status)
         return status;
     if (order < 1 || order > MOST_BACKOFF_ORDER || b[1] != model->n_words || b[order - 1] != n_contexts)
         REFUSE(ODD "grams that do not fit the words");
-    if (s[BACKOFF_log10_probs].type[1] != '8' || s[BACKOFF_log10_backoffs].type[1] != '8')
-        REFUSE("figures of 32 bits, which this library does not read: convert the ARPA file again");
+    if (s[BACKOFF_log10_backoffs].type[1] != s[BACKOFF_log10_probs].type[1])
+        REFUSE(ODD "probabilities and backoffs of different types");
     model->order = (int32_t)order;
     model->n_grams = s[BACKOFF_grams].shape[0];
     gapgram_push(&model->model, order);
@@ -310,17 +303,20 @@ static int take_backoff(gapgram_model *model, gapgram_error *error) {
     return model->null_state ? GAPGRAM_OK : no_memory(error);
 }
 
-static int take(gapgram_model *model, gapgram_error *error) {
-    int kind, status = gapgram_kind(model->file.data, model->file.bytes, &kind, error);
+int gapgram_take(gapgram_model *model, int depth, int *n_models, gapgram_error *error) {
+    int status = gapgram_kind(model->file.data, model->file.bytes, &model->kind, error);
     if (status)
         return status;
     if (!gapgram_can_run(3))
         return gapgram_fail(error, GAPGRAM_NOT_POSSIBLE, "this library was built for processors with AVX2 (since 2013)");
-    if (kind == KIND_MODEL || kind == KIND_BACKOFF)
-        status = kind == KIND_MODEL ? take_model(model, error) : take_backoff(model, error);
+    if (model->kind == KIND_MODEL)
+        status = take_model(model, error);
+    else if (model->kind == KIND_BACKOFF)
+        status = take_backoff(model, error);
+    else if (model->kind == KIND_MIXTURE)
+        status = gapgram_take_mixture(model, depth, n_models, error);
     else
-        REFUSE("holds $, which this library does not know: it knows models and backoff models",
-               kind == KIND_COUNTS ? "counts" : kind == KIND_SESSION ? "a session" : kind == KIND_MIXTURE ? "a mixture" : "something else");
+        REFUSE("holds $, not a model", model->kind == KIND_COUNTS ? "counts" : model->kind == KIND_SESSION ? "a session" : "something else");
     if (status)
         return status;
     gapgram_push_pointer(&model->score_line, model->slots, model->n_slots);
@@ -350,14 +346,14 @@ static int end(gapgram_model **out, int status) {
 }
 
 int gapgram_open_memory(const void *data, size_t bytes, gapgram_model **out, gapgram_error *error) {
-    int status = begin(out, error);
+    int n_models = 0, status = begin(out, error);
     if (status)
         return status;
     if (!data || (uintptr_t)data % 8)
         return end(out, gapgram_fail(error, GAPGRAM_WRONG_ARGUMENT, "memory that begins at no multiple of 8, or null"));
     (*out)->file.data = data;
     (*out)->file.bytes = bytes;
-    return end(out, take(*out, error));
+    return end(out, gapgram_take(*out, 0, &n_models, error));
 }
 
 #ifdef _WIN32
@@ -402,7 +398,7 @@ static void unmap(void *data, uint64_t bytes) {
 
 #ifndef __wasm__
 int gapgram_open(const char *path, gapgram_model **out, gapgram_error *error) {
-    int status = begin(out, error);
+    int n_models = 0, status = begin(out, error);
     if (status)
         return status;
     if (!path)
@@ -410,7 +406,7 @@ int gapgram_open(const char *path, gapgram_model **out, gapgram_error *error) {
     (*out)->file.data = (*out)->mapped = mapped(path, &(*out)->file.bytes);
     if (!(*out)->mapped)
         return end(out, gapgram_fail(error, GAPGRAM_NO_FILE, "$: no such file, an empty one, or one that cannot be read", path));
-    status = take(*out, error);
+    status = gapgram_take(*out, 0, &n_models, error);
     if (status && error) {
         gapgram_error said = *error;
         gapgram_fail(error, status, "$: $", path, said.sentence);
@@ -433,8 +429,9 @@ void gapgram_close(gapgram_model *model) {
         free(model->offsets);
         free(model->slots);
     }
+    gapgram_close_parts(model);
+    gapgram_forget_file(&model->file);
     free(model->patterns);
-    free(model->spread_places);
     free(model->null_state);
     free(model->block_counts);
     free(model->ranking);

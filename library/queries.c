@@ -10,6 +10,8 @@
             WRONG("null in the place of $", #what);                                                                            \
     } while (0)
 
+#define NO_WORDS "<s> and </s> are no words of a line"
+
 enum { SHORT_LINE = 1 << 12, BEAM = 256, FEWEST_OF_ALL = 1024 };
 
 static int no_memory(gapgram_error *error) {
@@ -90,12 +92,37 @@ int gapgram_encode(const gapgram_model *model, const char *text, size_t bytes, i
     return GAPGRAM_OK;
 }
 
+/* A line word by word. */
+static int score_line_of_words(const gapgram_model *model, const char *text, size_t bytes, int begins, int ends, double *log10, gapgram_error *error) {
+    size_t n = 0, size = bytes / 2 + 3;
+    int32_t *words = malloc(size * 12 + 4);
+    double *scores = (double *)words;
+    if (!words)
+        return no_memory(error);
+    words += 2 * size;
+    words[0] = GAPGRAM_BEGIN;
+    int status = gapgram_encode(model, text, bytes, words + 1, size - 2, &n, error);
+    words[n + 1] = GAPGRAM_END;
+    if (!status && n && words[1] == GAPGRAM_BEGIN)
+        status = gapgram_fail(error, GAPGRAM_WRONG_ARGUMENT, NO_WORDS);
+    int64_t total = (int64_t)n + (begins != 0) + (ends != 0);
+    if (!status && total)
+        status = gapgram_score_each(model, words + !begins, (int64_t[]){0, total}, 1, scores, error);
+    *log10 = 0.0;
+    for (int64_t i = 0; !status && i < total; i++)
+        *log10 += scores[i];
+    free(scores);
+    return status;
+}
+
 int gapgram_score(const gapgram_model *model, const char *text, size_t bytes, int begins, int ends, double *log10, gapgram_error *error) {
     NEED(model);
     NEED(text);
     NEED(log10);
     if (memchr(text, '\n', bytes))
         WRONG("a line with a newline in it: give one line at a time");
+    if (model->kind == KIND_MIXTURE)
+        return score_line_of_words(model, text, bytes, begins, ends, log10, error);
     char short_line[SHORT_LINE], arena[ARENA_BYTES], *line = bytes < SHORT_LINE ? short_line : malloc(bytes + 1);
     if (!line)
         return no_memory(error);
@@ -106,13 +133,13 @@ int gapgram_score(const gapgram_model *model, const char *text, size_t bytes, in
     gapgram_push_pointer(&words, line, (int64_t)bytes + 1);
     gapgram_push(&words, begins != 0);
     gapgram_push(&words, ends != 0);
-    code *kernel = model->is_backoff ? model->kernels->score_backoff_line : model->kernels->score_line;
+    code *kernel = model->kind == KIND_BACKOFF ? model->kernels->score_backoff_line : model->kernels->score_line;
     int status = gapgram_call_brief(kernel, &words, &result, error, arena);
     if (line != short_line)
         free(line);
     *log10 = as_double(result);
     if (!status && *log10 != *log10)
-        WRONG("<s> and </s> are no words of a line");
+        WRONG(NO_WORDS);
     return status;
 }
 
@@ -127,11 +154,13 @@ static int check_words(const gapgram_model *model, const int32_t *words, size_t 
 int gapgram_score_each(const gapgram_model *model, const int32_t *words, const int64_t *begins, int64_t n, double *out, gapgram_error *error) {
     struct words given = {0};
     int64_t total = begins[n], result, *lengths = 0;
+    if (model->kind == KIND_MIXTURE)
+        return gapgram_mix_each(model, words, begins, n, out, error);
     gapgram_push_pointer(&given, words, total);
     gapgram_push_pointer(&given, begins, n + 1);
     gapgram_append(&given, &model->model);
     gapgram_push_pointer(&given, out, total);
-    if (!model->is_backoff)
+    if (model->kind == KIND_MODEL)
         return gapgram_call(model->kernels->score_sequences, &given, &result, error);
     if (!(lengths = malloc((size_t)(total + 1) * 8)))
         return no_memory(error);
@@ -163,13 +192,16 @@ int gapgram_begin(const gapgram_model *model, int after_begin, void *state, gapg
 }
 
 int gapgram_step(const gapgram_model *model, const void *state, int32_t word, void *after, double *log10, int32_t *length, gapgram_error *error) {
+    if (model->kind == KIND_MIXTURE)
+        return gapgram_mix_step(model, state, word, after, log10, length, error);
     const struct kernels *k = model->kernels;
+    int is_backoff = model->kind == KIND_BACKOFF;
     size_t bytes = gapgram_state_bytes(model), item = (size_t)model->key_bytes;
     int64_t results[8], held = 0, at = model->step.n;
     struct words words;
     memcpy(&words, &model->step, offsetof(struct words, at) + (size_t)at * 8);
     char arena[ARENA_BYTES];
-    if (model->is_backoff) { /* how many grams there are, then these */
+    if (is_backoff) { /* how many grams there are, then these */
         memcpy(&held, state, item);
         if (held < 0 || held >= model->order)
             WRONG("a state of another model");
@@ -179,7 +211,7 @@ int gapgram_step(const gapgram_model *model, const void *state, int32_t word, vo
     }
     gapgram_push(&words, word);
     int wide = item == 8;
-    code *kernel = model->is_backoff ? (wide ? k->extend_backoff_64 : k->extend_backoff_32)
+    code *kernel = is_backoff ? (wide ? k->extend_backoff_64 : k->extend_backoff_32)
                    : model->is_quick ? (wide ? k->extend_chain_64 : k->extend_chain_32)
                                      : (wide ? k->extend_one_64 : k->extend_one_32);
     int status = gapgram_call_brief(kernel, &words, results, error, arena);
@@ -187,7 +219,7 @@ int gapgram_step(const gapgram_model *model, const void *state, int32_t word, vo
         return status;
     if (results[1] < 1)
         WRONG("a state of another model");
-    if (model->is_backoff) {
+    if (is_backoff) {
         memset(after, 0, bytes);
         int64_t n = results[4] / (int64_t)item;
         memcpy(after, &n, item);
@@ -218,9 +250,9 @@ int gapgram_extend_many(const gapgram_model *model, size_t n, const void *states
     NEED(log10);
     size_t bytes = gapgram_state_bytes(model), wide = model->key_bytes == 8;
     int status = check_words(model, words, n, 0, error);
-    for (size_t i = 0; model->is_backoff && i < n && !status; i++)
+    for (size_t i = 0; model->kind != KIND_MODEL && i < n && !status; i++)
         status = gapgram_step(model, (const char *)states + i * bytes, words[i], (char *)after + i * bytes, log10 + i, 0, error);
-    if (model->is_backoff || status)
+    if (model->kind != KIND_MODEL || status)
         return status;
     char *made = after == states ? malloc(BEAM * bytes) : 0;
     if (after == states && !made)
@@ -232,9 +264,8 @@ int gapgram_extend_many(const gapgram_model *model, size_t n, const void *states
         gapgram_push_pointer(&given, (const char *)states + i * bytes, some);
         gapgram_push(&given, model->width);
         gapgram_push_pointer(&given, words + i, some);
-        gapgram_push(&given, BEAM);
         gapgram_append(&given, &model->plan);
-        gapgram_append(&given, &model->spread);
+        gapgram_append(&given, &model->model);
         gapgram_push_pointer(&given, out, some);
         gapgram_push(&given, model->width);
         gapgram_push_pointer(&given, log10 + i, some);
@@ -264,8 +295,10 @@ int gapgram_check_context(const gapgram_model *model, const int32_t *context, si
 int gapgram_all(const gapgram_model *model, const int32_t *context, int64_t n, double *out, gapgram_error *error) {
     struct words words = {0};
     int64_t results[3];
+    if (model->kind == KIND_MIXTURE)
+        return gapgram_mix_all(model, context, n, out, error);
     gapgram_push_pointer(&words, context, n);
-    if (model->is_backoff) { /* the grams' bounds come second */
+    if (model->kind == KIND_BACKOFF) { /* the grams' bounds come second */
         struct words rest = model->model;
         gapgram_push(&words, rest.at[0]);
         gapgram_push_array(&words, &model->file.sections[BACKOFF_base]);
@@ -274,7 +307,7 @@ int gapgram_all(const gapgram_model *model, const int32_t *context, int64_t n, d
     } else {
         gapgram_append(&words, &model->model);
     }
-    int status = gapgram_call(model->is_backoff ? model->kernels->backoff_distribution : model->kernels->distribution, &words, results, error);
+    int status = gapgram_call(model->kind == KIND_BACKOFF ? model->kernels->backoff_distribution : model->kernels->distribution, &words, results, error);
     if (!status) {
         memcpy(out, pointer(results[1]), (size_t)model->n_words * 8);
         release(results[0]);
@@ -418,30 +451,45 @@ static int32_t *ranking(gapgram_model *model) {
     return model->ranking;
 }
 
-/* The probabilities of all words that begin with a prefix, to be released, and the first and last of their ranks. */
-static int completions(gapgram_model *model, const int32_t *context, size_t n, const char *prefix, size_t bytes, int64_t *results, int64_t *first, int64_t *last, gapgram_error *error) {
-    int32_t *ranks = ranking(model);
+/* The probabilities of all words that begin with a prefix, to be freed, and the first and last of their ranks. */
+static int completions(gapgram_model *model, const int32_t *context, size_t n, const char *prefix, size_t bytes, double **p, int64_t *first, int64_t *last, gapgram_error *error) {
+    int32_t *ranks = ranking(model), *ranked = ranks + model->n_words;
     if (!ranks)
         return no_memory(error);
     struct words words = {0};
-    int64_t range[2];
+    int64_t range[2], results[3];
     gapgram_push_pointer(&words, prefix, (int64_t)bytes);
-    gapgram_push_pointer(&words, ranks + model->n_words, model->n_words);
+    gapgram_push_pointer(&words, ranked, model->n_words);
     gapgram_push_pointer(&words, model->pool, model->pool_bytes);
     gapgram_push_pointer(&words, model->offsets, model->n_words + 1);
     int status = gapgram_call(model->kernels->prefix_range, &words, range, error);
     *first = range[0];
     *last = range[1];
+    size_t n_found = model->kind == KIND_MODEL ? (size_t)(range[1] - range[0]) : (size_t)model->n_words;
+    if (status || !(*p = malloc(n_found * 8 + 8)))
+        return status ? status : no_memory(error);
+    if (model->kind == KIND_MODEL) {
+        words.n = 0;
+        gapgram_push_pointer(&words, context, (int64_t)n);
+        gapgram_append(&words, &model->model);
+        gapgram_push_pointer(&words, ranks, model->n_words);
+        gapgram_push_pointer(&words, ranked, model->n_words);
+        gapgram_push(&words, *first);
+        gapgram_push(&words, *last);
+        if (!(status = gapgram_call(model->kernels->probabilities_of_range, &words, results, error))) {
+            memcpy(*p, pointer(results[1]), n_found * 8);
+            release(results[0]);
+        }
+    } else {
+        double *all = malloc(n_found * 8);
+        status = all ? gapgram_all(model, context, (int64_t)n, all, error) : no_memory(error);
+        for (int64_t rank = *first; rank < *last && !status; rank++)
+            (*p)[rank - *first] = all[ranked[rank]];
+        free(all);
+    }
     if (status)
-        return status;
-    words.n = 0;
-    gapgram_push_pointer(&words, context, (int64_t)n);
-    gapgram_append(&words, &model->model);
-    gapgram_push_pointer(&words, ranks, model->n_words);
-    gapgram_push_pointer(&words, ranks + model->n_words, model->n_words);
-    gapgram_push(&words, *first);
-    gapgram_push(&words, *last);
-    return gapgram_call(model->kernels->probabilities_of_range, &words, results, error);
+        free(*p);
+    return status;
 }
 
 static int predict_by_sorting(const gapgram_model *model, const int32_t *context, size_t n, size_t k, const gapgram_wanted *wanted, gapgram_guess *guesses, size_t *found, gapgram_error *error) {
@@ -459,6 +507,7 @@ int gapgram_predict(const gapgram_model *shared, const int32_t *context, size_t 
     gapgram_model *model = (gapgram_model *)shared; /* of which only what is made once is changed */
     gapgram_wanted wanted = asked ? *asked : (gapgram_wanted){0};
     int64_t results[8], first, last, n_blocks;
+    double *p;
     NEED(model);
     NEED(guesses);
     NEED(found);
@@ -468,10 +517,9 @@ int gapgram_predict(const gapgram_model *shared, const int32_t *context, size_t 
     int status = gapgram_check_context(model, context, &n, model->n_words, error, &context);
     if (status)
         return status;
-    if (!model->is_backoff && wanted.prefix_bytes) {
-        if ((status = completions(model, context, n, wanted.prefix, wanted.prefix_bytes, results, &first, &last, error)))
+    if (wanted.prefix_bytes) {
+        if ((status = completions(model, context, n, wanted.prefix, wanted.prefix_bytes, &p, &first, &last, error)))
             return status;
-        const double *p = pointer(results[1]);
         for (int64_t rank = first; rank < last; rank++) {
             size_t bytes;
             gapgram_guess guess = {model->ranking[model->n_words + rank], p[rank - first]};
@@ -479,11 +527,11 @@ int gapgram_predict(const gapgram_model *shared, const int32_t *context, size_t 
             if (is_wanted(&wanted, guess.word, text, bytes))
                 insert(guesses, found, k, guess);
         }
-        release(results[0]);
+        free(p);
         return GAPGRAM_OK;
     }
     size_t most = (size_t)model->n_words >> 3 > FEWEST_OF_ALL ? (size_t)model->n_words >> 3 : FEWEST_OF_ALL;
-    int64_t *blocks = !model->is_backoff && !wanted.letters && k <= most ? block_counts(model, &n_blocks) : 0;
+    int64_t *blocks = model->kind == KIND_MODEL && !wanted.letters && k <= most ? block_counts(model, &n_blocks) : 0;
     if (!blocks)
         return predict_by_sorting(model, context, n, k, &wanted, guesses, found, error);
     struct words words = {0};
@@ -495,9 +543,9 @@ int gapgram_predict(const gapgram_model *shared, const int32_t *context, size_t 
     if ((status = gapgram_call(model->kernels->most_probable, &words, results, error)))
         return status;
     const int64_t *some = pointer(results[1]);
-    const double *p = pointer(results[4]);
+    const double *probabilities = pointer(results[4]);
     for (int64_t i = 0; results[6] && i < results[2]; i++)
-        insert(guesses, found, k, (gapgram_guess){(int32_t)some[i], p[i]});
+        insert(guesses, found, k, (gapgram_guess){(int32_t)some[i], probabilities[i]});
     release(results[0]);
     release(results[3]);
     return results[6] ? GAPGRAM_OK : predict_by_sorting(model, context, n, k, &wanted, guesses, found, error);
@@ -505,7 +553,8 @@ int gapgram_predict(const gapgram_model *shared, const int32_t *context, size_t 
 
 int gapgram_next_characters(const gapgram_model *shared, const int32_t *context, size_t n, const char *typed, size_t typed_bytes, size_t room, gapgram_guess *characters, size_t *found, gapgram_error *error) {
     gapgram_model *model = (gapgram_model *)shared;
-    int64_t results[3], first, last;
+    int64_t first, last;
+    double *p;
     NEED(model);
     NEED(characters);
     NEED(found);
@@ -515,12 +564,9 @@ int gapgram_next_characters(const gapgram_model *shared, const int32_t *context,
     int status = gapgram_check_context(model, context, &n, model->n_words, error, &context);
     if (status)
         return status;
-    if (model->is_backoff)
-        return gapgram_fail(error, GAPGRAM_NOT_POSSIBLE, "next characters: of models of gapgram, not of backoff models");
-    if ((status = completions(model, context, n, typed, typed_bytes, results, &first, &last, error)))
+    if ((status = completions(model, context, n, typed, typed_bytes, &p, &first, &last, error)))
         return status;
     /* Words that begin alike are neighbours, and so are those that go on alike. */
-    const double *p = pointer(results[1]);
     gapgram_guess sum = {-1, 0.0};
     for (int64_t rank = first; rank <= last; rank++) {
         size_t bytes = 0;
@@ -537,7 +583,7 @@ int gapgram_next_characters(const gapgram_model *shared, const int32_t *context,
         }
         sum.probability += text ? p[rank - first] : 0.0;
     }
-    release(results[0]);
+    free(p);
     return GAPGRAM_OK;
 }
 
@@ -552,8 +598,8 @@ int gapgram_explain(const gapgram_model *model, const int32_t *context, size_t n
     int status = gapgram_check_context(model, context, &n, model->n_words, error, &context);
     if (status || (status = check_words(model, &word, 1, 0, error)))
         return status;
-    if (model->is_backoff)
-        return gapgram_fail(error, GAPGRAM_NOT_POSSIBLE, "explaining: of models of gapgram, not of backoff models");
+    if (model->kind != KIND_MODEL)
+        return gapgram_fail(error, GAPGRAM_NOT_POSSIBLE, "explaining: of models of gapgram, not of backoff models or mixtures");
     int32_t ids[32]; /* the order is 16 at most */
     if (n)
         memcpy(ids, context, n * sizeof *ids);
@@ -603,10 +649,10 @@ int gapgram_class(const gapgram_model *model, int32_t clustering, int32_t word, 
     int status = check_words(model, &word, 1, 1, error);
     const struct section *class_of = &CONTENTS(model, class_of), *base = &CONTENTS(model, member_base), *members = &CONTENTS(model, members);
     int64_t at = ((int64_t)clustering - 1) * model->n_words + word;
-    if (status || model->is_backoff || at < word || at >= class_of->shape[0])
+    if (status || model->kind != KIND_MODEL || at < word || at >= class_of->shape[0])
         return status;
     int64_t number = ((const int32_t *)class_of->data)[at];
-    if (number >= base->shape[0] - 1)
+    if (number < 0 || number >= base->shape[0] - 1)
         return gapgram_fail(error, GAPGRAM_WRONG_FILE, "a class that is not there: the file is damaged");
     const int64_t *begin = (const int64_t *)base->data + number;
     *n = (size_t)(begin[1] - begin[0]);

@@ -67,10 +67,10 @@ static void *grown(void *old, int64_t *room, int64_t n, size_t size) {
 static int take_views(gapgram_session *s, gapgram_error *error) {
     const gapgram_model *model = s->model;
     const struct section *classes = &CONTENTS(model, class_of), *own = &CONTENTS(model, history_logits);
-    int has_classes = !model->is_backoff && classes->shape[0] >= model->n_words;
+    int has_classes = model->kind == KIND_MODEL && classes->shape[0] >= model->n_words;
     struct text views = {0, 0}, one, offsets, offset;
     struct view view[MOST_VIEWS] = {{{0}, 0, 0, 0, 0}};
-    if (!model->is_backoff)
+    if (model->kind == KIND_MODEL)
         views = gapgram_member(model->file.metadata, "history");
     int is_own = views.at && own->rule && CONTENTS(model, history_squares).rule;
     s->n_views = is_own ? 0 : has_classes ? N_VIEWS_OF_CLASSES : N_VIEWS_OF_WORDS;
@@ -122,7 +122,7 @@ static void begin_gate(gapgram_session *s) {
     const gapgram_model *model = s->model;
     int has_classes = s->class_of != s->no_classes;
     const float *shipped = has_classes ? gapgram_gate_of_classes : gapgram_gate_of_words;
-    if (!model->is_backoff && CONTENTS(model, history_logits).rule) {
+    if (model->kind == KIND_MODEL && CONTENTS(model, history_logits).rule) {
         memcpy(s->gate, CONTENTS(model, history_logits).data, (size_t)n_gate(s) * 8);
         memcpy(s->gate + n_gate(s), CONTENTS(model, history_squares).data, (size_t)n_gate(s) * 8);
         return;

@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -13,13 +14,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fuzz.mutations import mutated_file
 from fuzz.seeds import made_files, made_lines
-from tests.support.c_library import CModel, Library, LibraryError, built_library
+from tests.support.c_library import Library, LibraryError, built_library
 
 import gapgram
+from gapgram.models.backoff import write_backoff
+from gapgram.models.kenlm_binary.conversion import as_backoff
 
-KINDS = ("mkn", "uniform", "counts", "learned", "classes", "clusterings", "custom", "learned-compact", "backoff")
+KINDS = (
+    "mkn", "uniform", "counts", "learned", "classes", "clusterings", "custom", "learned-compact", "mkn-pruned",
+    "classes-quantised", "open", "backoff", "of-kenlm", "whole-mixture",
+)  # fmt: skip
+KENLM = Path(__file__).parent / "models" / "kenlm"
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +35,9 @@ def library() -> Library:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return made_files(tmp_path_factory.mktemp("seeds"))
+    folder = tmp_path_factory.mktemp("seeds")
+    write_backoff(as_backoff(gapgram.load(KENLM / "trie.bin")), folder / "of-kenlm")  # type: ignore[arg-type]
+    return {**made_files(folder), "of-kenlm": folder / "of-kenlm"}
 
 
 @cache
@@ -60,8 +68,9 @@ def test_the_same_bits_as_python(library: Library, files: dict[str, Path], kind:
         assert (other.score_words([1, 3, 4, 2]) == model.score_ids(np.array([1, 3, 4, 2]), np.array([0, 4]))).all()
 
 
-def test_many_states_at_once(library: Library, files: dict[str, Path]) -> None:
-    with library.open(files["classes"]) as model:
+@pytest.mark.parametrize("kind", ["classes", "of-kenlm", "whole-mixture"])
+def test_many_states_at_once(library: Library, files: dict[str, Path], kind: str) -> None:
+    with library.open(files[kind]) as model:
         draw = random.Random(1)
         words = np.array([draw.randrange(2, len(model)) for _ in range(600)], np.int32)
         one_by_one = [model.extend(model.begin(), int(word)) for word in words]
@@ -93,8 +102,9 @@ def test_classes_have_the_words_that_python_says(library: Library, files: dict[s
             own.class_of(1, -1)
 
 
-def test_next_characters_and_allowed_ones(library: Library, files: dict[str, Path]) -> None:
-    with library.open(files["mkn"]) as model:
+@pytest.mark.parametrize("kind", ["mkn", "backoff", "whole-mixture"])
+def test_next_characters_and_allowed_ones(library: Library, files: dict[str, Path], kind: str) -> None:
+    with library.open(files[kind]) as model:
         everything = {model.word(i): p for i, p in enumerate(model.distribution([1])) if i > 2}
         for character, probability in model.next_characters([1], "w1"):
             own = [p for word, p in everything.items() if word[:2] == "w1" and word[2:3] == character]
@@ -103,7 +113,7 @@ def test_next_characters_and_allowed_ones(library: Library, files: dict[str, Pat
         assert sorted(allowed) == sorted(word for word in everything if set(word) <= set("w23"))
 
 
-@pytest.mark.parametrize("kind", ["mkn", "classes", "backoff"])
+@pytest.mark.parametrize("kind", ["mkn", "classes", "backoff", "of-kenlm", "whole-mixture"])
 def test_sessions_learn_forget_and_are_restored(library: Library, files: dict[str, Path], kind: str) -> None:
     model, lines = gapgram.load(files[kind]), sentences()
     expected = model.session(max_words=150)
@@ -132,30 +142,22 @@ def test_sessions_learn_forget_and_are_restored(library: Library, files: dict[st
             assert session.score("w1 w2") == model.session().score("w1 w2")
 
 
-def test_hostile_files_are_refused_or_answer(library: Library, files: dict[str, Path], tmp_path: Path) -> None:
-    """As `fuzz` changes them for Python; benchmarks/c_library.py does so for long, under AddressSanitizer."""
-    draw = random.Random(5)
-    for number in range(300):
-        path = tmp_path / "odd"
-        path.write_bytes(mutated_file(files[draw.choice(KINDS)].read_bytes(), draw))
-        try:
-            with library.open(path) as model:
-                ask(model)
-        except LibraryError as error:
-            assert str(error).startswith(f"{path}: "), number
-
-
-def ask(model: CModel) -> None:
-    for line in sentences()[:5]:
-        assert model.score(line) <= 0 or model.is_backoff
-        state = model.begin()
-        for word in line.split():
-            _, state = model.extend(state, model.find(word))
-        model.predict([1], 3)
-        model.predict([1], 3, prefix="w")
-    with model.session(50) as session:
-        session.score("w1 w2", learn=True)
-        session.predict([1], 2)
+def test_of_what_it_does_not_open_it_says_what_to_do(library: Library, files: dict[str, Path], tmp_path: Path) -> None:
+    unbounded = tmp_path / "unbounded"
+    gapgram.train(sentences=made_lines(60), order=3, unbounded=True, output=unbounded)
+    convert = "this library does not open: `gapgram convert` makes a model file of it"
+    for path, sentence in (
+        (KENLM / "trie.bin", f"a binary file of KenLM, which {convert}"),
+        (files["arpa"], f"an ARPA file, which {convert}"),
+        (files["mixture"], f"a mixture that names files, which {convert}"),
+        (files["text.gz"], f"a compressed file, which {convert}"), (unbounded, "train without --unbounded"),
+        (files["counts-file"], "holds counts, not a model"),
+    ):  # fmt: skip
+        with pytest.raises(LibraryError) as said:
+            library.open(path)
+        assert sentence in str(said.value)
+    with library.open(files["whole-mixture"]) as model, pytest.raises(LibraryError, match="backoff models or mixtures"):
+        model.explain([1], 3)
 
 
 def test_what_callers_do_wrong_is_said(library: Library, files: dict[str, Path], tmp_path: Path) -> None:
@@ -168,7 +170,9 @@ def test_what_callers_do_wrong_is_said(library: Library, files: dict[str, Path],
             library.open_memory(data)
     with pytest.raises(LibraryError, match="cannot be read"):
         library.open(tmp_path / "none")
-    with library.open(files["mkn"]) as model:
+    with library.open(files["mkn"]) as model, library.open_memory(whole) as held:
+        assert model.score("w1 w2") == held.score("w1 w2")
+        assert json.loads(model.about())["order"] == 3
         for asked, sentence in (
             (lambda: model.score("a\nb"), "newline"), (lambda: model.score("a <s>"), "<s> and </s> are no words"),
             (lambda: model.extend(model.begin(), 99), "word 99 where one from 0 to"),
@@ -211,6 +215,66 @@ def test_the_decoder_in_cpp_finds_the_most_probable_words(programs: Path, files:
     ).stdout.splitlines()[0]
     ways = [f"{a} {b} {c}" for a in ("w1", "w2") for b in ("w3", "w4") for c in ("w5", "w6")]
     assert said.split(maxsplit=1)[1] == max(ways, key=model.score)
+
+
+def test_the_example_of_the_jvm_learns(files: dict[str, Path], tmp_path: Path) -> None:
+    javac = shutil.which("javac")
+    headers = Path(javac).resolve().parents[1] / "include" if javac else Path("none")
+    if not (headers / "linux" / "jni_md.h").exists() or shutil.which("cc") is None:
+        pytest.skip("no javac with jni.h, or no cc")
+    library, lines = built_library(), ["w1 Zorblax w2 Zorblax", *made_lines(4, seed=4)]
+    includes = [f"-I{folder}" for folder in (headers, headers / "linux", library.parent)]
+    sources = "examples/library/gapgram_jni.c", library.with_name("libgapgram.a")
+    out = tmp_path / "libgapgram_jni.so"
+    made: list[str | Path] = ["cc", "-shared", "-fPIC", "-Wall", *includes, *sources, "-lm", "-o", out]
+    subprocess.run(made, check=True)
+    subprocess.run([str(javac), "-d", tmp_path, "examples/library/Gapgram.java"], check=True)
+    (tmp_path / "text").write_text("\n".join(lines))
+    asked: list[str | Path] = ["java", f"-Djava.library.path={tmp_path}", "-cp", tmp_path, "Gapgram"]
+    told = subprocess.run([*asked, files["mkn"], tmp_path / "text"], check=True, capture_output=True, text=True).stdout
+    session = gapgram.load(files["mkn"]).session()
+    for line, answer in zip(lines, told.splitlines(), strict=True):
+        score, *guesses = answer.split("\t")
+        assert float(score) == session.score(line, learn=True)
+        expected = [f"{p.word} {p.probability}" for p in session.predict(["<s>", *line.split()], 3)]
+        assert [guess.split()[0] for guess in guesses] == [guess.split()[0] for guess in expected]
+    refused = subprocess.run([*asked, tmp_path / "text", tmp_path / "text"], capture_output=True, text=True)
+    assert (refused.returncode, refused.stderr.partition(": ")[2][:21]) == (1, "not a file of gapgram")
+
+
+FAILING = """
+#include <stdlib.h>
+void *__real_malloc(size_t), *__real_calloc(size_t, size_t), *__real_realloc(void *, size_t);
+static int is_refused(void) {
+    static long n;
+    return n++ == atol(getenv("FAILS"));
+}
+void *__wrap_malloc(size_t n) { return is_refused() ? 0 : __real_malloc(n); }
+void *__wrap_calloc(size_t n, size_t size) { return is_refused() ? 0 : __real_calloc(n, size); }
+void *__wrap_realloc(void *old, size_t n) { return is_refused() ? 0 : __real_realloc(old, n); }
+"""
+
+
+@pytest.mark.parametrize("kind", ["learned-compact", "whole-mixture"])
+def test_without_memory_it_says_so(files: dict[str, Path], tmp_path: Path, kind: str) -> None:
+    """Each time another request for memory is refused, until there are no more of them."""
+    if sys.platform != "linux" or shutil.which("cc") is None:
+        pytest.skip("no cc, or none whose linker wraps functions")
+    (tmp_path / "failing.c").write_text(FAILING)
+    (tmp_path / "text").write_text("w1 Zorblax w2\nw3 Zorblax\n")
+    library, program = built_library(), tmp_path / "keyboard"
+    wrapped = [f"-Wl,--wrap={name}" for name in ("malloc", "calloc", "realloc")]
+    sources = "examples/library/keyboard.c", tmp_path / "failing.c", library.with_name("libgapgram.a")
+    subprocess.run(["cc", f"-I{library.parent}", *sources, *wrapped, "-lm", "-o", program], check=True)
+    said = []
+    for n in (*range(40), *range(40, 400, 9), 1 << 20):
+        asked = subprocess.run(
+            [program, files[kind], tmp_path / "text"], env={"FAILS": str(n)}, capture_output=True, text=True
+        )
+        said.append((asked.returncode, asked.stderr.removeprefix(f"{files[kind]}: ")[-18:]))
+    assert {*said[:30]} == {(1, "not enough memory\n")}
+    assert {*said} == {(1, "not enough memory\n"), (0, "")}
+    assert said[-1] == (0, "")
 
 
 def test_the_header_is_cpp_too(tmp_path: Path) -> None:

@@ -155,6 +155,11 @@ class CModel(_Asked):
             return "backoff" in str(error)
         return False
 
+    def about(self) -> str:
+        """What the file says beside its tables."""
+        n = c.c_size_t()
+        return _text(self.library.functions.gapgram_about(self.handle, c.byref(n)), n.value)
+
     def score(self, line: str, *, bos: bool = True, eos: bool = True) -> float:
         """log10 of the probability of a line."""
         data, out = line.encode(), c.c_double()

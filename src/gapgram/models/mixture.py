@@ -12,6 +12,7 @@ A mixture is saved as a small JSON file that names the files of its models, or w
 from __future__ import annotations
 
 import json
+import math
 import os
 import struct
 from collections.abc import Callable, Iterator, Sequence
@@ -54,17 +55,18 @@ ROUNDS, ENOUGH = 200, 1e-7  # of expectation maximisation, and the change of a w
 
 @dataclass(frozen=True)
 class _Translation:
-    """For each word of the mixture its id in one model, and log10 of its share of what that id gets."""
+    """For each word of the mixture its id in one model, and its share of what that id gets, and log10 of it."""
 
     ids: Ids
+    shares: Floats
     log10_shares: Floats
 
     @classmethod
     def of(cls, words: Sequence[str], vocabulary: Vocabulary) -> _Translation:
         ids = vocabulary.ids(words)
-        log10_shares = np.zeros(len(words))
-        log10_shares[ids == UNKNOWN_ID] = -np.log10(np.count_nonzero(ids == UNKNOWN_ID))
-        return cls(ids, log10_shares)
+        unknown = ids == UNKNOWN_ID
+        n = int(unknown.sum())
+        return cls(ids, np.where(unknown, 1 / n, 1.0), np.where(unknown, -math.log10(n), 0.0))
 
 
 class Mixture(LanguageModel):
@@ -173,7 +175,7 @@ class Mixture(LanguageModel):
         """P(· | context) as an array over the ids of the vocabulary; it sums to one."""
         out = np.zeros(len(self.vocabulary))
         for weight, model, t in zip(self.weights, self.models, self._translations, strict=True):
-            out += weight * model.distribution(context)[t.ids] * 10.0**t.log10_shares
+            out += weight * model.distribution(context)[t.ids] * t.shares
         return out
 
     def save(self, path: str | Path, *, whole: bool = False, layout: str | None = None) -> None:
