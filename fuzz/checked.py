@@ -3,6 +3,10 @@
     python -m fuzz.checked address --inputs 1000        # or thread; then the options of fuzz.run
     python -m fuzz.checked thread --run fuzz.threads --seconds 60
 
+The library for C, which `python -m compiler.library address` builds with a sanitizer:
+
+    GAPGRAM_LIBRARY=build/library/address/libgapgram.so python -m fuzz.checked address --reader library
+
 A mapped file has no edges that a sanitizer could watch between its sections: each section becomes an array with
 memory of its own.
 """
