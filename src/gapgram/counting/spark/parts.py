@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import pickle
 import struct
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -118,7 +119,7 @@ def _measure(number: int, share: Share) -> Iterator[pa.RecordBatch]:
     words = np.concatenate([piece.grams for piece in pieces(Pattern(0))])
     others = (pattern for pattern in share.lattice.stored if pattern.mask)
     found = [Measured(words.size, words, NONE_SEEN), *(measured(pieces(pattern)) for pattern in others)]
-    yield shard_row(number, 0, 0, 0, pickle.dumps(found))
+    yield shard_row(number, 0, 0, 0, zlib.compress(pickle.dumps(found), 1))
 
 
 @dataclass(frozen=True)
@@ -242,7 +243,7 @@ class InParts(InTurn):
 
     def _measured(self) -> list[Measured]:
         said = [_done(folder, shares, _measure).toArrow().sort_by("job") for shares, folder in self._streams]
-        self._found = [[pickle.loads(own) for own in table["bytes"].to_pylist()] for table in said]
+        self._found = [[pickle.loads(zlib.decompress(own)) for own in table["bytes"].to_pylist()] for table in said]
         self._empty = {Pattern(0, k): all_words([own[0].rows for own in found]) for k, found in enumerate(self._found)}
         of_others = {
             Pattern(pattern.mask, k): _together(several)

@@ -60,6 +60,7 @@ def _start(master: str | None, settings: Mapping[str, str]) -> SparkSession:
         "spark.app.name": "gapgram",
         "spark.master": master or DEFAULT_MASTER,
         "spark.log.level": "FATAL",  # what fails is said in one sentence
+        "spark.driver.maxResultSize": "0",  # the vocabulary and the distinct statistics of a long text are large
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
