@@ -5,6 +5,7 @@
     kinds       how arguments lie in memory before a kernel is called
     target      how Numba translates kernels into LLVM's language
     lanes       loops that take eight numbers at a time, as instructions
+    intrinsics  what is a few instructions, each with a twin in plain Python
     entries     a function for each kernel that C can call
     memory      the functions for memory that become part of the code
     optimise    one module optimised as a whole, for one processor

@@ -32,7 +32,7 @@ class Form(NamedTuple):
 # What is optimised together shares what it calls: the folders of `gapgram.kernels` that make one object file. A folder
 # that is not named is one by itself.
 TOGETHER = {"queries": ("tables", "probability", "topk", "sampling", "backoff")}
-_TOOLS = "kinds", "target", "lanes", "entries", "memory", "optimise"  # that object files depend on
+_TOOLS = "kinds", "target", "lanes", "intrinsics", "entries", "memory", "optimise"  # that object files depend on
 HOT = "queries", "queries_compact"  # worth another build for newer processors
 
 
@@ -95,7 +95,8 @@ def reached_from(source: Path) -> set[Path]:
 @cache
 def _imported(path: Path) -> list[Path]:
     tree = ast.parse(path.read_text("utf-8"))
-    names = [each.module for each in tree.body if isinstance(each, ast.ImportFrom) and each.module]
+    froms = [each for each in tree.body if isinstance(each, ast.ImportFrom) and each.module]
+    names = [name for each in froms for name in (each.module, *(f"{each.module}.{one.name}" for one in each.names))]
     return [found for name in names if name.startswith("gapgram.") and (found := _path_of(name)).exists()]
 
 

@@ -36,7 +36,6 @@ MOST_LAYERS = 20
 
 # Files that are longer, each one idea.
 LONG_FILES = {
-    "src/gapgram/kernels/intrinsics.py": "all that is written for the processor by hand",
     "src/gapgram/kernels/probability/query.py": "a query, top to bottom",
     "src/gapgram/queries/language_model.py": "one class: all that a model of any kind can be asked",
     "src/gapgram/models/mixture.py": "a mixture, its weights, its states and its file",

@@ -4,7 +4,7 @@ How kernels run:
 
     compiled        the decorators of kernels, and which code runs
     kinds           the names of kinds of arguments
-    intrinsics      what is a few instructions of the processor, beside its Python twin
+    intrinsics      what is a few instructions of the processor, in plain Python
     lanes           loops that take eight numbers at a time
     barrier         threads that run one kernel together
 
@@ -13,8 +13,7 @@ What they do:
     text            text in bytes to words in ids
     tables          the tables of grams and contexts of every pattern: built, packed, checked, read
     probability     the probability of a word, of a text, of the next word: the heart of a query
-    topk            the most probable next words, exactly, and the rank of a word
-    continuing      texts that go on, by the most probable words
+    topk            the most probable next words, exactly, and the rank of a word; texts that go on by them
     sampling        sentences drawn from a model
     counting        windows of text to groups of equal grams
     classes         words into classes of like neighbours

@@ -190,13 +190,6 @@ def _as_bytes(argument: Any) -> Any:
     return f"{argument}\n".encode()
 
 
-def intrinsic(teach: Callable[[], None]) -> Callable[[], None]:
-    """Let `teach` tell Numba of functions that are not kernels, where it compiles."""
-    if MODE == "numba":
-        teach()
-    return teach
-
-
 def dispatcher_of(function: Callable[..., Any], inlining: str) -> Any:
     """A function as Numba compiles it; `compiler` puts its own in the place of this one."""
     import numba

@@ -38,7 +38,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapgram.kernels.compiled import host_callable, inlined, intrinsic, kernel
+from gapgram.kernels.compiled import MODE, host_callable, inlined, kernel
 from gapgram.kernels.tables.bits import read_bits
 
 COUNT_BITS = 36
@@ -136,17 +136,10 @@ def _halves(grams, packed):
     return grams.view(np.uint32) if packed is None and _LITTLE_ENDIAN else None
 
 
-@intrinsic
-def _choose_halves() -> None:
-    """Compiled, the type of `packed` says whether there are any: what they are has one type."""
-    from numba import types
-    from numba.extending import overload
+if MODE == "numba":
+    from compiler.intrinsics import teach_halves
 
-    @overload(_halves)
-    def choose(grams, packed):
-        if isinstance(packed, types.NoneType) and _LITTLE_ENDIAN:
-            return lambda grams, packed: grams.view(np.uint32)
-        return lambda grams, packed: None
+    teach_halves(_halves, little_endian=_LITTLE_ENDIAN)
 
 
 @kernel
