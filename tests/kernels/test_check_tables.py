@@ -1,4 +1,4 @@
-"""The kernel that looks at large tables finds what the check of small ones finds."""
+"""The kernel that looks at tables finds what NumPy finds in the same numbers."""
 
 from __future__ import annotations
 
@@ -8,21 +8,41 @@ import numpy as np
 import pytest
 
 import gapgram
-from gapgram.counts import check_meaning as meaning
+from gapgram.counts.check_meaning import fault_of, predicted_classes
 from gapgram.counts.counts import Counts
-from gapgram.kernels.tables.arrays import Tables
+from gapgram.kernels.tables import arrays as columns
+from gapgram.kernels.tables.arrays import ROW_BITS, ROW_MASK, Tables
+from gapgram.kernels.text.special_words import START_ID
+from gapgram.pattern import Pattern
 
 
-def _is_refused(counts: Counts, p: int) -> bool:
-    """Whether the check of small tables refuses pattern p."""
-    pattern, predicted = counts.lattice.stored[p], meaning._predicted_classes(counts)
-    try:
-        for some in meaning._in_chunks(counts, p):
-            meaning._check_words(counts, p, some, predicted[pattern.classes])
-            meaning._check_statistics(counts, p, some)
-    except (ValueError, IndexError):
+def _is_refused(counts: Counts, pattern: Pattern) -> bool:
+    """Whether the contexts of a pattern and their grams are not those of counts, by the arrays of the fast layout."""
+    tables, predicted = counts.tables, predicted_classes(counts)[pattern.classes]
+    at, rows = tables.places[counts.index(pattern)], counts.rows(pattern)
+    records, n_grams = counts.contexts(pattern), int(at[columns.N_GRAMS])
+    begins, row_of = records >> ROW_BITS, records[:-1] & ROW_MASK
+    if begins[0] != 0 or begins[-1] != n_grams or (np.diff(begins) < 0).any() or row_of.max() >= len(rows):
         return True
-    return False
+    first, code_bits, key_bits = (int(at[k]) for k in (columns.FIRST_GRAM, columns.CODE_BITS, columns.KEY_BITS))
+    narrow = tables.grams.view(np.uint32)[first : first + n_grams].astype(np.int64)
+    keys, seen = narrow >> code_bits, narrow & ((1 << code_bits) - 1)
+    for g in np.flatnonzero(seen == (1 << code_bits) - 1).tolist():
+        listed = np.flatnonzero(tables.large_at == first + g)
+        if not listed.size:
+            return True
+        seen[g] = tables.large_counts[listed[0]]
+    odd = int((1 << key_bits) * 0.6180339887498949) | 1
+    words = keys * pow(odd, -1, 1 << key_bits) & ((1 << key_bits) - 1)
+    contexts = np.repeat(np.arange(row_of.size), np.diff(begins))
+    kinds = seen, seen == 1, seen == 2, seen > 2
+    statistics = np.array([np.bincount(contexts, kind, row_of.size) for kind in kinds])
+    expected = rows[row_of, :4].T - rows[row_of, 4] * (np.arange(4) == 0)[:, None]
+    falls = (np.diff(keys) <= 0) & (np.diff(contexts) == 0)
+    unknown = words >= (predicted.size or len(counts.vocabulary))
+    never = predicted.size > 0 and not unknown.any() and (predicted[words] == 0).any()
+    odd_grams = unknown | (words == START_ID) | (seen < 1)
+    return bool(odd_grams.any() or never or falls.any() or (statistics != expected).any())
 
 
 def _with_a_bit_flipped(tables: Tables, name: str, chance: np.random.Generator) -> Tables:
@@ -34,14 +54,25 @@ def _with_a_bit_flipped(tables: Tables, name: str, chance: np.random.Generator) 
 @pytest.mark.parametrize("kind", ["mkn", "classes", "pruned"])
 def test_sound_tables_and_damaged_ones(fast: dict[str, gapgram.Model], kind: str) -> None:
     whole, chance = fast[kind].counts, np.random.default_rng(1)
-    predicted, n_refused = meaning._predicted_classes(whole), 0
-    patterns = [p for p, pattern in enumerate(whole.lattice.stored) if pattern.mask]
-    assert all(meaning.is_sound(whole, p, predicted) for p in patterns)
+    predicted, n_refused = predicted_classes(whole), 0
+    patterns = [pattern for pattern in whole.lattice.stored if pattern.mask]
+    assert not any(fault_of(whole, p, predicted) for p in whole.lattice.stored)
     names = [name for name in ("grams", "contexts", "rows", "large_at") if getattr(whole.tables, name).size]
     for name in 30 * names:
         counts = replace(whole, tables=_with_a_bit_flipped(whole.tables, name, chance))
         for p in patterns:
             refused = _is_refused(counts, p)
-            assert meaning.is_sound(counts, p, predicted) == (not refused), (name, p)
+            assert bool(fault_of(counts, p, predicted)) == refused, (name, p)
             n_refused += refused
     assert n_refused > 60
+
+
+def test_compact_tables_are_looked_at_as_fast_ones_are(fast: dict[str, gapgram.Model]) -> None:
+    compact = fast["classes"].with_layout("compact").counts
+    predicted = predicted_classes(compact)
+    assert not any(fault_of(compact, p, predicted) for p in compact.lattice.stored)
+    rows = compact.tables.rows.copy()
+    rows[1:, 0] += 1
+    other = replace(compact, tables=compact.tables._replace(rows=rows))
+    said = "statistics that are not those of the grams"
+    assert {fault_of(other, p, predicted) for p in compact.lattice.stored} == {said}

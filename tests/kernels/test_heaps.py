@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gapgram.kernels.topk.exact import _rising
-from gapgram.kernels.topk.heaps import distinct, kth_largest, largest_of, sort
+from gapgram.kernels.topk.exact import _rising, distinct, kth_largest, largest_of, sort
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 7, 64, 999])

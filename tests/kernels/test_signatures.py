@@ -134,7 +134,7 @@ from tests.support.corpora import toy_text
 from tests.support.met_kinds import called, missing, note_calls
 note_calls()
 import gapgram
-from gapgram.models.arpa import as_backoff, write_arpa
+from gapgram.models.arpa.writing import as_backoff, write_arpa
 
 warnings.simplefilter("ignore")
 lines = toy_text(60, vocabulary=30)

@@ -141,11 +141,11 @@ class _Packer:
         )
         self.old_rows = self.rows = counts.rows(counts.lattice.stored[p])
         if replaced is not None:
-            found_rows = [distinct_rows.distinct(statistics) for _, _, statistics in self._new_statistics()]
+            found_rows = [distinct_rows.numbered(statistics)[0] for _, _, statistics in self._new_statistics()]
             self.rows = np.unique(np.concatenate(found_rows), axis=0)
         numbers = np.zeros(_COUNTED + 1, np.int64)
         for _, grams in self._grams():
-            compact_write.add_counts(grams, numbers)
+            numbers += np.bincount(np.minimum(grams & COUNT_MASK, _COUNTED), minlength=numbers.size)
         self.codes = choose_codes(numbers)
         self.width = self.key_bits + self.codes.bits
         self.n_more = int(numbers[self.codes.of < 0].sum())

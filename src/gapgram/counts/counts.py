@@ -19,20 +19,8 @@ import xxhash
 from gapgram.arrays import Integers
 from gapgram.counts.about import About
 from gapgram.errors import UsageError
-from gapgram.kernels.tables.arrays import (
-    COUNT_BITS,
-    COUNT_MASK,
-    FIRST_CONTEXT,
-    FIRST_ROW,
-    N_CONTEXTS,
-    N_GRAMS,
-    N_ROWS,
-    REACH,
-    ROW_BITS,
-    STRIDE,
-    Tables,
-    is_compact,
-)
+from gapgram.kernels.tables import arrays as columns
+from gapgram.kernels.tables.arrays import Tables, is_compact
 from gapgram.kernels.tables.read import counts_of_counts, unpack_contexts, unpack_grams
 from gapgram.kernels.text.special_words import SPECIAL
 from gapgram.lattice import Lattice
@@ -95,7 +83,7 @@ class Counts:
     def clusterings(self) -> list[slice]:
         """Of each clustering of words its classes among those of all."""
         roots = [p for p, pattern in enumerate(self.lattice.stored) if pattern.classes and not pattern.mask]
-        ends = np.cumsum(self.tables.places[roots, N_GRAMS]).tolist()
+        ends = np.cumsum(self.tables.places[roots, columns.N_GRAMS]).tolist()
         return [slice(begin, end) for begin, end in pairwise([0, *ends])]
 
     @property
@@ -118,7 +106,7 @@ class Counts:
     def grams(self, pattern: Pattern) -> Integers:
         """The grams of a pattern as `word << COUNT_BITS | count`; of the empty pattern also words with count 0."""
         p = self.index(pattern)
-        grams: Integers = unpack_grams(self.tables, p, 0, int(self.tables.places[p, N_GRAMS]))
+        grams: Integers = unpack_grams(self.tables, p, 0, int(self.tables.places[p, columns.N_GRAMS]))
         return grams
 
     def contexts(self, pattern: Pattern) -> Integers:
@@ -126,15 +114,15 @@ class Counts:
         p = self.index(pattern)
         at = self.tables.places[p]
         if is_compact(self.tables):
-            closing = np.array([at[N_GRAMS] << ROW_BITS])
-            return np.append(unpack_contexts(self.tables, p, 0, int(at[N_CONTEXTS])), closing)
-        first, step = int(at[FIRST_CONTEXT]), int(at[STRIDE])
-        return self.tables.contexts[first : first + (int(at[N_CONTEXTS]) + 1) * step : step]
+            closing = np.array([at[columns.N_GRAMS] << columns.ROW_BITS])
+            return np.append(unpack_contexts(self.tables, p, 0, int(at[columns.N_CONTEXTS])), closing)
+        first, step = int(at[columns.FIRST_CONTEXT]), int(at[columns.STRIDE])
+        return self.tables.contexts[first : first + (int(at[columns.N_CONTEXTS]) + 1) * step : step]
 
     def rows(self, pattern: Pattern) -> Integers:
         """The distinct statistics of a pattern's contexts."""
         at = self.tables.places[self.index(pattern)]
-        return self.tables.rows[at[FIRST_ROW] : at[FIRST_ROW] + at[N_ROWS]]
+        return self.tables.rows[at[columns.FIRST_ROW] : at[columns.FIRST_ROW] + at[columns.N_ROWS]]
 
     def piece(self, pattern: Pattern) -> Piece:
         """The tables of a pattern, unpacked."""
@@ -142,12 +130,12 @@ class Counts:
 
     def gram_counts(self, pattern: Pattern) -> Integers:
         """The counts of a pattern's grams, in their order."""
-        return self.grams(pattern) & COUNT_MASK
+        return self.grams(pattern) & columns.COUNT_MASK
 
     def size(self, pattern: Pattern) -> int:
         """How many different grams the pattern has."""
         if pattern.mask:
-            return int(self.tables.places[self.index(pattern), N_GRAMS])
+            return int(self.tables.places[self.index(pattern), columns.N_GRAMS])
         # Its grams include words that are never met; its one context tells how many occur once, twice and more often.
         return int(self.rows(pattern)[:, 1:4].sum())
 
@@ -161,7 +149,7 @@ class Counts:
         if pattern in self.seen:
             return tuple(self.seen[pattern][:upto].tolist())
         p, totals = self.index(pattern), np.zeros(upto + 2, np.int64)
-        size = int(self.tables.places[p, N_GRAMS])
+        size = int(self.tables.places[p, columns.N_GRAMS])
         for begin in range(0, size, _CHUNK):
             totals += counts_of_counts(self.tables, p, begin, min(begin + _CHUNK, size), upto)
             if self.pages is not None:
@@ -180,11 +168,11 @@ class Counts:
 
     def words_of(self, pattern: Pattern, gram: int) -> tuple[str | None, ...]:
         """The words of the gram with this number, oldest first, None for each gap."""
-        number = int(self.grams(pattern)[gram] >> COUNT_BITS)
+        number = int(self.grams(pattern)[gram] >> columns.COUNT_BITS)
         word = self.class_name(pattern.classes, number) if pattern.classes else self.vocabulary[number]
         if not pattern.mask:
             return (word,)
-        begins = self.contexts(pattern) >> ROW_BITS
+        begins = self.contexts(pattern) >> columns.ROW_BITS
         context = int(np.searchsorted(begins, gram, side="right")) - 1
         return (*self.words_of(pattern.tail, context), *[None] * (pattern.nearest - 1), word)
 
@@ -197,7 +185,7 @@ class Counts:
     @property
     def reaches(self) -> Integers:
         """The farthest offset of each pattern."""
-        return self.tables.places[:, REACH]
+        return self.tables.places[:, columns.REACH]
 
     def save(self, path: str | Path) -> None:
         """Write the counts to a file, aside and renamed."""

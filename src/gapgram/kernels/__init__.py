@@ -14,6 +14,7 @@ What they do:
     tables          the tables of grams and contexts of every pattern: built, packed, checked, read
     probability     the probability of a word, of a text, of the next word: the heart of a query
     topk            the most probable next words, exactly, and the rank of a word; texts that go on by them
+    continuing      the most probable next words of a session
     sampling        sentences drawn from a model
     counting        windows of text to groups of equal grams
     classes         words into classes of like neighbours

@@ -1,5 +1,4 @@
-"""Texts that go on: the most probable next words, one after another.
+"""Texts that go on after what a session has read: the most probable next words.
 
-    words           a beam of continuations in one call
     in_session      the next words of a session
 """

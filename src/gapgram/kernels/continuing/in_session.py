@@ -20,8 +20,17 @@ from gapgram.kernels.sessions.count_table import ask_for, count_of, left, mixed
 from gapgram.kernels.sessions.history import MOST_TIED, list_words, weigh_context
 from gapgram.kernels.tables.arrays import N_GRAMS
 from gapgram.kernels.text.special_words import END_ID, START_ID
-from gapgram.kernels.topk.exact import SLACK, _collect, _cuts, _largest_terms, most_words, probabilities
-from gapgram.kernels.topk.heaps import distinct, kth_largest, largest_of
+from gapgram.kernels.topk.exact import (
+    SLACK,
+    _collect,
+    _cuts,
+    _largest_terms,
+    distinct,
+    kth_largest,
+    largest_of,
+    most_words,
+    probabilities,
+)
 
 HEAD, FEW = 32, MOST_TIED  # words that are kept of a long list; that a list has which is looked at whole
 

@@ -111,18 +111,6 @@ def numbered(rows):
 
 
 @kernel
-def distinct(statistics):
-    """The different statistics [context, STATISTICS] of contexts, in the order in which they are met, after row 0."""
-    row_set = empty_row_set()
-    for c in range(statistics.shape[0]):
-        s = statistics[c]
-        if s[0] > 0:
-            row_set = grown(row_set) if is_full(row_set) else row_set
-            row_number(row_set, s[0], s[1], s[2], s[3], s[4])
-    return rows_of(row_set)
-
-
-@kernel
 def row_numbers(rows, distinct):
     """The number of each row among distinct rows, which are sorted and hold it."""
     out = np.empty(rows.shape[0], np.int64)

@@ -8,7 +8,6 @@ feature of one kind can be belong to its column alone. `kernels.fitting.descent`
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,15 +16,6 @@ from gapgram.kernels.fitting.slopes import SIDE_BY_SIDE, mix, room_of, slopes_of
 from gapgram.kernels.probability.gate import add_to_row
 
 MAX_DISCOUNTS = np.array([1.0, 2.0, 3.0])  # D1, D2, D3+ stay between 0 and these
-
-
-class Sums(NamedTuple):
-    """Slopes added up: flat, as the parameters are, and views of that."""
-
-    flat: Any
-    table: Any
-    shift: Any
-    odds: Any
 
 
 @kernel
@@ -73,7 +63,7 @@ def by_odds(slope, discount, k):
 
 @kernel
 def add_gradient(positions, fixed, fitted, slopes, sums):
-    """Sum of -ln P over all positions, as one piece; adds its gradient to `sums`."""
+    """Sum of -ln P over all positions, as one piece; adds its gradient to `sums`, which has the shape of `fitted`."""
     n = positions.statistics.shape[0]
     sum_rows(positions.features, fitted.table, 0, n, 0, slopes)
     slopes_of(positions, fixed, fitted, 0, n, 0, 0, slopes, room_of(0, slopes, fixed.down.size))

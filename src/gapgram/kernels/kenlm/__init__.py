@@ -6,7 +6,5 @@ In: the address of a mapped file and a description of what lies where. Out: ids,
     grams           all of its grams, read back
     lookup          its grams, one word longer at a time
     scoring         its scores, with KenLM's own arithmetic
-    text            the same for a line of text
     words           its words by their hashes
-    memory          the bytes of a file as kernels take them
 """

@@ -15,8 +15,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from gapgram.kernels.compiled import kernel
-from gapgram.kernels.intrinsics import read_signed
+import numpy as np
+
+from gapgram.arrays import Bytes
+from gapgram.kernels.compiled import AS_PYTHON, kernel
+from gapgram.kernels.intrinsics import read_8, read_signed
 from gapgram.kernels.text.special_words import END_ID, START_ID, UNKNOWN_ID
 
 PROBING, TRIE = 0, 1
@@ -35,7 +38,7 @@ PLAIN_PROB_BITS, PLAIN_BACKOFF_BITS = 31, 32  # where nothing is quantised: figu
 
 
 class KenlmFile(NamedTuple):
-    """A mapped file, and its table of tables; both as `memory` has them.
+    """A mapped file, and its table of tables; both as `memory_of` gives them.
 
     kind: PROBING or TRIE. n_words: counts `<unk>` too. start, end: the file's ids of `<s>` and `</s>`; 0 if missing.
     hashes_at: the byte at which the hashes of words begin, of a probing file a hash table, of a trie a sorted list.
@@ -50,6 +53,22 @@ class KenlmFile(NamedTuple):
     end: int
     hashes_at: int
     n_hashes: int
+
+
+def memory_of(data: Bytes) -> Any:
+    """What kernels take for bytes, which must be kept as long as kernels read them; places must lie inside.
+
+    Compiled kernels read at an address: an array that is handed on is counted, which takes longer than the read. As
+    plain Python, kernels read an array, and a place outside is an error.
+    """
+    return data if AS_PYTHON else int(data.ctypes.data)
+
+
+@kernel
+def read_bits(memory, at, width):
+    """The number of so many bits, at most 57, that starts at a bit; eight bytes from there on must lie inside."""
+    value = read_8(memory, at >> 3) >> np.uint64(at & 7)
+    return np.int64(value & ((np.uint64(1) << np.uint64(width)) - np.uint64(1)))
 
 
 @kernel

@@ -13,8 +13,6 @@ from gapgram.kernels.compiled import kernel
 from gapgram.kernels.intrinsics import read_8, read_single
 from gapgram.kernels.kenlm.arrays import AT, ENTRY, N_GRAMS, about
 from gapgram.kernels.kenlm.lookup import (
-    OLDER_FACTOR,
-    SHORTER_FACTOR,
     backoff_at,
     find_in_list,
     find_key,
@@ -100,24 +98,6 @@ def keys_there(k, file):
 
 
 @kernel
-def bases_of(keys):
-    """What the key of a longer gram begins with, for keys of grams of one word less."""
-    out = np.empty(keys.size, np.uint64)
-    for i in range(keys.size):
-        out[i] = keys[i] * SHORTER_FACTOR
-    return out
-
-
-@kernel
-def older_factors(words):
-    """What the beginning of a key is changed by, for a word that comes before the shorter gram."""
-    out = np.empty(words.size, np.uint64)
-    for i in range(words.size):
-        out[i] = np.uint64(words[i] + 1) * OLDER_FACTOR
-    return out
-
-
-@kernel
 def _may_be_there(base, begin, end, factors, bits, shift, out):
     """The numbers of the factors from begin to end whose key may be there; returns how many."""
     n = 0
@@ -132,9 +112,9 @@ def _may_be_there(base, begin, end, factors, bits, shift, out):
 def pairs_there(k, first, last, bases, groups, factors, group_begins, bits, shift, file):
     """The pairs of gram i, first … last - 1, and an older word of its group whose key is that of a gram of k + 1 words.
 
-    bases, groups: of the grams (`bases_of`). factors: of the older words (`older_factors`), group by group. Bases and
-    factors rise in a group, so that what is read of the bits is near to what was read before. Returns (gram, number
-    of the older word, byte of the entry) of each pair.
+    bases, groups: of the grams, their keys times SHORTER_FACTOR. factors: of the older words, one more than their ids
+    times OLDER_FACTOR, group by group. Bases and factors rise in a group, so that what is read of the bits is near to
+    what was read before. Returns (gram, number of the older word, byte of the entry) of each pair.
     """
     out, n = np.empty((64, 3), np.int64), 0
     maybe = np.empty(_AT_ONCE, np.int64)

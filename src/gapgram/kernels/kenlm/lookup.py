@@ -25,8 +25,8 @@ from gapgram.kernels.kenlm.arrays import (
     PROBS_AT,
     WORD_BITS,
     about,
+    read_bits,
 )
-from gapgram.kernels.kenlm.memory import read_bits
 from gapgram.kernels.kenlm.words import MOST_PROBES
 
 MISSING, FOUND, DAMAGED = 0, 1, -1

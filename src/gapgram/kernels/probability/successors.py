@@ -46,27 +46,23 @@ class Successors(NamedTuple):
 
 
 @kernel
-def _context_spans(entries, n, known, model):
-    """(begin, end, rows): the grams that follow a context under each pattern, and the row of its statistics.
+def find_spans(available, entries, at, tables, spans, rows):
+    """Of every column the grams that follow its context under each pattern, and the row of its statistics.
 
-    entries: [pattern, word], of n words, of which so many are known. `rows` are [pattern, 1], as
-    `kernels.probability.query.Found` has them.
+    available: how many words are known in each. entries: as `kernels.probability.query.Found` has them, those of the
+    words before the first column before `at`. spans: [begin or end, pattern, column]; rows: [pattern, column].
     """
-    tables = model.tables
-    n_patterns = tables.places.shape[0]
-    begin = np.zeros(n_patterns, np.int64)
-    end = np.zeros(n_patterns, np.int64)
-    rows = np.full((n_patterns, 1), -1, np.int64)
-    for p in range(n_patterns):
+    for p in range(rows.shape[0]):
         place = tables.places[p]
-        if place[REACH] > known:  # the context is too short
-            continue
-        rows[p, 0] = place[FIRST_ROW]
-        number = np.int64(entries[place[TAIL], n - place[NEAREST]]) if place[REACH] > 0 else np.int64(0)
-        if number >= 0:
-            begin[p], end[p], row = context_at(tables, p, min(number, place[N_CONTEXTS] - 1))
-            rows[p, 0] += min(row, place[N_ROWS] - 1)
-    return begin, end, rows
+        for i in range(available.size):
+            spans[0, p, i], spans[1, p, i], rows[p, i] = 0, 0, -1
+            if place[REACH] <= available[i]:
+                rows[p, i] = place[FIRST_ROW]
+                number = entries[place[TAIL], at + i - place[NEAREST]] if place[REACH] > 0 else np.int64(0)
+                if number >= 0:
+                    begin, end, row = context_at(tables, p, min(number, place[N_CONTEXTS] - 1))
+                    spans[0, p, i], spans[1, p, i] = begin, end
+                    rows[p, i] += min(row, place[N_ROWS] - 1)
 
 
 @kernel
@@ -80,8 +76,11 @@ def successors(context, model):
 def _successors_of(entries, context, known, model):
     """The `Successors` of a context whose grams were found."""
     n_patterns = model.discounts.shape[0]
-    begin, end, rows = _context_spans(entries, context.size, known, model)
-    positions = Positions(context, context.size, 1, np.full(1, known, np.int16), 0)
+    available, rows = np.full(1, known, np.int16), np.empty((n_patterns, 1), np.int64)
+    spans = np.empty((2, n_patterns, 1), np.int64)
+    find_spans(available, entries, context.size, model.tables, spans, rows)
+    begin, end = spans[0].reshape(-1), spans[1].reshape(-1)
+    positions = Positions(context, context.size, 1, available, 0)
     shares = np.empty(n_patterns)
     rest = share(positions, 0, rows, gate_weights(positions, rows, model), model, shares)
     scale = np.zeros(n_patterns)

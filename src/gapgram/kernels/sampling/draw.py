@@ -20,19 +20,10 @@ from gapgram.kernels.compiled import kernel, noinline
 from gapgram.kernels.probability.gate import gate_weights
 from gapgram.kernels.probability.probabilities import discounted, share
 from gapgram.kernels.probability.query import locate, new_found
-from gapgram.kernels.tables.arrays import (
-    FIRST_ROW,
-    N_CONTEXTS,
-    N_GRAMS,
-    N_ROWS,
-    NEAREST,
-    REACH,
-    TAIL,
-    clustering_of,
-    first_class,
-)
+from gapgram.kernels.probability.successors import find_spans
+from gapgram.kernels.tables.arrays import N_GRAMS, clustering_of, first_class
 from gapgram.kernels.tables.model_arrays import BACKOFF, Positions
-from gapgram.kernels.tables.read import RUN, context_at, read_grams
+from gapgram.kernels.tables.read import RUN, read_grams
 from gapgram.kernels.tables.search import first_at_least
 from gapgram.kernels.text.special_words import END_ID, START_ID, UNKNOWN_ID
 
@@ -169,22 +160,6 @@ def _decided(model, rows, shares, i):
 
 
 @noinline
-def _find_spans(available, entries, at, tables, spans, rows):
-    """Of every column the grams that follow its context under each pattern, and the row of its statistics."""
-    for p in range(rows.shape[0]):
-        place = tables.places[p]
-        for i in range(available.size):
-            spans[0, p, i], spans[1, p, i], rows[p, i] = 0, 0, -1
-            if place[REACH] <= available[i]:
-                rows[p, i] = place[FIRST_ROW]
-                number = entries[place[TAIL], at + i - place[NEAREST]] if place[REACH] > 0 else np.int64(0)
-                if number >= 0:
-                    begin, end, row = context_at(tables, p, min(number, place[N_CONTEXTS] - 1))
-                    spans[0, p, i], spans[1, p, i] = begin, end
-                    rows[p, i] += min(row, place[N_ROWS] - 1)
-
-
-@noinline
 def _draw_columns(positions, sentences, lengths, begin, seed, hidden, model, sums, spans, rows, drawn):
     """Fill `drawn` with the next word of each column: the beginning's where it is not over, else one that is drawn."""
     gate = gate_weights(positions, rows, model)
@@ -242,7 +217,7 @@ def draw_sentences(first, begin, max_words, seed, hidden, stride, model, sums, o
             if sentences[i] < 0 and begun < lengths.size:
                 sentences[i], so_far[i], available[i] = first + begun, -1, 0
                 begun += 1
-        _find_spans(available, found.entries, at, model.tables, spans, rows)
+        find_spans(available, found.entries, at, model.tables, spans, rows)
         positions = Positions(ids.reshape(-1), order - 1, order, available, 0)
         _draw_columns(positions, sentences, so_far, begin, seed, hidden, model, sums, spans, rows, drawn)
         _hide(sentences, so_far, begin.size, seed, hidden, drawn, written)

@@ -12,19 +12,7 @@ import numpy as np
 
 from gapgram.kernels.compiled import kernel
 from gapgram.kernels.counting.distinct_rows import empty_row_set, grown, is_full, row_number, rows_of
-from gapgram.kernels.tables.arrays import (
-    CODE_BITS,
-    COUNT_BITS,
-    COUNT_MASK,
-    FAST_WIDTH,
-    FIRST_CONTEXT,
-    FIRST_GRAM,
-    GRAM_BIT,
-    KEY_BITS,
-    ROW_BITS,
-    ROW_MASK,
-    STRIDE,
-)
+from gapgram.kernels.tables import arrays as columns
 from gapgram.kernels.tables.keys import key_of
 
 _BIG_ENDIAN = np.int64(sys.byteorder == "big")  # the first half of a word is then its second in memory
@@ -60,7 +48,7 @@ def build_tables(words, counts, begins):
         n3 = np.int64(0)
         for g in range(begins[c], begins[c + 1]):
             count = counts[g]
-            grams[g] = np.int64(words[g]) << COUNT_BITS | count
+            grams[g] = np.int64(words[g]) << columns.COUNT_BITS | count
             total += count
             if count == 1:
                 n1 += 1
@@ -78,7 +66,7 @@ def build_tables(words, counts, begins):
                 row = row_number(row_set, total, n1, n2, n3, 0)
                 if one:
                     small[total] = row
-        contexts[c] = np.int64(begins[c]) << ROW_BITS | row
+        contexts[c] = np.int64(begins[c]) << columns.ROW_BITS | row
     return grams, contexts, rows_of(row_set)
 
 
@@ -91,19 +79,20 @@ def pack_grams(grams, bits, first_bit, code_bits, key_bits):
     code_mask = (np.int64(1) << code_bits) - 1
     n_large = 0
     for g in range(grams.size):
-        n_large += grams[g] & COUNT_MASK >= code_mask
+        n_large += grams[g] & columns.COUNT_MASK >= code_mask
     large = np.empty(n_large, np.int64)
     counts = np.empty(n_large, np.int64)
     n_large = 0
     halves, first = bits.view(np.uint32), first_bit >> 5
     for g in range(grams.size):
-        count = grams[g] & COUNT_MASK
+        count = grams[g] & columns.COUNT_MASK
         if count >= code_mask:
             large[n_large] = g
             counts[n_large] = count
             n_large += 1
             count = code_mask
-        halves[np.uint64((first + g) ^ _BIG_ENDIAN)] = key_of(grams[g] >> COUNT_BITS, key_bits) << code_bits | count
+        key = key_of(grams[g] >> columns.COUNT_BITS, key_bits)
+        halves[np.uint64((first + g) ^ _BIG_ENDIAN)] = key << code_bits | count
     return large, counts
 
 
@@ -111,8 +100,8 @@ def pack_grams(grams, bits, first_bit, code_bits, key_bits):
 def place_contexts(contexts, first_gram, row_numbers, out, stride):
     """Copy contexts whose grams now start at `first_gram`, with their rows renumbered, a stride apart."""
     for c in range(contexts.size):
-        begin = (contexts[c] >> ROW_BITS) + first_gram
-        out[c * stride] = begin << ROW_BITS | row_numbers[contexts[c] & ROW_MASK]
+        begin = (contexts[c] >> columns.ROW_BITS) + first_gram
+        out[c * stride] = begin << columns.ROW_BITS | row_numbers[contexts[c] & columns.ROW_MASK]
 
 
 @kernel
@@ -122,10 +111,10 @@ def place_piece(piece_grams, piece_contexts, row_numbers, place, first_gram, fir
     So many grams and contexts of the pattern come before it. Returns the numbers, among the grams of all patterns, and
     the counts of those too large.
     """
-    bit = place[GRAM_BIT] + first_gram * FAST_WIDTH
-    large, counts = pack_grams(piece_grams, grams, bit, place[CODE_BITS], place[KEY_BITS])
-    large += place[FIRST_GRAM] + first_gram
-    stride = place[STRIDE]
-    out = contexts[place[FIRST_CONTEXT] + first_context * stride :]
+    bit = place[columns.GRAM_BIT] + first_gram * columns.FAST_WIDTH
+    large, counts = pack_grams(piece_grams, grams, bit, place[columns.CODE_BITS], place[columns.KEY_BITS])
+    large += place[columns.FIRST_GRAM] + first_gram
+    stride = place[columns.STRIDE]
+    out = contexts[place[columns.FIRST_CONTEXT] + first_context * stride :]
     place_contexts(piece_contexts, first_gram, row_numbers, out, stride)
     return large, counts

@@ -1,66 +1,94 @@
-"""Whether large tables are those of counts; where they are not, `counts.check_meaning` says what is wrong."""
+"""Whether tables are those of counts: every gram a word that there is, every context its own statistics."""
 
 from __future__ import annotations
 
-from gapgram.kernels.compiled import kernel
-from gapgram.kernels.tables.arrays import (
-    FIRST_CONTEXT,
-    FIRST_GRAM,
-    FIRST_ROW,
-    N_ROWS,
-    ROW_BITS,
-    ROW_MASK,
-    STRIDE,
-    code_mask_of,
-    format_of,
-    gram_at,
-    halves_of,
-)
-from gapgram.kernels.tables.keys import inverse_of, key_of, word_of
+import numpy as np
+
+from gapgram.kernels.compiled import inlined, kernel
+from gapgram.kernels.tables import arrays as columns
+from gapgram.kernels.tables.arrays import code_mask_of, format_of, gram_at, halves_of
+from gapgram.kernels.tables.compact_read import packed_context
+from gapgram.kernels.tables.keys import inverse_of, word_of
+from gapgram.kernels.tables.read import listed_count
 from gapgram.kernels.tables.search import first_at_least
 from gapgram.kernels.text.special_words import START_ID
 
+# What is wrong with the contexts of a pattern; the first is nothing.
+FAULTS = (
+    "",
+    "contexts whose grams overlap, or are not there",
+    "contexts without statistics",
+    "a large count that is not listed",
+    "a gram of a word that is not there",
+    "a gram that predicts <s>",
+    "a gram of a class without words",
+    "words in another order than that of their ids",
+    "grams that are there twice, or in no order, or were never seen",
+    "statistics that are not those of the grams",
+)
+SOUND, OVERLAP, NO_ROW, UNLISTED, NO_WORD, START, NO_CLASS, IDS, ORDER, STATISTICS = range(len(FAULTS))
+
+
+@inlined
+def _context(tables, packed, p, c):
+    """(begin, end, row) of a context, as the file has them."""
+    if packed is not None:
+        return packed_context(tables, p, c)
+    stride = tables.places[p, columns.STRIDE]
+    record = tables.places[p, columns.FIRST_CONTEXT] + c * stride
+    this, following = tables.contexts[record], tables.contexts[record + stride]
+    return this >> columns.ROW_BITS, following >> columns.ROW_BITS, this & columns.ROW_MASK
+
+
+@inlined
+def _count(tables, packed, p, g, code, code_mask):
+    """The count of a gram by its code; -1 where it is to be listed and is not."""
+    if packed is not None:
+        return listed_count(tables, p, g, code)
+    if code < code_mask:
+        return code
+    number, large_at = tables.places[p, columns.FIRST_GRAM] + g, tables.large_at
+    i = first_at_least(large_at, 0, large_at.size, number)
+    return tables.large_counts[i] if i < large_at.size and large_at[i] == number else np.int64(-1)
+
 
 @kernel
-def are_sound(tables, p, n_words, predicted):
-    """Whether the contexts of a pattern, in the fast layout, have the grams that their statistics tell of, in order.
+def fault_of_contexts(tables, p, first, last, begin, n_words, predicted):
+    """(one of FAULTS, where their grams end): of contexts first … last-1 of pattern p, whose grams begin at `begin`.
 
     predicted: of a pattern of classes, how often the words of each are met; of one of words, nothing.
     """
-    places, contexts, rows, large_at = tables.places, tables.contexts, tables.rows, tables.large_at
-    bits, halves, form = tables.grams, halves_of(tables), format_of(places, p)
-    code_mask, inverse, start_key = code_mask_of(form), inverse_of(form.key_bits), key_of(START_ID, form.key_bits)
-    record, stride, first_gram = places[p, FIRST_CONTEXT], places[p, STRIDE], places[p, FIRST_GRAM]
-    listed = first_at_least(large_at, 0, large_at.size, first_gram)
-    begin = contexts[record] >> ROW_BITS
-    if begin != 0:
-        return False
-    for _ in range(form.n_contexts):
+    places, rows, bits, halves = tables.places, tables.rows, tables.grams, halves_of(tables)
+    form = format_of(places, p)
+    code_mask, inverse, is_root = code_mask_of(form), inverse_of(form.key_bits), places[p, columns.REACH] == 0
+    for c in range(first, last):
         # The grams of one context end where those of the next begin.
-        row = contexts[record] & ROW_MASK
-        record += stride
-        end = contexts[record] >> ROW_BITS
-        if end < begin or end > form.n_grams or row >= places[p, N_ROWS]:
-            return False
-        total, ones, twos, key_before = 0, 0, 0, -1
+        own_begin, end, row = _context(tables, tables.packed, p, c)
+        if own_begin != begin or end < begin or end > form.n_grams:
+            return OVERLAP, end
+        if row >= places[p, columns.N_ROWS]:
+            return NO_ROW, end
+        total, n1, n2, n3, key_before = np.int64(0), 0, 0, 0, np.int64(-1)
         for g in range(begin, end):
             gram = gram_at(bits, halves, form, g)
-            key, count = gram >> form.code_bits, gram & code_mask
-            if count == code_mask:  # a count that does not fit is the next one in its list
-                if listed >= large_at.size or large_at[listed] != first_gram + g:
-                    return False
-                count = tables.large_counts[listed]
-                listed += 1
+            key, count = gram >> form.code_bits, _count(tables, tables.packed, p, g, gram & code_mask, code_mask)
             word = word_of(key, form.key_bits, inverse)
-            if key <= key_before or key == start_key or word >= n_words or count < 1:
-                return False
-            if predicted.size > 0 and predicted[word] == 0:
-                return False
-            total, ones, twos, key_before = total + count, ones + (count == 1), twos + (count == 2), key
-        own, n = places[p, FIRST_ROW] + row, end - begin
-        if total != rows[own, 0] - rows[own, 4] or ones != rows[own, 1] or twos != rows[own, 2]:
-            return False
-        if n - ones - twos != rows[own, 3]:
-            return False
+            if count < 0:
+                return UNLISTED, end
+            if word >= n_words:
+                return NO_WORD, end
+            if word == START_ID and count > 0:
+                return START, end
+            if predicted.size > 0 and count > 0 and predicted[word] == 0:
+                return NO_CLASS, end
+            if is_root and word != g:
+                return IDS, end
+            if not is_root and (key <= key_before or count < 1):
+                return ORDER, end
+            total, key_before = total + count, key
+            n1, n2, n3 = n1 + (count == 1), n2 + (count == 2), n3 + (count > 2)
+        own = places[p, columns.FIRST_ROW] + row
+        if total != rows[own, 0] - rows[own, 4] or n1 != rows[own, 1] or n2 != rows[own, 2] or n3 != rows[own, 3]:
+            return STATISTICS, end
         begin = end
-    return begin == form.n_grams
+    return SOUND, begin

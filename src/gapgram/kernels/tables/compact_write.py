@@ -9,36 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from gapgram.kernels.compiled import kernel
+from gapgram.kernels.tables import compact_read as columns
 from gapgram.kernels.tables.arrays import COUNT_BITS, COUNT_MASK, ROW_BITS, ROW_MASK, code_mask_of, gram_at
 from gapgram.kernels.tables.bits import write_bits
-from gapgram.kernels.tables.compact_read import (
-    BLOCK,
-    BLOCK_BITS,
-    BUCKET_BITS,
-    BUCKET_WIDTH,
-    BUCKETS,
-    FAR,
-    FAR_SPAN_BITS,
-    FAR_WIDTH,
-    FEW_CODES,
-    FEW_GRAMS,
-    LISTED,
-    MORE,
-    RANK_BITS,
-    RECORD,
-    RECORDS,
-    ROW_WIDTH,
-    VALUE_WIDTH,
-    VECTOR,
-)
 from gapgram.kernels.tables.keys import key_of
-
-
-@kernel
-def add_counts(grams, numbers):
-    """Count the counts of some grams; the last of `numbers` is for all that are at least as large as its index."""
-    for g in range(grams.size):
-        numbers[min(grams[g] & COUNT_MASK, numbers.size - 1)] += 1
 
 
 @kernel
@@ -92,11 +66,11 @@ def listed_counts(grams, first, codes):
 @kernel
 def pack_counts(listed, counts, done, packed, at):
     """Write the counts of listed grams, `done` of them having been written, to where `at` says that they are."""
-    width, value_mask = at[VALUE_WIDTH] + at[BUCKET_BITS], (np.int64(1) << at[VALUE_WIDTH]) - 1
-    rest_mask = (np.int64(1) << at[BUCKET_BITS]) - 1
+    width, value_mask = at[columns.VALUE_WIDTH] + at[columns.BUCKET_BITS], (np.int64(1) << at[columns.VALUE_WIDTH]) - 1
+    rest_mask = (np.int64(1) << at[columns.BUCKET_BITS]) - 1
     for i in range(listed.size):
-        entry = (listed[i] & rest_mask) << at[VALUE_WIDTH] | min(counts[i], value_mask)
-        write_bits(packed, at[MORE] + (done + i) * width, width, entry)
+        entry = (listed[i] & rest_mask) << at[columns.VALUE_WIDTH] | min(counts[i], value_mask)
+        write_bits(packed, at[columns.MORE] + (done + i) * width, width, entry)
 
 
 @kernel
@@ -104,9 +78,10 @@ def pack_buckets(listed, done, bucket, n_buckets, packed, at):
     """Write for each bucket, from `bucket` on, up to that of the last of these grams how many listed counts there are
     before it; without grams, up to the one after the last. Returns the next bucket."""
     for i in range(max(listed.size, 1)):
-        last = listed[i] >> at[BUCKET_BITS] if listed.size else n_buckets
+        last = listed[i] >> at[columns.BUCKET_BITS] if listed.size else n_buckets
         while bucket <= last:
-            write_bits(packed, at[BUCKETS] + bucket * at[BUCKET_WIDTH], at[BUCKET_WIDTH], done + i)
+            width = at[columns.BUCKET_WIDTH]
+            write_bits(packed, at[columns.BUCKETS] + bucket * width, width, done + i)
             bucket += 1
     return bucket
 
@@ -114,12 +89,12 @@ def pack_buckets(listed, done, bucket, n_buckets, packed, at):
 @kernel
 def _few_codes(begin, end, bits, form, code_mask):
     """The index of a context in the table of few; -1 where its row has to be listed."""
-    if end - begin > FEW_GRAMS:
+    if end - begin > columns.FEW_GRAMS:
         return np.int64(-1)
     codes = np.int64(0)
     for g in range(begin, end):
         code = gram_at(bits, None, form, g) & code_mask
-        if code >= FEW_CODES:
+        if code >= columns.FEW_CODES:
             return np.int64(-1)
         codes = codes << 3 | code + 1
     return codes
@@ -128,8 +103,8 @@ def _few_codes(begin, end, bits, form, code_mask):
 @kernel
 def _is_far(contexts, first):
     """Whether the ones of the block of contexts that begins with `first` lie far apart."""
-    last = min(first + BLOCK, contexts.size - 1)
-    return (contexts[last] >> ROW_BITS) - (contexts[first] >> ROW_BITS) + last - first > FAR_SPAN_BITS
+    last = min(first + columns.BLOCK, contexts.size - 1)
+    return (contexts[last] >> ROW_BITS) - (contexts[first] >> ROW_BITS) + last - first > columns.FAR_SPAN_BITS
 
 
 @kernel
@@ -155,7 +130,7 @@ def measure_contexts(contexts, bits, form, few):
     n_listed = n_far = 0
     code_mask = code_mask_of(form)
     for c in range(contexts.size - 1):
-        if not c & (BLOCK - 1):
+        if not c & (columns.BLOCK - 1):
             n_far += _is_far(contexts, c)
         codes = _few_codes(contexts[c] >> ROW_BITS, contexts[c + 1] >> ROW_BITS, bits, form, code_mask)
         n_listed += codes < 0 or few[codes] != contexts[c] & ROW_MASK
@@ -169,7 +144,7 @@ def pack_contexts(contexts, first, few, pattern, n_listed, n_far):
     n_listed, n_far: listed rows and far blocks written before; returns them as they are then.
     """
     packed, at, bits, form = pattern.packed, pattern.at, pattern.bits, pattern.form
-    row_width, code_mask = at[ROW_WIDTH], code_mask_of(form)
+    row_width, code_mask = at[columns.ROW_WIDTH], code_mask_of(form)
     last = contexts.size - 1
     closing = first + contexts.size > form.n_contexts  # the last is the one that closes all
     for i in range(last + closing):
@@ -177,25 +152,26 @@ def pack_contexts(contexts, first, few, pattern, n_listed, n_far):
         begin, row = contexts[i] >> ROW_BITS, contexts[i] & ROW_MASK
         # Its one in the vector.
         one = begin + c
-        packed[at[VECTOR] + (one >> 6)] |= np.uint64(1) << np.uint64(one & 63)
+        packed[at[columns.VECTOR] + (one >> 6)] |= np.uint64(1) << np.uint64(one & 63)
         # The head of its record if it is the first of a block, with the begins of all if they lie far apart.
-        record = at[RECORDS] + (c >> BLOCK_BITS) * RECORD
-        inside = c & (BLOCK - 1)
+        record = at[columns.RECORDS] + (c >> columns.BLOCK_BITS) * columns.RECORD
+        inside = c & (columns.BLOCK - 1)
         if inside == 0:
             head = one << 1
             if _is_far(contexts, i):
                 head = np.int64(n_far << 1 | 1)
-                for k in range(BLOCK + 1):
+                for k in range(columns.BLOCK + 1):
                     value = contexts[min(i + k, last)] >> ROW_BITS
-                    write_bits(packed, at[FAR] + (n_far * (BLOCK + 1) + k) * FAR_WIDTH, FAR_WIDTH, value)
+                    bit = at[columns.FAR] + (n_far * (columns.BLOCK + 1) + k) * columns.FAR_WIDTH
+                    write_bits(packed, bit, columns.FAR_WIDTH, value)
                 n_far += 1
-            packed[record] = np.uint64(head) << np.uint64(RANK_BITS) | np.uint64(n_listed)
+            packed[record] = np.uint64(head) << np.uint64(columns.RANK_BITS) | np.uint64(n_listed)
         # Its row, marked and listed, where its grams do not tell it.
         if i < last:
             codes = _few_codes(begin, contexts[i + 1] >> ROW_BITS, bits, form, code_mask)
             if codes < 0 or few[codes] != row:
                 packed[record + 1 + (inside >> 6)] |= np.uint64(1) << np.uint64(inside & 63)
-                write_bits(packed, at[LISTED] + n_listed * row_width, row_width, row)
+                write_bits(packed, at[columns.LISTED] + n_listed * row_width, row_width, row)
                 n_listed += 1
     return n_listed, n_far
 

@@ -13,61 +13,15 @@ from typing import NamedTuple
 import numpy as np
 
 from gapgram.kernels.compiled import kernel
-from gapgram.kernels.tables.arrays import (
-    CLUSTERING_BITS,
-    CODE_BITS,
-    COUNT_MASK,
-    FAST_WIDTH,
-    FIRST_CONTEXT,
-    FIRST_GRAM,
-    FIRST_ROW,
-    GRAM_BIT,
-    KEY_BITS,
-    N_COLUMNS,
-    N_CONTEXTS,
-    N_GRAMS,
-    N_PACKED_COLUMNS,
-    N_ROWS,
-    NEAREST,
-    OF_CLASSES,
-    REACH,
-    ROW_MASK,
-    STRIDE,
-    TAIL,
-    WIDTH,
-)
+from gapgram.kernels.tables import arrays as columns
+from gapgram.kernels.tables import compact_read as compact
 from gapgram.kernels.tables.bits import width_of
-from gapgram.kernels.tables.compact_read import (
-    BLOCK,
-    BLOCK_BITS,
-    BOOK,
-    BUCKET_BITS,
-    BUCKET_WIDTH,
-    BUCKETS,
-    END,
-    FAR,
-    FAR_WIDTH,
-    FEW,
-    FEW_SIZE,
-    IN_LIST,
-    LISTED,
-    MORE,
-    N_FAR,
-    N_LISTED,
-    N_MORE,
-    RANK_MASK,
-    RECORD,
-    RECORDS,
-    ROW_WIDTH,
-    VALUE_WIDTH,
-    VECTOR,
-)
 from gapgram.kernels.tables.keys import key_bits_of
 from gapgram.kernels.text.special_words import END_ID
 
 MOST_GRAMS = 1 << 40
 MOST_CODE_BITS = 8
-_MOST_RANK, _MOST_KEY_BITS = int(RANK_MASK), FAST_WIDTH - 2  # two bits at least are left for the count
+_MOST_RANK, _MOST_KEY_BITS = int(compact.RANK_MASK), columns.FAST_WIDTH - 2  # two bits at least are left for the count
 
 # What is wrong with tables; the first is nothing.
 FAULTS = (
@@ -159,39 +113,40 @@ def places_of(patterns, sizes, n_rows):
     Every tail of a pattern is among the patterns.
     """
     n = patterns.shape[0]
-    places = np.zeros((n, N_COLUMNS), np.int64)
+    places = np.zeros((n, columns.N_COLUMNS), np.int64)
     grams, rows, classes, root = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     for p in range(n):
         mask, place = patterns[p, 0], places[p]
         if mask == 0:
             root = np.int64(p)
-            place[OF_CLASSES] = classes << CLUSTERING_BITS | patterns[p, 1] if patterns[p, 1] > 0 else 0
+            place[columns.OF_CLASSES] = classes << columns.CLUSTERING_BITS | patterns[p, 1] if patterns[p, 1] > 0 else 0
             classes += sizes[p] if patterns[p, 1] > 0 else 0
-        place[OF_CLASSES] = places[root, OF_CLASSES]
-        place[N_GRAMS], place[FIRST_GRAM], place[GRAM_BIT] = sizes[p], grams, grams * FAST_WIDTH
-        place[WIDTH], place[KEY_BITS] = FAST_WIDTH, key_bits_of(sizes[root])
-        place[CODE_BITS] = FAST_WIDTH - place[KEY_BITS]
-        place[N_ROWS], place[FIRST_ROW] = n_rows[p], rows
-        place[NEAREST] = _nearest_of(mask)
-        place[TAIL] = max(_number_of(patterns, mask >> place[NEAREST], patterns[p, 1]), 0)
-        while mask >> place[REACH] > 0:
-            place[REACH] += 1
-        place[N_CONTEXTS] = sizes[place[TAIL]] if mask > 0 else 1
+        place[columns.OF_CLASSES] = places[root, columns.OF_CLASSES]
+        place[columns.N_GRAMS], place[columns.FIRST_GRAM] = sizes[p], grams
+        place[columns.GRAM_BIT] = grams * columns.FAST_WIDTH
+        place[columns.WIDTH], place[columns.KEY_BITS] = columns.FAST_WIDTH, key_bits_of(sizes[root])
+        place[columns.CODE_BITS] = columns.FAST_WIDTH - place[columns.KEY_BITS]
+        place[columns.N_ROWS], place[columns.FIRST_ROW] = n_rows[p], rows
+        place[columns.NEAREST] = _nearest_of(mask)
+        place[columns.TAIL] = max(_number_of(patterns, mask >> place[columns.NEAREST], patterns[p, 1]), 0)
+        while mask >> place[columns.REACH] > 0:
+            place[columns.REACH] += 1
+        place[columns.N_CONTEXTS] = sizes[place[columns.TAIL]] if mask > 0 else 1
         grams += sizes[p]
         rows += n_rows[p]
     used = np.int64(0)
     for p in range(n):
         if patterns[p, 0] == 0:
-            places[p, FIRST_CONTEXT], places[p, STRIDE] = used, 1
+            places[p, columns.FIRST_CONTEXT], places[p, columns.STRIDE] = used, 1
             used += 2
         # The contexts of all patterns whose tail this one is
         group = 0
         for q in range(n):
-            group += patterns[q, 0] > 0 and places[q, TAIL] == p
+            group += patterns[q, 0] > 0 and places[q, columns.TAIL] == p
         i = 0
         for q in range(n):
-            if patterns[q, 0] > 0 and places[q, TAIL] == p:
-                places[q, FIRST_CONTEXT], places[q, STRIDE] = used + i, group
+            if patterns[q, 0] > 0 and places[q, columns.TAIL] == p:
+                places[q, columns.FIRST_CONTEXT], places[q, columns.STRIDE] = used + i, group
                 i += 1
         used += group * (sizes[p] + 1)
     return places
@@ -205,25 +160,25 @@ def packed_columns(first_word, own, numbers):
     wide listed counts and buckets are, are taken as they are.
     """
     at = numbers.copy()
-    n_grams, n_contexts, bucket_bits = own[N_GRAMS], own[N_CONTEXTS], at[BUCKET_BITS]
-    at[BUCKET_WIDTH], at[ROW_WIDTH] = width_of(at[N_MORE]), width_of(own[N_ROWS] - 1)
+    n_grams, n_contexts, bucket_bits = own[columns.N_GRAMS], own[columns.N_CONTEXTS], at[compact.BUCKET_BITS]
+    at[compact.BUCKET_WIDTH], at[compact.ROW_WIDTH] = width_of(at[compact.N_MORE]), width_of(own[columns.N_ROWS] - 1)
     word = np.int64(first_word)
-    at[BOOK] = word
-    word += np.int64(1) << own[CODE_BITS]
-    at[MORE] = word << 6
-    word += (at[N_MORE] * (at[VALUE_WIDTH] + bucket_bits) + 63) >> 6
-    at[BUCKETS] = word << 6
-    word += (((n_grams >> bucket_bits) + 2) * at[BUCKET_WIDTH] + 63) >> 6
-    at[VECTOR] = word
+    at[compact.BOOK] = word
+    word += np.int64(1) << own[columns.CODE_BITS]
+    at[compact.MORE] = word << 6
+    word += (at[compact.N_MORE] * (at[compact.VALUE_WIDTH] + bucket_bits) + 63) >> 6
+    at[compact.BUCKETS] = word << 6
+    word += (((n_grams >> bucket_bits) + 2) * at[compact.BUCKET_WIDTH] + 63) >> 6
+    at[compact.VECTOR] = word
     word += (n_grams + n_contexts + 64) >> 6
-    at[RECORDS] = word
-    word += ((n_contexts >> BLOCK_BITS) + 1) * RECORD
-    at[FAR] = word << 6
-    word += (at[N_FAR] * (BLOCK + 1) * FAR_WIDTH + 63) >> 6
-    at[LISTED] = word << 6
-    word += (at[N_LISTED] * at[ROW_WIDTH] + 63) >> 6
-    at[FEW] = word << 6
-    at[END] = word + (FEW_SIZE * at[ROW_WIDTH] >> 6)
+    at[compact.RECORDS] = word
+    word += ((n_contexts >> compact.BLOCK_BITS) + 1) * compact.RECORD
+    at[compact.FAR] = word << 6
+    word += (at[compact.N_FAR] * (compact.BLOCK + 1) * compact.FAR_WIDTH + 63) >> 6
+    at[compact.LISTED] = word << 6
+    word += (at[compact.N_LISTED] * at[compact.ROW_WIDTH] + 63) >> 6
+    at[compact.FEW] = word << 6
+    at[compact.END] = word + (compact.FEW_SIZE * at[compact.ROW_WIDTH] >> 6)
     return at
 
 
@@ -239,12 +194,12 @@ def _fault_of_sizes(patterns, tables, n_words, n_classes):
         return _fault(WORD_COUNTS, tables.word_counts.size, n_words if clusterings > 0 else 0)
     grams, rows, roots = np.int64(0), np.int64(0), np.int64(0)
     for p in range(places.shape[0]):
-        size, n_rows = places[p, N_GRAMS], places[p, N_ROWS]
+        size, n_rows = places[p, columns.N_GRAMS], places[p, columns.N_ROWS]
         grams += min(size, MOST_GRAMS)
         if size > MOST_GRAMS or grams > 64 * tables.grams.size:
             return _fault(GRAMS_OF_ONE, size, 8 * tables.grams.size)
-        if n_rows < 1 or n_rows > ROW_MASK:
-            return _fault(ROWS_OF_ONE, n_rows, ROW_MASK)
+        if n_rows < 1 or n_rows > columns.ROW_MASK:
+            return _fault(ROWS_OF_ONE, n_rows, columns.ROW_MASK)
         rows += n_rows
         if patterns[p, 0] == 0:
             roots += size
@@ -254,8 +209,8 @@ def _fault_of_sizes(patterns, tables, n_words, n_classes):
                 return _fault(CLASSES if p > 0 else WORDS, size, n_classes if p > 0 else n_words)
     if tables.rows.shape[0] != rows:
         return _fault(ROWS, tables.rows.shape[0], rows)
-    if places[0, N_GRAMS] != n_words:
-        return _fault(WORDS, places[0, N_GRAMS], n_words)
+    if places[0, columns.N_GRAMS] != n_words:
+        return _fault(WORDS, places[0, columns.N_GRAMS], n_words)
     if roots != n_words + n_classes:
         return _fault(CLASSES, roots - n_words, n_classes)
     return _fault(NO_FAULT, 0, 0)
@@ -270,25 +225,26 @@ def _fault_of_packed(tables, packed):
     if own.shape[0] != places.shape[0]:
         return _fault(PACKED_PATTERNS, own.shape[0], places.shape[0])
     for p in range(places.shape[0]):
-        n_contexts = places[p, N_CONTEXTS]
-        columns = np.array([N_MORE, N_LISTED, N_FAR, VALUE_WIDTH, BUCKET_BITS])
-        most = np.array([places[p, N_GRAMS], min(n_contexts, _MOST_RANK), (n_contexts >> BLOCK_BITS) + 1, 16, 44])
-        for i in range(columns.size):
-            found = own[p, columns[i]]
-            if found < (columns[i] == VALUE_WIDTH) or found > most[i]:
-                return _fault_at(PACKED_PLACES, p, columns[i], found, most[i])
+        n_contexts = places[p, columns.N_CONTEXTS]
+        given = np.array([compact.N_MORE, compact.N_LISTED, compact.N_FAR, compact.VALUE_WIDTH, compact.BUCKET_BITS])
+        most_far = (n_contexts >> compact.BLOCK_BITS) + 1
+        most = np.array([places[p, columns.N_GRAMS], min(n_contexts, _MOST_RANK), most_far, 16, 44])
+        for i in range(given.size):
+            found = own[p, given[i]]
+            if found < (given[i] == compact.VALUE_WIDTH) or found > most[i]:
+                return _fault_at(PACKED_PLACES, p, given[i], found, most[i])
         expected = packed_columns(word, places[p], own[p])
-        for column in range(N_PACKED_COLUMNS):
+        for column in range(columns.N_PACKED_COLUMNS):
             if own[p, column] != expected[column]:
                 return _fault_at(PACKED_PLACES, p, column, own[p, column], expected[column])
-        word = expected[END]
+        word = expected[compact.END]
     if packed.size != word:
         return _fault(PACKED_WORDS, packed.size, word)
     for p in range(places.shape[0]):
-        for i in range(np.int64(1) << places[p, CODE_BITS]):
-            count = np.int64(packed[own[p, BOOK] + i])
-            if count < IN_LIST or count > COUNT_MASK:
-                return _fault_at(BOOKS, p, 0, count, COUNT_MASK)
+        for i in range(np.int64(1) << places[p, columns.CODE_BITS]):
+            count = np.int64(packed[own[p, compact.BOOK] + i])
+            if count < compact.IN_LIST or count > columns.COUNT_MASK:
+                return _fault_at(BOOKS, p, 0, count, columns.COUNT_MASK)
     return _fault(NO_FAULT, 0, 0)
 
 
@@ -307,19 +263,20 @@ def fault_of_structure(patterns, tables, n_words, n_classes):
     if fault.number != NO_FAULT:
         return fault
     is_compact, gram_bit, n_contexts = _is_there(tables.packed), np.int64(0), np.int64(0)
-    expected = places_of(patterns, places[:, N_GRAMS].copy(), places[:, N_ROWS].copy())
+    expected = places_of(patterns, places[:, columns.N_GRAMS].copy(), places[:, columns.N_ROWS].copy())
     for p in range(n):
         if is_compact:  # which has its own widths
-            code_bits = places[p, CODE_BITS]
+            code_bits = places[p, columns.CODE_BITS]
             if code_bits < 1 or code_bits > MOST_CODE_BITS:
                 return _fault(CODES, code_bits, MOST_CODE_BITS)
-            expected[p, CODE_BITS], expected[p, WIDTH] = code_bits, places[p, KEY_BITS] + code_bits
-            expected[p, GRAM_BIT] = gram_bit
-        for column in range(N_COLUMNS):
+            expected[p, columns.CODE_BITS] = code_bits
+            expected[p, columns.WIDTH] = places[p, columns.KEY_BITS] + code_bits
+            expected[p, columns.GRAM_BIT] = gram_bit
+        for column in range(columns.N_COLUMNS):
             if places[p, column] != expected[p, column]:
                 return _fault_at(PLACES, p, column, places[p, column], expected[p, column])
-        gram_bit += places[p, N_GRAMS] * places[p, WIDTH]
-        n_contexts += 0 if is_compact else places[p, N_CONTEXTS] + 1
+        gram_bit += places[p, columns.N_GRAMS] * places[p, columns.WIDTH]
+        n_contexts += 0 if is_compact else places[p, columns.N_CONTEXTS] + 1
     if tables.grams.size != gram_bit + 63 >> 6:
         return _fault(GRAM_WORDS, tables.grams.size, gram_bit + 63 >> 6)
     if tables.contexts.size != n_contexts:

@@ -3,7 +3,7 @@
 In: a model and a context. Out: ids, the most probable first, and their probabilities.
 
     exact           the most probable next words
-    heaps           numbers in order
+    continuing      the most probable next words, one after another
     completions     the next words that start with a prefix
     rank            the rank of a word among all
 """

@@ -17,6 +17,7 @@ from gapgram.arrays import Integers, Mask, Singles
 from gapgram.errors import ModelFileError
 from gapgram.kernels.kenlm import grams as kernels
 from gapgram.kernels.kenlm.arrays import PROBING
+from gapgram.kernels.kenlm.lookup import OLDER_FACTOR, SHORTER_FACTOR
 from gapgram.kernels.kenlm.scoring import LARGEST
 from gapgram.kernels.text.special_words import START_ID, UNKNOWN_ID
 from gapgram.models.backoff import BackoffModel
@@ -149,10 +150,11 @@ def _longer(model: KenlmModel, k: int, shorter: _Keyed, n_between: int, threads:
     # Grams that longer ones end in, and contexts that something follows, each by what is between, then by what they
     # add to a key
     ends = np.flatnonzero(~shorter.leaves)
-    bases = kernels.bases_of(shorter.keys[ends])
+    bases = shorter.keys[ends] * SHORTER_FACTOR
     ends, bases = _sorted(ends, level.contexts[ends], bases)
     starts = np.flatnonzero(level.backoffs.view(np.uint32) != np.uint32(1 << 31))
-    starts, factors = _sorted(starts, shorter.suffixes[starts], kernels.older_factors(shorter.oldest[starts]))
+    factors = (shorter.oldest[starts] + 1).astype(np.uint64) * OLDER_FACTOR
+    starts, factors = _sorted(starts, shorter.suffixes[starts], factors)
     groups = level.contexts[ends]
     group_begins = np.searchsorted(shorter.suffixes[starts], np.arange(n_between + 1))
     bits, shift = kernels.keys_there(k, model.file)
