@@ -20,9 +20,9 @@ from tempfile import TemporaryDirectory
 
 import gapgram
 from gapgram import BackoffModel, Model
-from gapgram.models.arpa import as_backoff
 from gapgram.models.arpa.growing.grow import as_model, grown_fit, within
 from gapgram.models.arpa.growing.limits import limit_of
+from gapgram.models.arpa.writing import as_backoff
 
 
 def main() -> None:

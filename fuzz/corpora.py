@@ -21,7 +21,7 @@ import numpy as np
 import gapgram
 from gapgram.errors import GapgramError
 from gapgram.kernels.text.special_words import START_ID
-from gapgram.models.arpa import as_backoff, write_arpa
+from gapgram.models.arpa.writing import as_backoff, write_arpa
 from gapgram.models.mixture import Mixture
 
 CLOSE = 1e-9

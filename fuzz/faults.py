@@ -23,7 +23,7 @@ from tests.support.faults import Fault
 import gapgram
 from fuzz.seeds import made_lines
 from gapgram.errors import DiscountWarning, GapgramError
-from gapgram.models.arpa import as_backoff, write_arpa
+from gapgram.models.arpa.writing import as_backoff, write_arpa
 from gapgram.models.backoff import write_backoff
 from gapgram.preparation.conversion import Options
 from gapgram.preparation.plain import prepare_text

@@ -18,7 +18,7 @@ import zstandard
 
 import gapgram
 from gapgram.errors import DiscountWarning
-from gapgram.models.arpa import as_backoff, write_arpa
+from gapgram.models.arpa.writing import as_backoff, write_arpa
 from gapgram.models.backoff import write_backoff
 from gapgram.models.mixture import Mixture
 

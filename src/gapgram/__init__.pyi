@@ -38,11 +38,11 @@ from gapgram.errors import UsageError as UsageError
 from gapgram.experiments.compare import Comparisons as Comparisons
 from gapgram.experiments.compare import compare as compare
 from gapgram.lattice import Lattice as Lattice
-from gapgram.models.arpa import grow_arpa as grow_arpa
-from gapgram.models.arpa import read_arpa as read_arpa
-from gapgram.models.arpa import write_arpa as write_arpa
+from gapgram.models.arpa.growing.files import grow_arpa as grow_arpa
+from gapgram.models.arpa.reading import read_arpa as read_arpa
+from gapgram.models.arpa.writing import write_arpa as write_arpa
 from gapgram.models.backoff import BackoffModel as BackoffModel
-from gapgram.models.kenlm_binary import KenlmModel as KenlmModel
+from gapgram.models.kenlm_binary.model import KenlmModel as KenlmModel
 from gapgram.models.mixture import Mixture as Mixture
 from gapgram.models.mixture import tune as tune
 from gapgram.models.model import Model as Model

@@ -2,7 +2,7 @@
 
 This is the one table of them. `system.array_reading` refuses a file with a section that is not here, of another type or
 size, or, where it is small, with a number that is out of bounds. What the rules cannot say, how sections hang together,
-is checked by `counts.check_structure` and `models.file`; what large tables mean, by `counts.check_meaning`.
+is checked by `counts.file` and `models.file`; what large tables mean, by `counts.check_meaning`.
 
 Sizes that are named: words (of the vocabulary) and letters (the bytes of all words), patterns (whose tables are
 stored), span (the words before the one predicted), rows (of statistics), counted (words that have classes), classed

@@ -11,7 +11,7 @@ from tests.support.made_models import trained
 
 import gapgram
 from gapgram.errors import DeviceError, UsageError
-from gapgram.models.to_backoff import to_backoff
+from gapgram.models.arpa.writing import to_backoff
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 

@@ -14,7 +14,7 @@ import pytest
 from tests.support.corpora import toy_text
 
 from gapgram import Model, kenlm
-from gapgram.models.arpa import write_arpa
+from gapgram.models.arpa.writing import write_arpa
 from gapgram.models.mixture import Mixture
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")

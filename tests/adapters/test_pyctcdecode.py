@@ -16,7 +16,7 @@ import pytest
 from gapgram import Model, kenlm
 from gapgram.adapters.pyctcdecode import Alphabet, BeamSearchDecoderCTC, LanguageModel, build_ctcdecoder
 from gapgram.errors import GapgramError, UsageError
-from gapgram.models.arpa import write_arpa
+from gapgram.models.arpa.writing import write_arpa
 from gapgram.models.mixture import Mixture
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")

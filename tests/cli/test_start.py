@@ -15,7 +15,7 @@ from tests.support.running import HANGING_SECONDS
 
 import gapgram
 from gapgram.kernels import compiled
-from gapgram.models.arpa import as_backoff, write_arpa
+from gapgram.models.arpa.writing import as_backoff, write_arpa
 
 pytestmark = [
     pytest.mark.skipif(compiled.MODE == "numba", reason="Numba compiles the kernels"),

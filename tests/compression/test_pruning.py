@@ -28,7 +28,8 @@ from gapgram.errors import UsageError
 from gapgram.estimation.parts import ModelParts
 from gapgram.estimation.weights.estimators import with_rows_of
 from gapgram.estimation.weights.sample import left_out
-from gapgram.models.arpa import approximate, as_backoff
+from gapgram.models.arpa.approximation import approximate
+from gapgram.models.arpa.writing import as_backoff
 from gapgram.queries.predict import predict_by_sorting
 from gapgram.system.array_store import IN_MEMORY
 

@@ -14,7 +14,8 @@ import gapgram
 from gapgram import Mixture, Model
 from gapgram.ctc import Alphabet, Decoder
 from gapgram.kernels.text.special_words import SPECIAL
-from gapgram.models.arpa import read_arpa, write_arpa
+from gapgram.models.arpa.reading import read_arpa
+from gapgram.models.arpa.writing import write_arpa
 from gapgram.queries.language_model import LanguageModel
 from gapgram.queries.states import State
 

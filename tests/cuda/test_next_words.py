@@ -13,7 +13,7 @@ from tests.support.made_models import KINDS, trained
 import gapgram
 from gapgram.cuda.card import find_cupy, on_cpu
 from gapgram.cuda.next_words import HeldArrays, NextWords
-from gapgram.cuda.session_lists import SessionsOnCard
+from gapgram.cuda.torch_streams import SessionsOnCard
 from gapgram.errors import DeviceError
 from gapgram.queries.packed_states import PackedStates
 from gapgram.queries.stream_sessions import StreamSessions

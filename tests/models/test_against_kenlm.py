@@ -16,7 +16,7 @@ from tests.support.corpora import toy_text
 
 import gapgram
 from gapgram import Model
-from gapgram.models.arpa import read_arpa
+from gapgram.models.arpa.reading import read_arpa
 from gapgram.text.corpus import TextRules
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")

@@ -23,7 +23,9 @@ import gapgram
 from gapgram import Model, kenlm
 from gapgram.cli.arpa import command
 from gapgram.errors import ModelFileError, UsageError
-from gapgram.models.arpa import approximate, as_backoff, read_arpa, write_arpa
+from gapgram.models.arpa.approximation import approximate
+from gapgram.models.arpa.reading import read_arpa
+from gapgram.models.arpa.writing import as_backoff, write_arpa
 from gapgram.models.backoff import BackoffModel, write_backoff
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")

@@ -21,12 +21,14 @@ from gapgram.arrays import Ids
 from gapgram.errors import UsageError
 from gapgram.kernels.backoff.choose import Chosen, choose
 from gapgram.kernels.text.special_words import END_ID, START_ID, UNKNOWN_ID
-from gapgram.models.arpa import approximate, as_backoff, grow, read_arpa
+from gapgram.models.arpa.approximation import approximate
 from gapgram.models.arpa.growing.drawn_text import contexts_of, draw_text, hidden_words, predicted, seen
 from gapgram.models.arpa.growing.fitting import GrownGrams
-from gapgram.models.arpa.growing.grow import as_model, grown_fit, measure_on, within
+from gapgram.models.arpa.growing.grow import as_model, grow, grown_fit, measure_on, within
 from gapgram.models.arpa.growing.limits import figure_bytes, limit_of
 from gapgram.models.arpa.growing.longer_grams import grown
+from gapgram.models.arpa.reading import read_arpa
+from gapgram.models.arpa.writing import as_backoff
 from gapgram.queries.drawing import Drawer
 
 SENTENCES = [*toy_text(200, seed=22, vocabulary=900), "", "w1", "zzz", "w1 zzz w2 w3"]

@@ -12,7 +12,8 @@ from tests.support.corpora import toy_text
 import gapgram
 from gapgram import BackoffModel, Model, sections
 from gapgram.errors import ModelFileError
-from gapgram.models.arpa import as_backoff, read_arpa, write_arpa
+from gapgram.models.arpa.reading import read_arpa
+from gapgram.models.arpa.writing import as_backoff, write_arpa
 from gapgram.models.backoff import read_backoff, write_backoff
 from gapgram.system import array_file, array_reading
 

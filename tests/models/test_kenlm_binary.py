@@ -19,8 +19,8 @@ from gapgram import kenlm
 from gapgram.errors import ModelFileError, TextError, UsageError
 from gapgram.kernels.kenlm.words import hash_word
 from gapgram.models.arpa.writing import arpa_text, write_arpa
-from gapgram.models.kenlm_binary import read_kenlm_binary
 from gapgram.models.kenlm_binary.conversion import as_backoff
+from gapgram.models.kenlm_binary.model import KenlmModel
 from gapgram.queries.states import State
 from gapgram.text.corpus import block_of_sentence
 
@@ -208,7 +208,7 @@ def test_fresh_files_score_as_with_kenlm(arguments: str, fresh_arpa: Path, tmp_p
     peer = pytest.importorskip("kenlm")
     path = tmp_path / "fresh.bin"
     subprocess.run([program("build_binary"), *arguments.split(), fresh_arpa, path], check=True, capture_output=True)
-    theirs, ours = peer.Model(str(path)), read_kenlm_binary(path)
+    theirs, ours = peer.Model(str(path)), KenlmModel(path)
     for sentence in toy_text(300, seed=35, vocabulary=440):
         ids, _, begins, *_ = ours.score_block(block_of_sentence(sentence))
         scores, lengths = ours.located(ids, begins)

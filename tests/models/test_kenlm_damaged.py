@@ -13,8 +13,9 @@ import pytest
 from tests.support.kenlm_files import FOLDER, NAMES, changed, opened
 
 from gapgram.errors import ModelFileError
-from gapgram.models.kenlm_binary import MAGIC, read_kenlm_binary
 from gapgram.models.kenlm_binary.conversion import MAX_PAIRS_TRIED, as_backoff, parts_to_try
+from gapgram.models.kenlm_binary.header import MAGIC
+from gapgram.models.kenlm_binary.model import KenlmModel
 
 HEADER_FAULTS = {
     "unfinished": (0, MAGIC + b" incomplete\n", "unfinished: KenLM's build_binary was stopped"),
@@ -36,7 +37,7 @@ HEADER_FAULTS = {
 def test_a_wrong_header_is_said(fault: str, tmp_path: Path) -> None:
     at, data, message = HEADER_FAULTS[fault]
     with pytest.raises(ModelFileError, match=message):
-        read_kenlm_binary(changed(tmp_path, "probing", at, data))
+        KenlmModel(changed(tmp_path, "probing", at, data))
 
 
 def test_wrong_parts_of_a_trie_are_said(tmp_path: Path) -> None:
@@ -48,13 +49,13 @@ def test_wrong_parts_of_a_trie_are_said(tmp_path: Path) -> None:
         ("trie-a22", words + 16 * 65, b"\x01", "its compressed pointers have version 1"),
     ):
         with pytest.raises(ModelFileError, match=message):
-            read_kenlm_binary(changed(tmp_path, name, at, data))
+            KenlmModel(changed(tmp_path, name, at, data))
 
 
 def test_wrong_places_are_said_when_they_are_met(tmp_path: Path) -> None:
     first_word = 144 + 8 + 8 * 63
     for data, at in ((b"\xff" * 8, first_word + 8), (struct.pack("<f", float("nan")), first_word)):
-        model = read_kenlm_binary(changed(tmp_path, "trie", at, data))  # of <unk>
+        model = KenlmModel(changed(tmp_path, "trie", at, data))  # of <unk>
         state = model.begin_sentence()
         for ask, arguments in (
             (model.score, ("nothing",)),
@@ -69,12 +70,12 @@ def test_wrong_places_are_said_when_they_are_met(tmp_path: Path) -> None:
 def test_a_wrong_table_of_words_is_said(tmp_path: Path) -> None:
     hashes, entries = 136, 4  # where they begin, and how many there are
     with pytest.raises(ModelFileError, match="no end, or one place for two words"):
-        read_kenlm_binary(changed(tmp_path, "probing-no-start", hashes, b"\xff" * 12 * entries))
+        KenlmModel(changed(tmp_path, "probing-no-start", hashes, b"\xff" * 12 * entries))
     data = bytearray((FOLDER / "probing-no-start.bin").read_bytes())
     for entry in range(entries):
         data[hashes + 12 * entry + 11] = 1  # the uppermost byte of an id
     (tmp_path / "ids.bin").write_bytes(data)
-    model = read_kenlm_binary(tmp_path / "ids.bin")
+    model = KenlmModel(tmp_path / "ids.bin")
     for ask in (model.score, model.vocabulary.id):
         with pytest.raises(ModelFileError, match="a word without a place"):
             ask("a")
@@ -84,15 +85,15 @@ def test_a_wrong_table_of_words_is_said(tmp_path: Path) -> None:
         data[hashes + 12 * entry + 8] = 1 + (entry == 3)  # nearly all words have the place of <s>
     (tmp_path / "same.bin").write_bytes(data)
     with pytest.raises(ModelFileError, match="damaged: its table of words has"):
-        read_kenlm_binary(tmp_path / "same.bin").score("w1 w2 w3 w4")
+        KenlmModel(tmp_path / "same.bin").score("w1 w2 w3 w4")
 
 
 def test_wrong_words_are_said(tmp_path: Path) -> None:
     size = (FOLDER / "trie.bin").stat().st_size
     with pytest.raises(ModelFileError, match="its list of words does not fit its table of hashes"):
-        list(read_kenlm_binary(changed(tmp_path, "trie", size - 3, b"?")).vocabulary)
+        list(KenlmModel(changed(tmp_path, "trie", size - 3, b"?")).vocabulary)
     with pytest.raises(ModelFileError, match="its list of words does not begin with <unk>"):
-        read_kenlm_binary(changed(tmp_path, "trie", (FOLDER / "trie.bin").read_bytes().index(b"<unk>"), b"!"))
+        KenlmModel(changed(tmp_path, "trie", (FOLDER / "trie.bin").read_bytes().index(b"<unk>"), b"!"))
 
 
 def test_files_that_are_none_are_said(tmp_path: Path) -> None:
@@ -100,12 +101,12 @@ def test_files_that_are_none_are_said(tmp_path: Path) -> None:
     empty.touch()
     for path, message in ((empty, "an empty file"), (tmp_path, "a folder"), (tmp_path / "gone", "no such file")):
         with pytest.raises(ModelFileError, match=message):
-            read_kenlm_binary(path)
+            KenlmModel(path)
     short = tmp_path / "short"
     for size in (60, 100, 120):
         short.write_bytes((FOLDER / "trie.bin").read_bytes()[:size])
         with pytest.raises(ModelFileError, match=f"truncated: {size} bytes, at least"):
-            read_kenlm_binary(short)
+            KenlmModel(short)
 
 
 INTERPRETED = [
@@ -140,7 +141,7 @@ def test_what_cannot_be_read_back_is_said(tmp_path: Path) -> None:
     ]
     for name, at, data, message in wrong:
         with pytest.raises(ModelFileError, match=message):
-            as_backoff(read_kenlm_binary(changed(tmp_path, name, at, data)))
+            as_backoff(KenlmModel(changed(tmp_path, name, at, data)))
     model = opened("probing")
     assert parts_to_try(model, np.array([MAX_PAIRS_TRIED])) == [(0, 1)]
     with pytest.raises(ModelFileError, match=r"can only be tried, and 8.8e\+12 pairs are too many"):
@@ -152,7 +153,7 @@ def test_a_word_that_is_there_twice_is_said(tmp_path: Path) -> None:
     at = data.index(b"<unk>\0a\0b\0c\0")
     data[at + 8 : at + 9] = b"a"  # b is gone, and a is there twice
     (tmp_path / "twice.bin").write_bytes(data)
-    model = read_kenlm_binary(tmp_path / "twice.bin")
+    model = KenlmModel(tmp_path / "twice.bin")
     assert list(model.vocabulary)[3:] == ["a", "a", "c"]
     with pytest.raises(ModelFileError, match="the word 'a' is in it twice"):
         as_backoff(model)

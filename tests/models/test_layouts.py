@@ -14,7 +14,7 @@ from tests.support.made_models import FAST_KINDS, some_contexts
 import gapgram
 from gapgram import Model
 from gapgram.errors import UsageError
-from gapgram.models.arpa import write_arpa
+from gapgram.models.arpa.writing import write_arpa
 from gapgram.queries.generate import generate
 from gapgram.reporting.model_info import model_info
 

@@ -18,8 +18,8 @@ from tests.support.running import Ran, assert_refused
 
 import gapgram
 from gapgram.errors import UsageError
-from gapgram.models.nemo_file import Automaton, automaton, write_nemo
-from gapgram.models.to_backoff import to_backoff
+from gapgram.models.arpa.writing import to_backoff
+from gapgram.models.nemo import Automaton, automaton, write_nemo
 
 
 @pytest.fixture(scope="module", params=[2, 4])

@@ -14,9 +14,10 @@ from tests.support.running import Cli, assert_refused
 
 import gapgram
 from gapgram.models import open as opening
-from gapgram.models.arpa import as_backoff
+from gapgram.models.arpa.writing import as_backoff
 from gapgram.models.backoff import write_backoff
-from gapgram.models.kenlm_binary import MAGIC, KenlmModel
+from gapgram.models.kenlm_binary.header import MAGIC
+from gapgram.models.kenlm_binary.model import KenlmModel
 from gapgram.models.open import load_own
 from gapgram.text.files import read_head
 

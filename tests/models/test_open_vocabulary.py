@@ -19,7 +19,7 @@ import gapgram
 from gapgram import Mixture, Model, TextRules
 from gapgram.adapters import kenlm
 from gapgram.errors import ModelFileError, UsageError
-from gapgram.models.arpa import as_backoff
+from gapgram.models.arpa.writing import as_backoff
 from gapgram.models.verify import verify
 from gapgram.queries.line_scores import score_lines
 

@@ -10,7 +10,8 @@ from tests.support.running import Cli, assert_refused
 import gapgram
 from gapgram import Model
 from gapgram.errors import SumWarning, UsageError
-from gapgram.models.arpa import as_backoff, read_arpa, write_arpa
+from gapgram.models.arpa.reading import read_arpa
+from gapgram.models.arpa.writing import as_backoff, write_arpa
 from gapgram.models.backoff import BackoffModel, write_backoff
 from gapgram.models.grams import sums_of_contexts
 

@@ -18,8 +18,9 @@ import gapgram
 from gapgram import TextRules
 from gapgram.applications.rescoring.nbest import ListedText, NBest
 from gapgram.errors import ModelFileError, TokeniserError, UsageError
-from gapgram.models.arpa import as_backoff, nemo_words, write_arpa
+from gapgram.models.arpa.writing import as_backoff, write_arpa
 from gapgram.models.mixture import Mixture, tune
+from gapgram.models.nemo import nemo_words
 from gapgram.models.verify import verify
 from gapgram.queries.line_scores import score_lines
 from gapgram.queries.whole_words import WholeWords
@@ -243,7 +244,7 @@ def test_what_nemo_cannot_read_is_refused(pieces: gapgram.Model, chars: gapgram.
 
 
 def test_ids_that_are_no_characters_are_refused() -> None:
-    from gapgram.models.arpa.nemo import _character
+    from gapgram.models.nemo import _character
 
     assert _character("a", 0xD800 - 101) == chr(0xD7FF)
     for number in (0xD800 - 100, 0x110000 - 100):

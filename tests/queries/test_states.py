@@ -17,7 +17,8 @@ from gapgram.errors import TextError, UsageError
 from gapgram.kernels.probability.gate import word_bucket
 from gapgram.kernels.probability.query import BLOCK, only_chains
 from gapgram.kernels.probability.stepping import gate_word
-from gapgram.models.arpa import read_arpa, write_arpa
+from gapgram.models.arpa.reading import read_arpa
+from gapgram.models.arpa.writing import write_arpa
 from gapgram.models.mixture import Mixture
 from gapgram.queries.language_model import LanguageModel
 from gapgram.queries.states import BEAM, MANY, State

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from gapgram.models.kenlm_binary import KenlmModel, read_kenlm_binary
+from gapgram.models.kenlm_binary.model import KenlmModel
 
 FOLDER = Path(__file__).parents[1] / "models" / "kenlm"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.bin"))
@@ -21,7 +21,7 @@ class Expected(NamedTuple):
 
 
 def opened(name: str) -> KenlmModel:
-    return read_kenlm_binary(FOLDER / f"{name}.bin")
+    return KenlmModel(FOLDER / f"{name}.bin")
 
 
 def expected(name: str) -> list[list[Expected]]:

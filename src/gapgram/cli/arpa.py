@@ -81,7 +81,7 @@ def _grown(
     opened: Any, output: str, grams: str | None, size: str | None, options: dict[str, Any]
 ) -> Iterator[tuple[Path | str, BackoffModel]]:
     """The grown files: one, or where several sizes are asked for several, each with its size in its name."""
-    from gapgram.models.arpa import grow_arpa, grow_arpas
+    from gapgram.models.arpa.growing.files import grow_arpa, grow_arpas
 
     if "," not in f"{grams or ''}{size or ''}" or (grams and size):
         return iter([(output, grow_arpa(opened, output, grams=grams, size=size, **options))])
@@ -98,8 +98,9 @@ def _written(
     opened: Any, output: str, nearly: bool, encoding: str, threads: int | None, progress: bool
 ) -> BackoffModel:
     from gapgram import Model
-    from gapgram.models.arpa import approximate, nemo_words, write_arpa
-    from gapgram.models.to_backoff import to_backoff
+    from gapgram.models.arpa.approximation import approximate
+    from gapgram.models.arpa.writing import to_backoff, write_arpa
+    from gapgram.models.nemo import nemo_words
 
     if isinstance(opened, Model) and nearly:
         written = approximate(opened, threads=threads)

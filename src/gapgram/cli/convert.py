@@ -112,9 +112,8 @@ def _convert_mixture(opened: Mixture, output: str, layout: str | None) -> dict[s
 
 def _convert_to_nemo(opened: AnyModel, output: str, n_labels: int | None, quiet: bool) -> dict[str, Any]:
     """Write the file of NGPU-LM; returns the figures of both files."""
-    from gapgram.models.arpa import nemo_labels
-    from gapgram.models.nemo_file import write_nemo
-    from gapgram.models.to_backoff import to_backoff
+    from gapgram.models.arpa.writing import to_backoff
+    from gapgram.models.nemo import nemo_labels, write_nemo
 
     labels = nemo_labels(opened, n_labels)
     numbers = write_nemo(to_backoff(opened, progress=not quiet), output, *labels)
@@ -123,9 +122,8 @@ def _convert_to_nemo(opened: AnyModel, output: str, n_labels: int | None, quiet:
 
 def _convert_backoff(opened: AnyModel, output: str, quiet: bool) -> dict[str, Any]:
     """Write a backoff model, or an ARPA file; returns the figures of both files."""
-    from gapgram.models.arpa import write_arpa
+    from gapgram.models.arpa.writing import to_backoff, write_arpa
     from gapgram.models.backoff import write_backoff
-    from gapgram.models.to_backoff import to_backoff
 
     backoff = to_backoff(opened, progress=not quiet)
     (write_arpa if output.endswith(_ARPA_NAMES) else write_backoff)(backoff, output)

@@ -136,20 +136,14 @@ class Band:
         shared: its gram is one that parts of a cut share: it is not all here, and stays.
         """
         pattern = _appended(node.pattern, distance)
-        positions, starts, begins = self._refine(node, distance, pattern.reach, only, marks)
+        positions, starts, begins = sorting.refine(
+            node.positions, node.starts, distance, pattern.reach, self.ids, self.reach, only, marks, self.key_bits
+        )
         kept = None
         if self.cuts.get(pattern) and not shared:
             occurrences = add_in_groups(self.times[positions], starts) if only.size else np.diff(starts)
             kept = occurrences > self.cuts[pattern]
         return _Node(pattern, positions, starts, begins, kept, node.kept)
-
-    def _refine(
-        self, node: _Node, distance: int, reach: int, only: Bytes = NO_MARKS, marks: Bytes = NO_MARKS
-    ) -> tuple[Ids, Ids, Ids]:
-        refined: tuple[Ids, Ids, Ids] = sorting.refine(
-            node.positions, node.starts, distance, reach, self.ids, self.reach, only, marks, self.key_bits
-        )
-        return refined
 
     def _piece(self, node: _Node) -> Piece:
         """The tables of a node."""

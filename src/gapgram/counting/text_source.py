@@ -21,40 +21,32 @@ class TextSource(Protocol):
     @property
     def facts(self) -> TextFacts:
         """Its sentences, words and digest."""
-        ...
 
     @property
     def positions(self) -> int:
         """How many ids it has, `<s>` and `</s>` of every sentence included."""
-        ...
 
     @property
     def longest_sentence(self) -> int:
         """The words of its longest sentence."""
-        ...
 
     @property
     def vocabulary(self) -> Vocabulary:
         """Its words."""
-        ...
 
     @property
     def word_counts(self) -> Integers:
         """How often each word id is met."""
-        ...
 
     @property
     def word_sample(self) -> WordSample | None:
         """The words that a model of spelling is trained on, where one is asked for."""
-        ...
 
     def sample(self, *, seed: int, limit: int) -> Ids:
         """The sentences with the smallest hashes of their words, by hash, until there are `limit` positions."""
-        ...
 
     def tables(self, lattice: Lattice, classes: Sequence[Classes], cuts: Cuts = NO_CUTS) -> InTurn:
         """Count all patterns of a lattice; those of each clustering's classes as if the words' classes were words.
 
         cuts: what is left out where it is counted, of a lattice without classes.
         """
-        ...

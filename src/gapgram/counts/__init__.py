@@ -7,6 +7,5 @@
     layouts         fast and compact
     compact         tables in the compact layout
     file            counts from a file, checked
-    check_structure whether the arrays fit each other
     check_meaning   whether tables are those of counts
 """

@@ -7,11 +7,13 @@ from typing import Any
 
 from gapgram import sections
 from gapgram.counts.about import MOST_CHARACTERS, MOST_ENTRIES, About
+from gapgram.counts.assemble import numbers_of
 from gapgram.counts.check_meaning import check_meaning, is_checked_whole
-from gapgram.counts.check_structure import check_structure
 from gapgram.counts.counts import Counts
 from gapgram.kernels.tables.arrays import Tables
+from gapgram.kernels.tables.structure import FAULTS, fault_of_structure
 from gapgram.lattice import Lattice
+from gapgram.pattern import Pattern
 from gapgram.system import array_file
 from gapgram.system.array_reading import plain, reading
 from gapgram.system.mapped_pages import PageBudget
@@ -49,6 +51,18 @@ def counts_of(
     if is_checked_whole(counts, verify):
         check_meaning(counts)
     return counts
+
+
+def check_structure(patterns: tuple[Pattern, ...], tables: Tables, n_words: int, n_classes: int) -> None:
+    """Refuse tables whose places are not those that patterns with so many grams and rows have.
+
+    So no kernel is led outside by what says where things lie; what lies in large tables kernels do not believe.
+    n_classes: how many classes of all clusterings have names; 0 without patterns of classes.
+    """
+    number, p, column, found, expected = fault_of_structure(numbers_of(patterns), tables, n_words, n_classes)
+    if number:
+        named = {"pattern": patterns[p], "column": column, "found": f"{found:,}", "expected": f"{expected:,}"}
+        raise ValueError(FAULTS[number].format(**named))
 
 
 def _tokeniser_of(metadata: dict[str, Any], arrays: Arrays) -> Tokeniser | None:

@@ -4,12 +4,10 @@
     buffer          how a model lies on a card
     lookup          the grams of a word under every pattern
     mixing          the patterns that a prediction starts from, mixed
-    scoring         the probability of every word of a text
+    scoring         the probability of every word of a text, and of one more word after many states
     encoding        bytes to word ids
-    stepping        one more word after many states
     next_words      all next words after states, in one launch: `Model.on("cuda")`, `gapgram.adapters.nemo`
-    session_lists   what streams have read, to be mixed in by that launch
-    torch_streams   the same for tensors of PyTorch
+    torch_streams   the same for tensors of PyTorch, with what streams have read
     model           a model on a card: `Model.on("cuda")`
 
 The small functions of `gapgram.kernels` are compiled for the card from the same source; what is written here is how the

@@ -62,26 +62,21 @@ class CardModel(LanguageModel):
 
     @property
     def order(self) -> int:
-        """A prediction sees at most order - 1 earlier words."""
         return self._model.order
 
     @property
     def signature(self) -> object:
-        """What every figure of this model depends on."""
         return self._model.signature
 
     def log10_prob(self, word: str, context: Sentence = (), *, open_vocabulary: bool = False) -> float:
-        """log10 P(word | context)."""
         return self._model.log10_prob(word, context, open_vocabulary=open_vocabulary)
 
     def distribution(self, context: Sentence = ()) -> Floats:
-        """P(· | context) as an array over the ids of the vocabulary."""
         return self._model.distribution(context)
 
     def predict(
         self, context: Sentence = (), k: int = 10, *, prefix: str = "", special: bool = False
     ) -> list[Prediction]:
-        """The k most probable next words."""
         return self._model.predict(context, k, prefix=prefix, special=special)
 
     @property
@@ -90,7 +85,6 @@ class CardModel(LanguageModel):
         return self._model._stepper
 
     def gram_lengths(self, ids: Ids) -> Integers:
-        """For each word of one sequence the length of the longest contiguous gram that the model holds."""
         return self._model.gram_lengths(ids)
 
     def line_score(self, line: bytes, bos: bool = True, eos: bool = True) -> float | None:
@@ -98,7 +92,6 @@ class CardModel(LanguageModel):
         return self._model.line_score(line, bos, eos)
 
     def score_checked_ids(self, ids: Ids, begins: Begins, out: Floats | None = None) -> Floats:
-        """log10 of the probability of every position."""
         starts_here = np.zeros(ids.size, np.uint8)
         starts_here[begins[:-1][begins[:-1] < ids.size]] = 1
         scores: Floats = on_cpu(self.score_on_card(np.ascontiguousarray(ids, np.int32), starts_here))
@@ -204,7 +197,7 @@ class CardModel(LanguageModel):
     @cached_property
     def _stepping(self) -> tuple[Any, int]:
         """The kernel of `step`, and how many states a block of it takes."""
-        from gapgram.cuda.stepping import states_a_block, step_kernel
+        from gapgram.cuda.scoring import states_a_block, step_kernel
 
         return step_kernel(self._shape), states_a_block(self._shape)
 

@@ -16,24 +16,8 @@ import numpy.typing as npt
 
 from gapgram.arrays import Ids, Integers
 from gapgram.errors import DeviceError
-from gapgram.kernels.tables.arrays import (
-    CLUSTERING_BITS,
-    CODE_BITS,
-    COUNT_MASK,
-    FIRST_CONTEXT,
-    FIRST_GRAM,
-    FIRST_ROW,
-    GRAM_BIT,
-    KEY_BITS,
-    N_CONTEXTS,
-    N_GRAMS,
-    N_ROWS,
-    NEAREST,
-    OF_CLASSES,
-    REACH,
-    STRIDE,
-    TAIL,
-)
+from gapgram.kernels.tables import arrays as columns
+from gapgram.kernels.tables.arrays import clustering_of, first_class
 from gapgram.kernels.tables.keys import _GOLDEN
 from gapgram.kernels.tables.model_arrays import ModelArrays
 from gapgram.kernels.tables.read import unpack_grams
@@ -92,7 +76,7 @@ class NextWords:
         n_patterns, n_slots = len(arrays.tables.places), len(_slots_of(arrays.tables.places).parents)
         if n_patterns > MOST_PATTERNS:
             raise DeviceError(f"device cuda: a model of {n_patterns} patterns is too large for a card; use the CPU")
-        self._n_masses = int(arrays.tables.places[0, N_GRAMS]) + max(arrays.member_base.size - 1, 0)
+        self._n_masses = int(arrays.tables.places[0, columns.N_GRAMS]) + max(arrays.member_base.size - 1, 0)
         self._bytes = 8 * (self._all.size + (8 + _PARTS) * n_patterns + arrays.order + 1)
         self._bytes += 4 * (3 * n_patterns + 1 + n_slots + arrays.order) + self._dtype.itemsize * n_patterns
         self._bytes += _most_pieces(arrays.tables.places)
@@ -121,7 +105,7 @@ class NextWords:
             arrays.row_values, arrays.gate_table, labels, *_asked(arrays, words, self._dtype),
         )  # fmt: skip
         numbers = (
-            words.size, tables.large_at.size, tables.word_counts.size, int(tables.places[0, N_GRAMS]),
+            words.size, tables.large_at.size, tables.word_counts.size, int(tables.places[0, columns.N_GRAMS]),
             max(arrays.member_base.size - 1, 0), n_clusterings, labels.size,
             max(int((labels == UNKNOWN_ID).sum()), 1), arrays.gate_table.size > 0, arrays.order,
             self.states.bits if self.states else 0,
@@ -185,17 +169,17 @@ def _asked(arrays: ModelArrays, words: Ids, dtype: Any) -> tuple[Any, ...]:
         array.reshape(shape)[:, at] if array.size else np.zeros((0, 1))
         for array in (tables.class_of, arrays.given_class)
     )
-    counts = unpack_grams(tables, 0, 0, int(tables.places[0, N_GRAMS]))[at] & COUNT_MASK
+    counts = unpack_grams(tables, 0, 0, int(tables.places[0, columns.N_GRAMS]))[at] & columns.COUNT_MASK
     kept = np.maximum(counts - arrays.discounts[0, np.minimum(counts, 3)], 0.0)
     return words, kept.astype(dtype), classes.astype(np.int32), given.astype(dtype)
 
 
 def _most_pieces(places: Integers) -> int:
     """How many pieces of 32 grams the lists of all patterns have at most."""
-    roots = {0: int(places[0, N_GRAMS])}  # of each clustering how many words, or classes, may follow
-    for place in places[places[:, REACH] == 0].tolist():
-        roots[place[OF_CLASSES]] = place[N_GRAMS]
-    return sum(-(-min(place[N_GRAMS], roots[place[OF_CLASSES]]) // 32) for place in places.tolist())
+    roots = {0: int(places[0, columns.N_GRAMS])}  # of each clustering how many words, or classes, may follow
+    for place in places[places[:, columns.REACH] == 0].tolist():
+        roots[place[columns.OF_CLASSES]] = place[columns.N_GRAMS]
+    return sum(-(-min(place[columns.N_GRAMS], roots[place[columns.OF_CLASSES]]) // 32) for place in places.tolist())
 
 
 class Slots(NamedTuple):
@@ -215,7 +199,7 @@ class Slots(NamedTuple):
 
 @no_type_check
 def _slots_of(places: Integers) -> Slots:
-    tails, nearest, reach = (places[:, column].tolist() for column in (TAIL, NEAREST, REACH))
+    tails, nearest, reach = (places[:, column].tolist() for column in (columns.TAIL, columns.NEAREST, columns.REACH))
     levels: dict[tuple[int, int], int] = {}
 
     def level_of(p: int, distance: int) -> int:
@@ -265,15 +249,15 @@ def _shares_of(arrays: ModelArrays) -> Shares:
 
 def _patterns_of(arrays: ModelArrays, levels: Integers) -> Any:
     """`Pattern` of the kernel, for each."""
-    out = np.zeros(len(arrays.tables.places), _PATTERN)
-    for p, place in enumerate(arrays.tables.places.tolist()):
-        odd = int((1 << place[KEY_BITS]) * _GOLDEN) | 1
-        out[p] = (
-            place[GRAM_BIT] >> 5, place[FIRST_GRAM], place[FIRST_CONTEXT], place[STRIDE], place[N_GRAMS],
-            place[CODE_BITS], place[KEY_BITS], odd, pow(odd, -1, 1 << place[KEY_BITS]), place[N_CONTEXTS],
-            place[FIRST_ROW], place[N_ROWS], place[OF_CLASSES] & ((1 << CLUSTERING_BITS) - 1),
-            place[OF_CLASSES] >> CLUSTERING_BITS, levels[p], 0, arrays.discounts[p],
-        )  # fmt: skip
+    places, out = arrays.tables.places, np.zeros(len(arrays.tables.places), _PATTERN)
+    for name in {*(_PATTERN.names or ())} & {*map(str.lower, vars(columns))}:
+        out[name] = places[:, getattr(columns, name.upper())]
+    odds = ((1 << places[:, columns.KEY_BITS]) * _GOLDEN).astype(np.int64) | 1
+    out["odd"] = odds
+    out["inverse"] = [pow(odd, -1, 1 << bits) for odd, bits in out[["odd", "key_bits"]].tolist()]
+    out["gram_at"] = places[:, columns.GRAM_BIT] >> 5
+    out["clustering"], out["first_class"] = clustering_of(places, slice(None)), first_class(places, slice(None))
+    out["share_level"], out["discounts"] = levels, arrays.discounts
     return out
 
 

@@ -8,8 +8,7 @@
     grams           their grams
     arpa            ARPA files, read and written
     kenlm_binary    binary files of KenLM, read
-    nemo_file       a backoff model as the file that NeMo's NGPU-LM loads
-    to_backoff      any of these as a backoff model
+    nemo            a backoff model as NeMo's decoders read it
     mixture         several models mixed
     open            a model of any kind from its file
     places          where a model is: a file, a name, an address, a repository of a hub

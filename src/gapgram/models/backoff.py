@@ -70,20 +70,16 @@ class BackoffModel(LanguageModel):
 
     @property
     def order(self) -> int:
-        """A prediction sees at most order - 1 earlier words."""
         return self.grams.order
 
     @property
     def signature(self) -> str:
-        """What every figure of this model depends on."""
         return self._source
 
     def score_checked_ids(self, ids: Ids, begins: Begins, out: Floats | None = None) -> Floats:
-        """log10 of the probability of each position of sequences of word ids; 0 for `<s>`."""
         return self.located(ids, begins, out)[0]
 
     def gram_lengths(self, ids: Ids) -> Integers:
-        """For each word of one sequence the length of the longest gram that the model holds; 1 at least."""
         return self.located(ids, np.array([0, ids.size]))[1]
 
     def located(
@@ -110,7 +106,6 @@ class BackoffModel(LanguageModel):
         return bind(score_line, (g.order, *figures, words.slots, words.pool, words.offsets))
 
     def distribution(self, context: Sentence = ()) -> Floats:
-        """P(· | context) as an array over the ids of the vocabulary."""
         g = self.grams
         out: Floats = distribution(
             self._context_ids(context), self.order, g.base, g.words, g.children, g.log10_probs, g.log10_backoffs
@@ -129,12 +124,10 @@ class BackoffStepper(Stepper):
         self.beginning = self.one(self.null, START_ID)[2]
 
     def many(self, keys: Sequence[bytes], words: Ids, threads: int) -> tuple[Floats, list[bytes]]:
-        """(log10 of the probabilities, keys after the words), a word for each key."""
         steps = [self.checked(key, word) for key, word in zip(keys, words.tolist(), strict=True)]
         return np.array([score for score, _, _ in steps]), [key for _, _, key in steps]
 
     def rows(self) -> StateRows:
-        """States for a search, a row each."""
         step = partial(kernels.extend_rows, *self._grams)
         return ArrayRows(step, self._grams[0], self._kind, of_any_length=True)
 

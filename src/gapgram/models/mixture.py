@@ -42,7 +42,7 @@ from gapgram.system import array_file
 from gapgram.system.array_file import HEADER, FilePart, Writing
 from gapgram.system.array_reading import plain, reading
 from gapgram.system.atomic_file import check_writable, written_aside
-from gapgram.system.section_rules import ALIGN
+from gapgram.system.section_rules import ALIGN, Arrays
 from gapgram.text import corpus as text
 from gapgram.text.files import Paths, blocks_of_files
 from gapgram.text.tokenisers.tokeniser import check_same
@@ -142,12 +142,10 @@ class Mixture(LanguageModel):
         return [(model, t.ids[ids]) for model, t in zip(self.models, self._translations, strict=True)]
 
     def gram_lengths(self, ids: Ids) -> Integers:
-        """For each word of one sequence the length of the longest gram that one of the models holds."""
         longest: Integers = np.max([model.gram_lengths(own) for model, own in self.translated(ids)], axis=0)
         return longest
 
     def score_checked_ids(self, ids: Ids, begins: Begins, out: Floats | None = None) -> Floats:
-        """log10 of the probability of each position of sequences of word ids; 0 for `<s>`."""
         out = np.empty(ids.size) if out is None else out
         out[:] = mix(self.scores_of_models(ids, begins), self.weights)
         out[ids == START_ID] = 0.0
@@ -155,7 +153,6 @@ class Mixture(LanguageModel):
 
     @property
     def open_vocabulary(self) -> bool:
-        """Whether all models can give every word a probability of its own."""
         return all(model.open_vocabulary for model in self.models)
 
     def _open_scores(self, lines: ScoredLines) -> Floats:
@@ -172,7 +169,6 @@ class Mixture(LanguageModel):
         return Mixture([model.on("cuda") for model in self.models], self.weights.tolist(), self._path)
 
     def distribution(self, context: Sentence = ()) -> Floats:
-        """P(· | context) as an array over the ids of the vocabulary; it sums to one."""
         out = np.zeros(len(self.vocabulary))
         for weight, model, t in zip(self.weights, self.models, self._translations, strict=True):
             out += weight * model.distribution(context)[t.ids] * t.shares
@@ -339,7 +335,6 @@ class MixtureStepper(Stepper):
         return self._mixed([stepper.start_score(own) for (stepper, *_), own in zip(self._parts, keys, strict=True)])
 
     def many(self, keys: Sequence[bytes], words: Ids, threads: int) -> tuple[Floats, list[bytes]]:
-        """(log10 of the probabilities, keys after the words), model by model."""
         columns = list(zip(*map(self._unpacked, keys), strict=True)) or [()] * len(self._parts)
         scores, after = [], []
         for (stepper, ids, log10_shares), own in zip(self._parts, columns, strict=True):
@@ -349,7 +344,6 @@ class MixtureStepper(Stepper):
         return mix(np.stack(scores), self._weights), [self._packed(each) for each in zip(*after, strict=True)]
 
     def rows(self) -> StateRows:
-        """States for a search, a row each."""
         parts = [(stepper.rows(), ids, log10_shares) for stepper, ids, log10_shares in self._parts]
         return MixedRows(parts, lambda scores: mix(scores, self._weights), self._packed, self._unpacked)
 
@@ -426,23 +420,16 @@ def _writer_of(model: LanguageModel, layout: str | None) -> Callable[[BinaryIO],
     if isinstance(model, Mixture):
         return partial(_write_mixture, model, layout)
     if isinstance(model, BackoffModel):
-        return partial(_write_backoff, model)
+        return partial(_write_arrays, array_file.BACKOFF, *backoff_contents(model), bool)
     assert isinstance(model, Model)
-    return partial(_write_model, model, layout)
-
-
-def _write_model(model: Model, layout: str | None, file: BinaryIO) -> None:
     parts, pages = model.with_layout(layout or model.layout).parts, model.counts.pages
-    arrays, metadata = parts.contents()
-    writing = Writing(file, array_file.MODEL)
-    for name, array in arrays.items():
-        writing.add(name, array, between=pages.release if pages is not None else bool)
-    writing.finish(metadata)
+    return partial(_write_arrays, array_file.MODEL, *parts.contents(), pages.release if pages is not None else bool)
 
 
-def _write_backoff(model: BackoffModel, file: BinaryIO) -> None:
-    arrays, metadata = backoff_contents(model)
-    writing = Writing(file, array_file.BACKOFF)
+def _write_arrays(
+    kind: int, arrays: Arrays, metadata: dict[str, Any], between: Callable[[], object], file: BinaryIO
+) -> None:
+    writing = Writing(file, kind)
     for name, array in arrays.items():
-        writing.add(name, array)
+        writing.add(name, array, between=between)
     writing.finish(metadata)

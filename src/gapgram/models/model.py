@@ -14,18 +14,19 @@ import numpy as np
 from gapgram.arguments import checked_path, checked_whole, wrong_type
 from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.counts.about import checked_about
+from gapgram.counts.counts import Counts
 from gapgram.counts.layouts import COMPACT, FAST, layout_of
 from gapgram.errors import ModelFileError, UsageError
 from gapgram.estimation.history_weights import HistoryWeights
 from gapgram.estimation.parts import ModelParts
 from gapgram.kernels.compiled import bind
-from gapgram.kernels.continuing.words import continue_words
 from gapgram.kernels.probability.query import locate_all, score_last, score_line, score_lines, score_sequences
 from gapgram.kernels.probability.successors import distribution
 from gapgram.kernels.tables.arrays import N_GRAMS
 from gapgram.kernels.tables.model_arrays import ModelArrays
 from gapgram.kernels.text.special_words import END, END_ID, SPECIAL, START, START_ID, UNKNOWN, UNKNOWN_ID
 from gapgram.kernels.text.words import NOT_UTF8, SPECIAL_FOUND
+from gapgram.kernels.topk.continuing import continue_words
 from gapgram.models import file as model_file
 from gapgram.queries.continuations import Continuation
 from gapgram.queries.language_model import LanguageModel, Sentence
@@ -135,7 +136,6 @@ class Model(LanguageModel):
 
     @property
     def order(self) -> int:
-        """A prediction sees at most order - 1 earlier words."""
         return self.counts.lattice.order
 
     @property
@@ -145,7 +145,6 @@ class Model(LanguageModel):
 
     @property
     def signature(self) -> Signature:
-        """What every figure of this model depends on."""
         lattice, info = self.counts.lattice, self.counts.text
         return Signature(
             order=self.order,
@@ -174,11 +173,7 @@ class Model(LanguageModel):
 
         output: as for `with_layout`.
         """
-        parts = replace(self.parts, counts=replace(self.counts, about=checked_about(about)))
-        if output is None:
-            return Model(parts)
-        model_file.write(output, parts)
-        return self._reopened(output)
+        return self._with_counts(replace(self.counts, about=checked_about(about)), output)
 
     def with_splitting(self, splitting: str, *, output: str | Path | None = None) -> Model:
         """The same model with what it says of its text: that marks were words of their own (`marks`), or nothing ("").
@@ -187,7 +182,11 @@ class Model(LanguageModel):
         """
         if splitting not in ("", MARKS) or (splitting and self.tokeniser is not None):
             raise UsageError(f"splitting {splitting!r}: expected {MARKS!r}, of a model without a tokeniser, or ''")
-        parts = replace(self.parts, counts=replace(self.counts, splitting=splitting))
+        return self._with_counts(replace(self.counts, splitting=splitting), output)
+
+    def _with_counts(self, counts: Counts, output: str | Path | None) -> Model:
+        """The same model with counts of which something else is said."""
+        parts = replace(self.parts, counts=counts)
         if output is None:
             return Model(parts)
         model_file.write(output, parts)
@@ -215,7 +214,6 @@ class Model(LanguageModel):
         return self.parts.arrays
 
     def distribution(self, context: Sentence = ()) -> Floats:
-        """P(· | context) as an array over the ids of the vocabulary; it sums to one."""
         return self.distribution_of(self._context_ids(context))
 
     def distribution_of(self, ids: Ids) -> Floats:
@@ -334,7 +332,6 @@ class Model(LanguageModel):
         return class_of if class_of.size else None
 
     def gram_lengths(self, ids: Ids) -> Integers:
-        """For each word of one sequence the length of the longest contiguous gram that the model holds; 1 at least."""
         entries = locate_all(ids, self.order, self._arrays.tables).entries
         spans = np.maximum(self._stepper.plan.spans, 1)
         longest: Integers = np.where(entries >= 0, spans[:, None], 1).max(axis=0)
@@ -369,7 +366,6 @@ class Model(LanguageModel):
         return words.slots, words.pool, words.offsets, self._arrays
 
     def score_checked_ids(self, ids: Ids, begins: Begins, out: Floats | None = None) -> Floats:
-        """log10 of the probability of every position."""
         out = np.empty(ids.size) if out is None else out
         score_sequences(ids, begins, self._arrays, out)
         return out

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from gapgram.errors import ModelFileError, UsageError
 from gapgram.models import file as model_file
@@ -22,7 +22,7 @@ from gapgram.text.files import read_head
 
 if TYPE_CHECKING:  # a kind of model is loaded when a file is of that kind
     from gapgram.models.backoff import BackoffModel
-    from gapgram.models.kenlm_binary import KenlmModel
+    from gapgram.models.kenlm_binary.model import KenlmModel
     from gapgram.models.mixture import Mixture
 
     AnyModel: TypeAlias = Model | BackoffModel | KenlmModel | Mixture
@@ -74,7 +74,8 @@ def load(
         another layout does, may take beside the program itself. What queries read stays mapped.
     progress: show how far an ARPA file is read.
     """
-    return _open(located(path, progress=progress), _Options(verify, _most_resident(memory), progress, []))
+    file = located(path, progress=progress)
+    return _kind_of(file).open(file, _Options(verify, _most_resident(memory), progress, []))
 
 
 def load_own(
@@ -92,10 +93,6 @@ def _most_resident(memory: str | int | None) -> int | None:
     return None if memory is None else MemoryLimit.of(memory).most_resident
 
 
-def _open(path: Path, options: _Options) -> AnyModel:
-    return _kind_of(path).open(path, options)
-
-
 def _open_own(path: Path | FilePart, options: _Options) -> Model:
     parts = model_file.read(path, verify=options.verify, most_resident=options.most_resident)
     return Model(parts, None if isinstance(path, FilePart) else path.resolve())
@@ -108,13 +105,13 @@ def _open_backoff(path: Path | FilePart, options: _Options) -> BackoffModel:
 
 
 def _open_kenlm_binary(path: Path, options: _Options) -> KenlmModel:
-    from gapgram.models.kenlm_binary import read_kenlm_binary
+    from gapgram.models.kenlm_binary.model import KenlmModel
 
-    return read_kenlm_binary(path)
+    return KenlmModel(path)
 
 
 def _open_arpa(path: Path, options: _Options) -> BackoffModel:
-    from gapgram.models.arpa import read_arpa
+    from gapgram.models.arpa.reading import read_arpa
 
     return read_arpa(path, progress=options.progress)
 
@@ -133,7 +130,8 @@ def _open_mixture(path: Path, options: _Options) -> Mixture:
 def _open_mixed(mixture: Path, name: str, signature: str, options: _Options) -> AnyModel:
     """A model of a mixture; it must be the one that was mixed."""
     options.count_mixed(mixture)
-    model = _open(mixture.parent / name, options)
+    file = mixture.parent / name
+    model = _kind_of(file).open(file, options)
     if not is_same_model(str(model.signature), signature):
         raise ModelFileError(f"{mixture}: {name} is another model than when the mixture was made; mix again")
     return model
@@ -160,29 +158,21 @@ def _open_part(part: FilePart, head: bytes, options: _Options) -> AnyModel:
 
 
 class _Kind(NamedTuple):
-    """A kind of model: what its files begin with, and how they are opened."""
+    """A kind of model: what its files begin with, and how they are opened, some also inside of another file."""
 
     name: str
     first_bytes: bytes
-    open: Callable[[Path, _Options], AnyModel]
-
-
-class _PartKind(NamedTuple):
-    """A kind of model whose file may also be inside another."""
-
-    name: str
-    first_bytes: bytes
-    open: Callable[[Path | FilePart, _Options], AnyModel]
+    open: Callable[[Any, _Options], AnyModel]
 
 
 _PART_KINDS = (
-    _PartKind("a backoff model of gapgram", first_bytes(BACKOFF), _open_backoff),
-    _PartKind("a mixture", first_bytes(MIXTURE), _open_whole_mixture),
+    _Kind("a backoff model of gapgram", first_bytes(BACKOFF), _open_backoff),
+    _Kind("a mixture", first_bytes(MIXTURE), _open_whole_mixture),
 )
 _OWN = _Kind("a model of gapgram", b"gapgram", _open_own)
 _ARPA = _Kind("an ARPA file", b"\\data\\", _open_arpa)
 _KINDS = (
-    *(_Kind(*kind) for kind in _PART_KINDS),
+    *_PART_KINDS,
     _OWN,
     _Kind("a mixture", b"{", _open_mixture),
     _Kind("a binary file of KenLM", KENLM, _open_kenlm_binary),

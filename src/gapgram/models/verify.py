@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,10 +38,7 @@ class Verified:
 
     def as_dict(self) -> dict[str, Any]:
         """All figures by name, for JSON."""
-        return {
-            "model": self.model, "whole": True, "distributions": self.distributions,
-            "largest_miss_of_one": self.largest_miss_of_one, "signature": self.signature,
-        }  # fmt: skip
+        return {"model": self.model, "whole": True, **asdict(self)}
 
 
 def verify(path: str | PathLike[str], *, complete: bool = False) -> Verified:

@@ -44,7 +44,7 @@ def check_beam(n: int, k: int) -> None:
 
 def beam_of(distribution: Callable[[Ids], Floats], before: Ids, n: int, k: int, *, ends: bool) -> list[Continuation]:
     """The k most probable continuations of one word less, each with its k most probable next words: the best of them,
-    n times over; `ends`: a sentence may end. What `kernels.continuing` does, for any distribution."""
+    n times over; `ends`: a sentence may end. What `kernels.topk.continuing` does, for any distribution."""
     beams: list[tuple[float, list[int]]] = [(0.0, [])]
     for _ in range(n):
         longer: list[tuple[float, list[int]]] = []

@@ -3,42 +3,26 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gapgram.arrays import Begins, Floats, Ids, Integers
+from gapgram.arrays import Begins, Floats, Integers
 from gapgram.errors import UsageError
 from gapgram.kernels.text.special_words import START, START_ID
 from gapgram.kernels.text.words import are_words
 from gapgram.system.parallel import checked_threads, parallel_map, piece_size
-from gapgram.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from gapgram.queries.language_model import LanguageModel
 
 RUN_WORDS = 1 << 16  # that one thread scores at a time, at most
 _LEAST_RUN = 1 << 13
 
 
-class ScoresIds(Protocol):
-    """A model that scores sequences of word ids, so many words at a time at most."""
-
-    @property
-    def run_words(self) -> int:
-        """How many words it takes at a time."""
-        ...
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The words it knows."""
-        ...
-
-    def score_checked_ids(self, ids: Ids, begins: Begins, out: Floats | None = None) -> Floats:
-        """log10 of the probability of each position."""
-        ...
-
-
 def score_in_runs(
-    model: ScoresIds, ids: npt.NDArray[Any], begins: Begins, threads: int | None, *, checked: bool = False
+    model: LanguageModel, ids: npt.NDArray[Any], begins: Begins, threads: int | None, *, checked: bool = False
 ) -> Floats:
     """log10 of the probability of each position; sequence s is ids[begins[s]:begins[s+1]].
 

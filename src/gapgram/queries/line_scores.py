@@ -131,7 +131,12 @@ def score_line_blocks(
     threads: int | None = None,
 ) -> Iterator[list[LineScore]]:
     """As `score_lines`, the lines that were scored at once together: what a pipe had to give, or some kilobytes."""
-    for raw, lines in score_pieces(model, blocks_of_files(text), rules or QUERY_RULES, threads):
+    asked = rules or QUERY_RULES
+
+    def score(piece: Block) -> tuple[Block, ScoredLines]:
+        return piece, model.score_block(piece, asked)
+
+    for raw, lines in map_pieces(score, model, blocks_of_files(text), threads):
         scored = model.opened(lines) if open_vocabulary else lines
         yield _line_scores(raw, scored, is_unknown(model, lines.ids), model.vocabulary if words else None)
 
@@ -155,16 +160,6 @@ def read_line_blocks(
         ids, begins = lines.text
         scored = ScoredLines(ids, lines.scores, begins, sum_sequences(lines.scores, begins), lines.block)
         yield _line_scores(raw, scored, ~lines.known, session.vocabulary if words else None)
-
-
-def score_pieces(
-    model: LanguageModel, blocks: Iterable[Block], rules: TextRules, threads: int | None
-) -> Iterator[tuple[Block, ScoredLines]]:
-    """The lines of a text in pieces of as many bytes as suit the model, each scored by one thread, in order.
-
-    Each piece comes as it was read, and scored.
-    """
-    return map_pieces(lambda piece: (piece, model.score_block(piece, rules)), model, blocks, threads)
 
 
 def map_pieces(

@@ -53,15 +53,12 @@ class KeyRows(StateRows):
         self._many, self._keys = many, [b""]
 
     def begin(self, key: bytes) -> None:
-        """Let the first row hold the state of a key."""
         self._keys[0] = key
 
     def make_room(self, n: int) -> None:
-        """Let there be n rows."""
         self._keys += [b""] * (n - len(self._keys))
 
     def extend(self, asked: Ids, n: int, answers: Floats) -> None:
-        """Step from row to row (`StateRows.extend`)."""
         before = [self._keys[row] for row in asked[:n, 0].tolist()]
         answers[:n], after = self._many(before, np.ascontiguousarray(asked[:n, 1]), 1)
         for row, key in zip(asked[:n, 2].tolist(), after, strict=True):
@@ -69,11 +66,9 @@ class KeyRows(StateRows):
                 self._keys[row] = key
 
     def key(self, row: int) -> bytes:
-        """What the state of a row holds."""
         return self._keys[row]
 
     def keep(self, rows: Integers) -> None:
-        """Let these be the first rows, in this order."""
         self._keys[: rows.size] = [self._keys[row] for row in rows.tolist()]
 
 
@@ -95,31 +90,26 @@ class ArrayRows(StateRows):
         self._states = np.zeros((1, self._first + width), kind)
 
     def begin(self, key: bytes) -> None:
-        """Let the first row hold the state of a key."""
         numbers = np.frombuffer(key, self._states.dtype)
         self._states[0, 0] = numbers.size
         self._states[0, self._first : self._first + numbers.size] = numbers
 
     def make_room(self, n: int) -> None:
-        """Let there be n rows."""
         if n > len(self._states):
             larger = np.empty((n, self._states.shape[1]), self._states.dtype)
             larger[: len(self._states)] = self._states
             self._states = larger
 
     def extend(self, asked: Ids, n: int, answers: Floats) -> None:
-        """Step from row to row (`StateRows.extend`)."""
         self._step(self._states, asked, n, answers)
 
     def key(self, row: int) -> bytes:
-        """What the state of a row holds."""
         held = self._states[row]
         if self._first:
             held = held[1 : 1 + int(held[0])]
         return bytes(held.tobytes())
 
     def keep(self, rows: Integers) -> None:
-        """Let these be the first rows, in this order."""
         self._states[: rows.size] = self._states[rows]
 
 
@@ -140,17 +130,14 @@ class MixedRows(StateRows):
         self._parts, self._mix, self._packed, self._unpacked = parts, mix, packed, unpacked
 
     def begin(self, key: bytes) -> None:
-        """Let the first row hold the state of a key."""
         for (rows, *_), own in zip(self._parts, self._unpacked(key), strict=True):
             rows.begin(own)
 
     def make_room(self, n: int) -> None:
-        """Let there be n rows."""
         for rows, *_ in self._parts:
             rows.make_room(n)
 
     def extend(self, asked: Ids, n: int, answers: Floats) -> None:
-        """Step from row to row (`StateRows.extend`), model by model."""
         scores, own = np.empty((len(self._parts), n)), asked[:n].copy()
         for (rows, ids, log10_shares), out in zip(self._parts, scores, strict=True):
             own[:, 1] = ids[asked[:n, 1]]
@@ -159,10 +146,8 @@ class MixedRows(StateRows):
         answers[:n] = self._mix(scores)
 
     def key(self, row: int) -> bytes:
-        """What the state of a row holds."""
         return self._packed([rows.key(row) for rows, *_ in self._parts])
 
     def keep(self, rows: Integers) -> None:
-        """Let these be the first rows, in this order."""
         for own, *_ in self._parts:
             own.keep(rows)

@@ -119,7 +119,6 @@ class TableStepper(Stepper):
         return bool(is_quick(self.arrays))
 
     def rows(self) -> StateRows:
-        """States for a search, a row each."""
         if not self._is_quick():
             return KeyRows(self.many)
         step = partial(extend_rows, self.plan, self._at, self.arrays)
@@ -130,7 +129,6 @@ class TableStepper(Stepper):
         return self.checked(key, START_ID)[0] - self.one(self.null, START_ID)[0]
 
     def many(self, keys: Sequence[bytes], words: Ids, threads: int) -> tuple[Floats, list[bytes]]:
-        """(log10 of the probabilities, keys after the words), BEAM keys in a call of the kernel."""
         n, size = words.size, self._bytes
         if any(len(key) != size for key in keys):
             raise other_model()
@@ -149,7 +147,6 @@ class TableStepper(Stepper):
         return scores, [data[a : a + size] for a in range(0, n * size, size)]
 
     def all_words(self, keys: Sequence[bytes], n_words: int, threads: int) -> Floats:
-        """[key, word]: log10 of the probability of every next word, some keys in a call of the kernel."""
         if any(len(key) != self._bytes for key in keys):
             raise other_model()
         rows = np.frombuffer(b"".join(keys), self.kind).reshape(len(keys), self.width)

@@ -1,6 +1,6 @@
 """What the sessions of several streams have read: each learns its own, and is mixed into the probabilities of a model.
 
-For a card (`gapgram.cuda.session_lists`) what was read is laid out anew after each segment: of each view and context a
+For a card (`gapgram.cuda.torch_streams`) what was read is laid out anew after each segment: of each view and context a
 list of the words that followed, found by a hash of both.
 """
 

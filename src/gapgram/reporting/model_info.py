@@ -12,13 +12,13 @@ from gapgram.queries.language_model import LanguageModel
 
 if TYPE_CHECKING:  # of a model of gapgram's own no other kind is needed
     from gapgram.models.backoff import BackoffModel
-    from gapgram.models.kenlm_binary import KenlmModel
+    from gapgram.models.kenlm_binary.model import KenlmModel
     from gapgram.models.mixture import Mixture
 
 
 def foreign_info(model: BackoffModel | KenlmModel | Mixture) -> dict[str, Any]:
     """Of a model that gapgram did not train itself: its kind, order and sizes, and what a mixture mixes."""
-    from gapgram.models.kenlm_binary import KenlmModel
+    from gapgram.models.kenlm_binary.model import KenlmModel
     from gapgram.models.mixture import Mixture
 
     kind: dict[str, Any]

@@ -67,7 +67,7 @@ def model_probabilities(parts: ModelParts, sample: FittingSample, n: int, thread
 
     def of_chunk(chunk: tuple[int, int]) -> Floats:
         slopes = problem.room(chunk[1] - chunk[0], 1)
-        add_gradient(problem.positions(*chunk), problem.fixed, values, slopes, problem.zeros().as_sums)
+        add_gradient(problem.positions(*chunk), problem.fixed, values, slopes, problem.zeros().for_kernels)
         probabilities: Floats = slopes.probabilities
         return probabilities
 

@@ -33,7 +33,7 @@ from gapgram.web.readers import Readers
 
 if TYPE_CHECKING:  # a kind of model is loaded when a file is of that kind
     from gapgram.models.backoff import BackoffModel
-    from gapgram.models.kenlm_binary import KenlmModel
+    from gapgram.models.kenlm_binary.model import KenlmModel
 
     ServableModel = Model | BackoffModel | KenlmModel
 

@@ -49,11 +49,11 @@ def mutant(data: bytes, draw: random.Random) -> bytes:
 def ask(path: Path) -> str:
     """Ask a model for everything; returns what came of it, raises where it is neither numbers nor an error."""
     from gapgram.errors import ModelFileError
-    from gapgram.models.kenlm_binary import read_kenlm_binary
+    from gapgram.models.kenlm_binary.model import KenlmModel
 
     outcome = "answers"
     try:
-        model = read_kenlm_binary(path)
+        model = KenlmModel(path)
     except ModelFileError as error:
         _check_message(error)
         return "refused"

@@ -12,8 +12,8 @@ from pathlib import Path
 from fuzz.seeds import made_lines
 
 import gapgram
+from gapgram.models.arpa.writing import to_backoff
 from gapgram.models.backoff import write_backoff
-from gapgram.models.to_backoff import to_backoff
 
 FOLDER = Path(__file__).parent
 SENTENCES = ["the cat sat", "the dog sat on the cat", "a cat ran", "the old dog ran on", "a dog sat on a cat"] * 4

@@ -26,7 +26,7 @@ from gapgram.kernels.fitting import descent
 from gapgram.kernels.fitting import gradient as kernels
 from gapgram.kernels.fitting import sample as fitting
 from gapgram.kernels.fitting.descent import Adam, Schedule
-from gapgram.kernels.fitting.gradient import MAX_DISCOUNTS, Sums
+from gapgram.kernels.fitting.gradient import MAX_DISCOUNTS
 from gapgram.kernels.fitting.slopes import FittedNumbers, FixedNumbers, SamplePositions, Slopes, room_size
 from gapgram.kernels.probability.gate import BUCKETS, WORD_BUCKETS
 from gapgram.system.parallel import cores_left, parallel_map, run_together
@@ -82,11 +82,6 @@ class Parameters:
         )
         descent.follow(fitted, 0, self.flat.size)
         return fitted
-
-    @property
-    def as_sums(self) -> Sums:
-        """The same arrays, for a gradient to be added up in."""
-        return Sums(self.flat, self.table, self.shift, self.odds)
 
 
 def learned(
@@ -151,7 +146,7 @@ class Problem:
     def add_gradient(self, values: Parameters, gradients: Parameters, begin: int, end: int) -> float:
         """Sum of -ln P over some positions; adds its gradient by the flat parameters."""
         positions, fixed, slopes = self.positions(begin, end), self.fixed, self.room(end - begin, 1)
-        return float(kernels.add_gradient(positions, fixed, values.for_kernels, slopes, gradients.as_sums))
+        return float(kernels.add_gradient(positions, fixed, values.for_kernels, slopes, gradients.for_kernels))
 
     def positions(self, begin: int, end: int) -> SamplePositions:
         """Some of the sample, as kernels take it."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,66 +40,46 @@ _LARGER = 8  # pieces are so much larger where little is done with each
 LOST_EVERY = 3
 
 
-class Rows(Protocol):
-    """An array that grows, and is read in slices of its first axis, in memory or in a file."""
+class Rows:
+    """An array that grows at its end, and is read in slices of its first axis.
 
-    def append(self, rows: npt.NDArray[Any], /) -> None: ...
+    In memory it is made once, large enough for `most` rows: what is not filled takes no memory. path: of the file that
+    it is in, for samples that take more memory than is allowed.
+    """
 
-    def make_room(self, rows: npt.NDArray[Any], /) -> Callable[[], object]:
-        """Make room at the end for some rows; what is returned puts them there, in any thread."""
-
-    def __len__(self) -> int: ...
-    def __getitem__(self, rows: slice, /) -> npt.NDArray[Any]: ...
-
-
-class RowsInFile:
-    """Rows in a file, for samples that take more memory than is allowed."""
-
-    def __init__(self, path: Path, shape: tuple[int, ...], dtype: npt.DTypeLike) -> None:
+    def __init__(self, most: int, shape: tuple[int, ...], dtype: npt.DTypeLike, path: Path | None = None) -> None:
         self._path, self._shape, self._dtype, self._n = path, shape, np.dtype(dtype), 0
-        path.write_bytes(b"")
+        self._array = np.empty((most if path is None else 0, *shape), dtype)
+        if path is not None:
+            path.write_bytes(b"")
 
-    def append(self, rows: npt.NDArray[Any]) -> None:
-        """Add rows at the end."""
-        with self._path.open("ab") as file:
-            file.write(np.ascontiguousarray(rows, self._dtype).reshape(-1).data)
-        self._n += len(rows)
+    @classmethod
+    def of(cls, array: npt.NDArray[Any]) -> Rows:
+        """Those of an array."""
+        rows = cls(len(array), array.shape[1:], array.dtype)
+        rows.make_room(array)()
+        return rows
 
     def make_room(self, rows: npt.NDArray[Any]) -> Callable[[], object]:
-        """As `Rows`: a file takes them at once."""
-        self.append(rows)
+        """Make room at the end for some rows; what is returned puts them there, in any thread, if no file has them."""
+        begin, self._n = self._n, self._n + len(rows)
+        if self._path is None:
+            return partial(np.copyto, self._array[begin : self._n], rows)
+        with self._path.open("ab") as file:
+            file.write(np.ascontiguousarray(rows, self._dtype).reshape(-1).data)
         return lambda: None
 
     def __len__(self) -> int:
         return self._n
 
     def __getitem__(self, rows: slice, /) -> npt.NDArray[Any]:
+        if self._path is None:
+            return self._array[: self._n][rows]
         begin, end, _ = rows.indices(self._n)
         size = int(np.prod(self._shape))
         offset = begin * size * self._dtype.itemsize
         numbers = np.fromfile(self._path, self._dtype, max(end - begin, 0) * size, offset=offset)
         return numbers.reshape(-1, *self._shape)
-
-
-class _RowsInMemory:
-    """Rows in an array that is made once, large enough for all; what is not filled takes no memory."""
-
-    def __init__(self, most: int, shape: tuple[int, ...], dtype: npt.DTypeLike) -> None:
-        self._array, self._n = np.empty((most, *shape), dtype), 0
-
-    def append(self, rows: npt.NDArray[Any]) -> None:
-        self.make_room(rows)()
-
-    def make_room(self, rows: npt.NDArray[Any]) -> Callable[[], object]:
-        room = self._array[self._n : self._n + len(rows)]
-        self._n += len(rows)
-        return partial(np.copyto, room, rows)
-
-    def __len__(self) -> int:
-        return self._n
-
-    def __getitem__(self, rows: slice, /) -> npt.NDArray[Any]:
-        return self._array[: self._n][rows]
 
 
 @dataclass(frozen=True)
@@ -122,8 +102,8 @@ class FittingSample:
     @classmethod
     def of_arrays(cls, source: str, statistics: Ids, features: Ids, given: Floats) -> FittingSample:
         """A sample whose arrays are there already."""
-        no_words = _filled(np.empty(0, np.int32))
-        return cls(source, _filled(statistics), _filled(features), _filled(given), no_words, no_words)
+        no_words = Rows.of(np.empty(0, np.int32))
+        return cls(source, Rows.of(statistics), Rows.of(features), Rows.of(given), no_words, no_words)
 
     def __len__(self) -> int:
         return len(self.statistics)
@@ -151,18 +131,10 @@ def _put(places: Sequence[Rows], parts: Iterable[Sequence[npt.NDArray[Any]]], th
         pass
 
 
-def _filled(array: npt.NDArray[Any]) -> _RowsInMemory:
-    rows = _RowsInMemory(len(array), array.shape[1:], array.dtype)
-    rows.append(array)
-    return rows
-
-
 def _new_rows(
     folder: Path | None, name: str, most: int, shape: tuple[int, ...], dtype: npt.DTypeLike
 ) -> Rows:
-    if folder is None:
-        return _RowsInMemory(most, shape, dtype)
-    return RowsInFile(folder / f"sample-{name}", shape, dtype)
+    return Rows(most, shape, dtype, None if folder is None else folder / f"sample-{name}")
 
 
 def left_out(

@@ -11,7 +11,7 @@ import gzip
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, NamedTuple, cast
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from gapgram.pattern import Pattern
 from gapgram.queries.language_model import checked_model
 from gapgram.system.atomic_file import written_aside
 
+if TYPE_CHECKING:
+    from gapgram.models.open import AnyModel
+
 _LINES_PER_BATCH = 1 << 16
 
 
@@ -38,6 +41,18 @@ def as_backoff(model: Model) -> BackoffModel:
     return BackoffModel(
         model.vocabulary, closed(_grams_of(model)), str(model.signature), tokeniser=model.tokeniser
     )
+
+
+def to_backoff(model: AnyModel, *, threads: int | None = None, progress: bool = False) -> BackoffModel:
+    """The backoff model with the same probabilities, of a modified Kneser-Ney model, an ARPA file or KenLM's own."""
+    from gapgram.models.kenlm_binary.conversion import as_backoff as converted
+    from gapgram.models.kenlm_binary.model import KenlmModel
+
+    if isinstance(model, KenlmModel):
+        return converted(model, threads=threads, progress=progress)
+    if not isinstance(model, Model | BackoffModel):
+        raise UsageError(f"{model.path}: a mixture is no backoff model; use it as it is, through gapgram.kenlm")
+    return as_backoff(model) if isinstance(model, Model) else model
 
 
 def _grams_of(model: Model) -> Grams:

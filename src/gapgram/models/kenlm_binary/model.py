@@ -14,9 +14,7 @@ from gapgram.arrays import Begins, Floats, Ids, Integers
 from gapgram.errors import ModelFileError, ModelNotFoundError
 from gapgram.kernels.compiled import bind
 from gapgram.kernels.kenlm import scoring as kernels
-from gapgram.kernels.kenlm.arrays import PROBING, TRIE, KenlmFile
-from gapgram.kernels.kenlm.memory import memory_of
-from gapgram.kernels.kenlm.text import score_line
+from gapgram.kernels.kenlm.arrays import PROBING, TRIE, KenlmFile, memory_of
 from gapgram.kernels.kenlm.words import find_hash, hash_word
 from gapgram.kernels.text.special_words import END, START
 from gapgram.models.kenlm_binary.header import (
@@ -36,13 +34,11 @@ from gapgram.queries.state_rows import ArrayRows, StateRows
 from gapgram.queries.states import Stepper, other_model
 
 
-def read_kenlm_binary(path: str | Path) -> KenlmModel:
-    """Map a binary file that KenLM's build_binary made: probing or trie, quantised or not, with words or without."""
-    return KenlmModel(path)
-
-
 class KenlmModel(LanguageModel):
-    """A model of KenLM's. It gives the scores, the lengths of grams and the states that KenLM gives, bit for bit."""
+    """A model in a file that KenLM's build_binary made: probing or trie, quantised or not, with words or without.
+
+    It gives the scores, the lengths of grams and the states that KenLM gives, bit for bit.
+    """
 
     _path: Path
     _vocabulary: KenlmVocabulary
@@ -57,21 +53,18 @@ class KenlmModel(LanguageModel):
         self._vocabulary = KenlmVocabulary(Path(path), self._file, memory, words_at)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return read_kenlm_binary, (str(self._path),)
+        return KenlmModel, (str(self._path),)
 
     @property
     def order(self) -> int:
-        """A prediction sees at most order - 1 earlier words."""
         return self._header.order
 
     @property
     def vocabulary(self) -> KenlmVocabulary:
-        """The words the model knows, and their ids."""
         return self._vocabulary
 
     @property
     def path(self) -> Path:
-        """The file of the model."""
         return self._path
 
     @property
@@ -91,16 +84,13 @@ class KenlmModel(LanguageModel):
 
     @cached_property
     def signature(self) -> str:
-        """What every figure of this model depends on."""
         grams = ",".join(map(str, self.counts))
         return f"order:{self.order}|model:kenlm|kind:{self.kind}|grams:{grams}|log:10|file:{self._path.name}"
 
     def score_checked_ids(self, ids: Ids, begins: Begins, out: Floats | None = None) -> Floats:
-        """log10 of the probability of each position of sequences of word ids; 0 where `<s>` begins one."""
         return self.located(ids, begins, out)[0]
 
     def gram_lengths(self, ids: Ids) -> Integers:
-        """For each word of one sequence the length of the longest gram that the model holds; 1 at least."""
         return self.located(ids, np.array([0, ids.size]))[1]
 
     def located(self, ids: Ids, begins: Begins, out: Floats | None = None) -> tuple[Floats, Integers]:
@@ -116,10 +106,9 @@ class KenlmModel(LanguageModel):
 
     @cached_property
     def _score_line(self) -> LineKernel:
-        return bind(score_line, (self._file,))
+        return bind(kernels.score_line, (self._file,))
 
     def distribution(self, context: Sentence = ()) -> Floats:
-        """P(· | context) as an array over the ids of the vocabulary."""
         ids = self._context_ids(context)
         state = self.begin_sentence() if ids.size and ids[0] == 1 else self.null_context()
         for word in ids[int(state != self.null_context()) :].tolist():
@@ -184,11 +173,9 @@ class KenlmStepper(Stepper):
         self.beginning, self.one = out.tobytes(), bind(kernels.extend_one, (file,))
 
     def fault(self, length: int) -> Exception:
-        """What a length below 1 says."""
         return bad_grams(self._path) if length < 0 else other_model()
 
     def many(self, keys: Sequence[bytes], words: Ids, threads: int) -> tuple[Floats, list[bytes]]:
-        """(log10 of the probabilities, keys after the words), a word for each key."""
         order, n = self._file.order, len(keys)
         sizes = np.array([len(key) for key in keys], np.int64)
         if (sizes % KEY_BYTES).any() or (sizes > KEY_BYTES * (order - 1)).any():
@@ -204,7 +191,6 @@ class KenlmStepper(Stepper):
         return scores, [row[: 2 * held].tobytes() for row, held in zip(out, kept.tolist(), strict=True)]
 
     def rows(self) -> StateRows:
-        """States for a search, a row each."""
         return ArrayRows(self._extend_rows, 2 * self._file.order, np.dtype(np.uint32), of_any_length=True)
 
     def _extend_rows(self, states: Any, asked: Ids, n: int, answers: Floats) -> None:

@@ -13,11 +13,11 @@ from gapgram.arguments import checked_path
 from gapgram.errors import UsageError
 from gapgram.models.arpa.growing.grow import Measure, as_model, checked_to_grow, grown_fit, measure_on, within
 from gapgram.models.arpa.growing.limits import Limit, limit_of
-from gapgram.models.arpa.nemo import nemo_words
 from gapgram.models.arpa.writing import write_arpa
 from gapgram.models.backoff import BackoffModel
 from gapgram.models.grams import single_words, with_ends
 from gapgram.models.model import Model
+from gapgram.models.nemo import nemo_words
 from gapgram.queries.language_model import LanguageModel
 from gapgram.system.atomic_file import check_writable
 from gapgram.system.memory import show_size
@@ -75,7 +75,7 @@ def grow_arpas(  # noqa: PLR0913 - options, by keyword
     wanted = {name: _Wanted(named(target, name), limit) for name, limit in asked}
     if len(wanted) < len(asked) or not asked:
         raise UsageError(f"sizes {', '.join(str(name) for name, _ in asked)}: expected one or more, each once")
-    checked = _checked(own, sorted(wanted.values(), key=lambda one: -one.limit.grams()))
+    checked = _checked(own, sorted(wanted.values(), key=lambda one: -one.limit.grams))
     words, measure = _words(own, encoding), measure_on(own, held_out)
     return _written(own, checked, longest, words, measure, threads, progress)
 
@@ -105,7 +105,7 @@ def _checked(model: Model, wanted: list[_Wanted]) -> list[_Wanted]:
     n_bytes = 0
     for path, limit in wanted:
         check_writable(path, [model.path] if model.path else [])
-        n_bytes += limit.bytes(model.vocabulary) if path.suffix != ".gz" else 0
+        n_bytes += limit.bytes if path.suffix != ".gz" else 0
     free = shutil.disk_usage(wanted[0].path.resolve().parent).free
     if n_bytes > free:
         what = "the file" if len(wanted) == 1 else f"the {len(wanted)} files"

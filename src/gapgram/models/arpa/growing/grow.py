@@ -104,8 +104,8 @@ def grown_fit(
     half of that half is worse.
     """
     check_memory(limit)
-    if measure is not None and _DRAWN * limit.grams() > enough:
-        half = replace(limit, room=limit.room // 2)  # type: ignore[type-var]
+    if measure is not None and _DRAWN * limit.grams > enough:
+        half = replace(limit, room=limit.room // 2)
         fit = grown_fit(model, half, order, threads, measure=measure, enough=enough, progress=progress)
         best = within(fit, half, measure)
         if GramChoice(best, half).taken < _FULL * half.room:
@@ -118,7 +118,7 @@ def grown_fit(
 def _grown_fit(
     model: Model, limit: Limit, order: int, threads: int | None, enough: int, *, progress: bool
 ) -> GrownGrams:
-    n_threads, n_grams = checked_threads(threads), limit.grams()
+    n_threads, n_grams = checked_threads(threads), limit.grams
     n_words = int(max(_DRAWN * n_grams, min(_MOST_DRAWN * n_grams, enough)))
     text = np.concatenate(list(draw_text(model, n_words, threads=n_threads, progress=progress)))
     for tried in range(_TRIES):

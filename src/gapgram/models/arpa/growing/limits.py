@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -28,50 +27,20 @@ _GROWING_BYTES = 200  # of memory for each gram that there is room for
 _HEADER_BYTES = 400  # of a file, at most, beside its grams
 
 
-class Limit(Protocol):
-    """What a model may take."""
-
-    def grams(self) -> int:
-        """About how many grams have room."""
-
-    def costs(self, fit: GrownGrams) -> tuple[Integers, Integers]:
-        """What each gram takes, and what more where another extends it."""
-
-    def bytes(self, vocabulary: Vocabulary) -> int:
-        """About how large the file will be."""
-
-    @property
-    def room(self) -> int:
-        """What all may take."""
-
-
-def limit_of(model: Model, grams: str | int | None, size: str | int | None, order: int) -> Limit:
-    """What a user asks for: so many grams, so many times as many as mkn has (`4x`), or a file of so many bytes."""
-    if grams is not None and size is not None:
-        raise UsageError("the number of grams and the size of the file are both given: give one of them")
-    if size is not None:
-        return _Bytes.of(model.vocabulary, parse_size(size, "size"))
-    return _Number.of(model, "1x" if grams is None else grams, order)
-
-
-def check_memory(limit: Limit) -> None:
-    """Refuse what this machine cannot grow."""
-    needed, there = limit.grams() * _GROWING_BYTES, 2 * default_memory()
-    if needed > there:
-        raise UsageError(
-            f"{limit.grams():,} grams: to grow them takes about {show_size(needed)} of memory, and this machine has "
-            f"{show_size(there)}: ask for less (--size, --grams)"
-        )
-
-
 @dataclass(frozen=True)
-class _Number:
-    """So many grams."""
+class Limit:
+    """What a model may take: so many grams, or an ARPA file of so many bytes before it is compressed.
+
+    room: grams, or bytes. of_bytes: which of the two. word_bytes: of each word of the vocabulary.
+    """
 
     room: int
+    of_bytes: bool
+    word_bytes: Integers
 
     @classmethod
-    def of(cls, model: Model, asked: str | int, order: int) -> _Number:
+    def of_number(cls, model: Model, asked: str | int, order: int) -> Limit:
+        """So many grams, or so many times as many as mkn has."""
         match = re.fullmatch(r"\s*(\d{1,12}(?:\.\d{1,6})?)\s*(x?)\s*", str(asked))
         if not match or (not match[2] and "." in match[1]):
             what = "a number such as 1000000, or 4x: 4 times those of mkn"
@@ -82,28 +51,11 @@ class _Number:
                 f"grams {asked} are {room:,}: the words alone are {len(model.vocabulary):,}; ask for more, or train "
                 "with a smaller vocabulary (--vocab-limit)"
             )
-        return cls(room)
-
-    def grams(self) -> int:
-        return self.room
-
-    def costs(self, fit: GrownGrams) -> tuple[Integers, Integers]:
-        ones = np.ones(len(fit.words), np.int64)
-        return ones, np.zeros_like(ones)
-
-    def bytes(self, vocabulary: Vocabulary) -> int:
-        return int(self.room * _gram_bytes(_word_bytes(vocabulary)))
-
-
-@dataclass(frozen=True)
-class _Bytes:
-    """An ARPA file of so many bytes, before it is compressed."""
-
-    room: int
-    word_bytes: Integers
+        return cls(room, False, _word_bytes(model.vocabulary))
 
     @classmethod
-    def of(cls, vocabulary: Vocabulary, n_bytes: int) -> _Bytes:
+    def of_size(cls, vocabulary: Vocabulary, n_bytes: int) -> Limit:
+        """A file of so many bytes."""
         word_bytes = _word_bytes(vocabulary)
         least = int((word_bytes + 2 * _FIGURE_BYTES + 3).sum()) + _HEADER_BYTES
         if n_bytes < least:
@@ -111,16 +63,30 @@ class _Bytes:
                 f"size {n_bytes:,} bytes: the words alone, without a gram of two, take about {least:,} "
                 f"({show_size(least)}): ask for more, or train with a smaller vocabulary (--vocab-limit)"
             )
-        return cls(n_bytes - _HEADER_BYTES, word_bytes)
+        return cls(n_bytes - _HEADER_BYTES, True, word_bytes)
 
+    @property
+    def _gram_bytes(self) -> float:
+        """About how many bytes the line of a gram has: of two and a half words, most of them frequent."""
+        return 2.5 * (float(self.word_bytes[:_FREQUENT].mean()) + 1) + 2 * _FIGURE_BYTES
+
+    @property
     def grams(self) -> int:
-        return int(self.room / _gram_bytes(self.word_bytes))
+        """About how many grams have room."""
+        return int(self.room / self._gram_bytes) if self.of_bytes else self.room
 
-    def bytes(self, vocabulary: Vocabulary) -> int:
-        return self.room + _HEADER_BYTES
+    @property
+    def bytes(self) -> int:
+        """About how large the file will be."""
+        return self.room + _HEADER_BYTES if self.of_bytes else int(self.room * self._gram_bytes)
 
     def costs(self, fit: GrownGrams) -> tuple[Integers, Integers]:
-        """The bytes of the line of each gram, trailing zeros of its figures included; a backoff of 1 is one byte."""
+        """What each gram takes, and what more where another extends it.
+
+        Of bytes those of its line, trailing zeros of its figures included; a backoff of 1 is one byte.
+        """
+        if not self.of_bytes:
+            return np.ones(len(fit.words), np.int64), np.zeros(len(fit.words), np.int64)
         words: Integers = self.word_bytes[fit.words] + 1
         for length in range(2, fit.order + 1):
             own = slice(int(fit.base[length - 1]), int(fit.base[length]))
@@ -130,13 +96,27 @@ class _Bytes:
         return words + figure_bytes(grams.log10_probs) + 1, figure_bytes(grams.log10_backoffs) - 1
 
 
+def limit_of(model: Model, grams: str | int | None, size: str | int | None, order: int) -> Limit:
+    """What a user asks for: so many grams, so many times as many as mkn has (`4x`), or a file of so many bytes."""
+    if grams is not None and size is not None:
+        raise UsageError("the number of grams and the size of the file are both given: give one of them")
+    if size is not None:
+        return Limit.of_size(model.vocabulary, parse_size(size, "size"))
+    return Limit.of_number(model, "1x" if grams is None else grams, order)
+
+
+def check_memory(limit: Limit) -> None:
+    """Refuse what this machine cannot grow."""
+    needed, there = limit.grams * _GROWING_BYTES, 2 * default_memory()
+    if needed > there:
+        raise UsageError(
+            f"{limit.grams:,} grams: to grow them takes about {show_size(needed)} of memory, and this machine has "
+            f"{show_size(there)}: ask for less (--size, --grams)"
+        )
+
+
 def _word_bytes(vocabulary: Vocabulary) -> Integers:
     return np.array([len(word.encode("utf-8", "surrogatepass")) for word in vocabulary])
-
-
-def _gram_bytes(word_bytes: Integers) -> float:
-    """About how many bytes the line of a gram has: of two and a half words, most of them frequent."""
-    return 2.5 * (float(word_bytes[:_FREQUENT].mean()) + 1) + 2 * _FIGURE_BYTES
 
 
 def contiguous_grams(model: Model, order: int) -> int:
