@@ -95,8 +95,8 @@ def reached_from(source: Path) -> set[Path]:
 @cache
 def _imported(path: Path) -> list[Path]:
     tree = ast.parse(path.read_text("utf-8"))
-    froms = [each for each in tree.body if isinstance(each, ast.ImportFrom) and each.module]
-    names = [name for each in froms for name in (each.module, *(f"{each.module}.{one.name}" for one in each.names))]
+    froms = [(str(each.module), each.names) for each in tree.body if isinstance(each, ast.ImportFrom)]
+    names = [name for module, some in froms for name in (module, *(f"{module}.{one.name}" for one in some))]
     return [found for name in names if name.startswith("gapgram.") and (found := _path_of(name)).exists()]
 
 

@@ -23,6 +23,7 @@ from gapgram.kernels.backoff.choose import Chosen, choose
 from gapgram.kernels.text.special_words import END_ID, START_ID, UNKNOWN_ID
 from gapgram.models.arpa.approximation import approximate
 from gapgram.models.arpa.growing.drawn_text import contexts_of, draw_text, hidden_words, predicted, seen
+from gapgram.models.arpa.growing.files import grow_arpas
 from gapgram.models.arpa.growing.fitting import GrownGrams
 from gapgram.models.arpa.growing.grow import as_model, grow, grown_fit, measure_on, within
 from gapgram.models.arpa.growing.limits import figure_bytes, limit_of
@@ -260,7 +261,7 @@ def test_several_sizes_are_several_files_of_one_growth(cli: Cli, made: dict[str,
         assert 0.95 * most < sum(file["grams"]) <= most
     known = [file["perplexity"]["arpa"]["perplexity_known"] for file in files]
     assert files[0]["perplexity"]["model"]["perplexity_known"] < known[0] < known[1]
-    sizes = gapgram.models.arpa.grow_arpas(made["learned"], tmp_path / "s.arpa.gz", sizes=["30KB"])
+    sizes = grow_arpas(made["learned"], tmp_path / "s.arpa.gz", sizes=["30KB"])
     assert [path.name for path, _ in sizes] == ["s.30KB.arpa.gz"]
 
 

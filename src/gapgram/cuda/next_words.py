@@ -250,8 +250,9 @@ def _shares_of(arrays: ModelArrays) -> Shares:
 def _patterns_of(arrays: ModelArrays, levels: Integers) -> Any:
     """`Pattern` of the kernel, for each."""
     places, out = arrays.tables.places, np.zeros(len(arrays.tables.places), _PATTERN)
-    for name in {*(_PATTERN.names or ())} & {*map(str.lower, vars(columns))}:
-        out[name] = places[:, getattr(columns, name.upper())]
+    for name in _PATTERN.names or ():
+        if hasattr(columns, name.upper()):
+            out[name] = places[:, getattr(columns, name.upper())]
     odds = ((1 << places[:, columns.KEY_BITS]) * _GOLDEN).astype(np.int64) | 1
     out["odd"] = odds
     out["inverse"] = [pow(odd, -1, 1 << bits) for odd, bits in out[["odd", "key_bits"]].tolist()]
