@@ -12,6 +12,7 @@ from gapgram.counts.check_meaning import fault_of, predicted_classes
 from gapgram.counts.counts import Counts
 from gapgram.kernels.tables import arrays as columns
 from gapgram.kernels.tables.arrays import ROW_BITS, ROW_MASK, Tables
+from gapgram.kernels.tables.read import context_at
 from gapgram.kernels.text.special_words import START_ID
 from gapgram.pattern import Pattern
 
@@ -76,3 +77,13 @@ def test_compact_tables_are_looked_at_as_fast_ones_are(fast: dict[str, gapgram.M
     other = replace(compact, tables=compact.tables._replace(rows=rows))
     said = "statistics that are not those of the grams"
     assert {fault_of(other, p, predicted) for p in compact.lattice.stored} == {said}
+
+
+@pytest.mark.parametrize("layout", ["fast", "compact"])
+def test_a_context_is_where_its_record_says(fast: dict[str, gapgram.Model], layout: str) -> None:
+    counts = fast["classes"].with_layout(layout).counts
+    for p, pattern in enumerate(counts.lattice.stored):
+        records = counts.contexts(pattern)
+        for c in range(0, records.size - 1, 7):
+            begin, end = (records[c : c + 2] >> ROW_BITS).tolist()
+            assert context_at(counts.tables, p, c) == (begin, end, records[c] & ROW_MASK)

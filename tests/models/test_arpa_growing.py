@@ -21,6 +21,7 @@ from gapgram.arrays import Ids
 from gapgram.errors import UsageError
 from gapgram.kernels.backoff.choose import Chosen, choose
 from gapgram.kernels.text.special_words import END_ID, START_ID, UNKNOWN_ID
+from gapgram.models import arpa
 from gapgram.models.arpa.approximation import approximate
 from gapgram.models.arpa.growing.drawn_text import contexts_of, draw_text, hidden_words, predicted, seen
 from gapgram.models.arpa.growing.files import grow_arpas
@@ -263,6 +264,14 @@ def test_several_sizes_are_several_files_of_one_growth(cli: Cli, made: dict[str,
     assert files[0]["perplexity"]["model"]["perplexity_known"] < known[0] < known[1]
     sizes = grow_arpas(made["learned"], tmp_path / "s.arpa.gz", sizes=["30KB"])
     assert [path.name for path, _ in sizes] == ["s.30KB.arpa.gz"]
+
+
+def test_the_earlier_place_of_a_name_leads_to_the_new_one() -> None:
+    with pytest.warns(DeprecationWarning, match="growing.files"):
+        assert arpa.grow_arpas is grow_arpas
+    with pytest.raises(AttributeError, match="has no attribute 'shrink'"):
+        arpa.shrink  # noqa: B018
+
 
 
 @pytest.mark.parametrize(("kind", "options", "expected"), [
