@@ -15,15 +15,18 @@ from tests.support.made_models import trained
 import gapgram
 from gapgram import Lattice
 from gapgram.classes.exchange import find_classes
-from gapgram.counting.in_memory import TextInMemory
+from gapgram.counting.in_memory import TextInMemory, counts_in_memory
 from gapgram.errors import UsageError
 from gapgram.estimation.weights.sample import left_out, left_out_in_parts
+from gapgram.system.memory import MemoryLimit
 from gapgram.text.corpus import blocks_of_sentences, read_corpus, sentence_begins
+from gapgram.training import choose_classes as choosing
 from gapgram.training.choose_classes import CROSSWISE_POSITIONS, LEAST_POSITIONS, ClassSource, choose_classes
-from gapgram.training.fitting_sample import PARTS, counts_without, find_crosswise, parts_of
+from gapgram.training.fitting_sample import PARTS, counts_without, find_crosswise, fitting_sample, parts_of
 
 LATTICE = Lattice.full(3).with_classes("chain")
 LINES = toy_text(3000, seed=5, vocabulary=300)
+OPTIONS: dict[str, Any] = {"seed": 1, "memory": None, "folder": None, "threads": 1, "progress": False}
 
 
 def text_of(lines: list[str]) -> TextInMemory:
@@ -75,11 +78,33 @@ def test_which_texts_are_fitted_crosswise(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "classes").write_text("w1\ta\n")
     text = text_of(LINES[:n_lines])
-    options: dict[str, Any] = {"seed": 1, "memory": None, "folder": None, "threads": 1, "progress": False}
-    chosen = choose_classes([source], text, LATTICE, hold_apart=True, **options)
+    chosen = choose_classes([source], text, LATTICE, hold_apart=True, **OPTIONS)
     assert bool(chosen.crosswise) == crosswise == (source.path is None and text.positions >= LEAST_POSITIONS)
     assert text.positions < CROSSWISE_POSITIONS
-    assert not choose_classes([source], text, LATTICE, hold_apart=False, **options).crosswise
+    assert not choose_classes([source], text, LATTICE, hold_apart=False, **OPTIONS).crosswise
+
+
+def test_larger_texts_are_fitted_to_some_of_their_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    text, lattice = text_of(LINES), Lattice.full(3).with_classes("chain", "chain")
+    monkeypatch.setattr(choosing, "crosswise_parts", lambda *sizes: 2 if sizes == (text.positions, 2, 10) else 0)
+    chosen = choose_classes([ClassSource(k=5), ClassSource(k=9)], text, lattice, hold_apart=True, **OPTIONS)
+    assert chosen.held_apart is not None
+    expected = find_crosswise(chosen.held_apart, text, [5, 9], threads=1)[1]
+    found = [[own.of_word.tolist() for own in each] for each in chosen.crosswise]
+    assert found == [[own.of_word.tolist() for own in each] for each in expected[:2]]
+    counts = counts_in_memory(text, lattice, chosen.classes, threads=1)
+    sample = fitting_sample(text, counts, chosen, None, seed=1, folder=None, threads=1)
+    first, second = (own for own, _ in parts_of(chosen.held_apart)[:2])
+    assert np.array_equal(np.sort(sample.words[:]), np.sort(np.concatenate([first, second])))
+
+
+def test_too_little_memory_for_several_clusterings_is_told() -> None:
+    text, lattice = text_of(LINES * 14), Lattice.full(3).with_classes("chain", "chain")
+    assert text.positions >= CROSSWISE_POSITIONS
+    options = {**OPTIONS, "memory": MemoryLimit(41 * text.positions, 1 << 40)}
+    with pytest.raises(UsageError, match=r"fitting crosswise with several clusterings takes about .* or find one"):
+        choose_classes([ClassSource(k=5), ClassSource(k=9)], text, lattice, hold_apart=True, **options)
+    assert not choose_classes([ClassSource(k=2)], text, LATTICE, hold_apart=True, **options).crosswise
 
 
 def test_classes_are_found_in_a_sample_of_the_size_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,6 +56,11 @@ def sample_positions(n_patterns: int) -> int:
     return MAX_NUMBERS // n_patterns
 
 
+def crosswise_positions(n_patterns: int) -> int:
+    """The positions that a sample of a text that is fitted crosswise has at most, but for the smallest texts."""
+    return 4 * sample_positions(n_patterns)
+
+
 def sample_bytes(n_patterns: int, order: int) -> int:
     """The memory, or disk, of a position of a sample: statistics, features and prior."""
     return n_patterns * (20 + 8) + 4 * (n_patterns + order)

@@ -20,7 +20,7 @@ from gapgram.arrays import Ids
 from gapgram.classes.classes import Classes, read_classes
 from gapgram.classes.exchange import automatic_k, find_classes
 from gapgram.counting.in_memory import TextInMemory
-from gapgram.counting.memory_needs import sample_positions
+from gapgram.counting.memory_needs import crosswise_positions, sample_positions
 from gapgram.counting.text_source import TextSource
 from gapgram.errors import UsageError
 from gapgram.lattice import Lattice
@@ -28,13 +28,15 @@ from gapgram.system.memory import MemoryLimit
 from gapgram.system.parallel import SharedCores
 from gapgram.system.work_folder import WorkFolder
 from gapgram.text.corpus import sentence_begins
-from gapgram.training.fitting_sample import Clusterings, find_crosswise
+from gapgram.training.fitting_sample import PARTS, Clusterings, find_crosswise
 
 MAX_HELD_APART_SHARE = 0.15  # of the text, at most; of a large one, as much as a sample holds
 LEAST_POSITIONS = 20_000  # in a smaller text classes do more harm than good
 CROSSWISE_POSITIONS = 300_000  # a smaller text, but for one without classes, is fitted crosswise
+CROSSWISE_OF_SEVERAL = 2_500_000  # so is one below this that gets several clusterings
 MAX_POSITIONS = 1 << 24  # that classes are found in; of a larger text a sample
 _BYTES_PER_POSITION = 40  # about, while classes are found
+_BYTES_CROSSWISE = 850  # about, while a text is counted with the classes of each part
 _COUNTING_CORE_SHARE = 3 / 8  # of the cores, while classes are found with the others; they end at about one time
 _STAGE = "classes"
 _EXPECTED = "a number, none, auto, or a file of words and classes"
@@ -172,9 +174,13 @@ def choose_classes(  # noqa: PLR0913 - all that a run knows, by keyword
     if finds and memory is not None:
         needed = min(text.positions, max_positions) * _BYTES_PER_POSITION
         memory.check(needed, "finding classes", "bring a file of classes")
-    is_small = LEAST_POSITIONS <= text.positions < CROSSWISE_POSITIONS and text.positions <= max_positions
-    if hold_apart and counts_ahead and is_small and all(source.path is None for source in sources):
-        chosen = _crosswise(sources, text, seed=seed, threads=threads)
+    n_parts = crosswise_parts(text.positions, len(sources), len(lattice.stored))
+    n_parts = n_parts if text.positions <= max_positions else 0
+    if n_parts and hold_apart and counts_ahead and all(source.path is None for source in sources):
+        if memory is not None and text.positions >= CROSSWISE_POSITIONS:
+            needed = text.positions * _BYTES_CROSSWISE
+            memory.check(needed, "fitting crosswise with several clusterings", "find one (--classes auto)")
+        chosen = _crosswise(sources, text, n_parts, seed=seed, threads=threads, progress=progress)
     else:
         most_apart = min(sample_positions(len(lattice.stored)), int(MAX_HELD_APART_SHARE * text.positions))
         sizes = most_apart if hold_apart else 0, max_positions
@@ -187,11 +193,28 @@ def choose_classes(  # noqa: PLR0913 - all that a run knows, by keyword
     return chosen
 
 
-def _crosswise(sources: Sequence[ClassSource], text: TextSource, *, seed: int, threads: int) -> ChosenClasses:
-    """The clusterings of a small text, and those found without each part of it."""
+def crosswise_parts(positions: int, n_clusterings: int, n_patterns: int) -> int:
+    """To how many parts of a text, from the first, weights are fitted crosswise; 0: they are not.
+
+    >>> [crosswise_parts(10**4 * n, 1, 21) for n in (1, 2, 29, 30)]
+    [0, 5, 5, 0]
+    >>> [crosswise_parts(10**5 * n, 5, 41) for n in (3, 13, 21, 25)]
+    [5, 5, 3, 0]
+    """
+    most = CROSSWISE_POSITIONS if n_clusterings == 1 else CROSSWISE_OF_SEVERAL
+    if not LEAST_POSITIONS <= positions < most:
+        return 0
+    held = PARTS * crosswise_positions(n_patterns) // positions
+    return PARTS if positions < CROSSWISE_POSITIONS else min(max(held, 1), PARTS)
+
+
+def _crosswise(
+    sources: Sequence[ClassSource], text: TextSource, n_parts: int, *, seed: int, threads: int, progress: bool
+) -> ChosenClasses:
+    """The clusterings of a small text, and those found without each of its first parts."""
     ids = text.sample(seed=seed, limit=text.positions)
     most_classes = [source.k or automatic_k(ids.size, source.share) for source in sources]
-    classes, crosswise = find_crosswise(ids, text, most_classes, threads=threads)
+    classes, crosswise = find_crosswise(ids, text, most_classes, n_parts, threads=threads, progress=progress)
     return ChosenClasses(classes, ids, crosswise)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,29 +65,27 @@ def parts_of(ids: Ids) -> list[tuple[Ids, Ids]]:
 
 
 def find_crosswise(
-    ids: Ids, text: TextSource, most_classes: Sequence[int], *, threads: int
-) -> tuple[Clusterings, tuple[Clusterings, ...]]:
-    """(clusterings of a whole text, those found without each of its parts); `ids`: all of it, by hash.
+    ids: Ids, text: TextSource, most_classes: Sequence[int], n_parts: int = PARTS, *, threads: int,
+    progress: bool = False,
+) -> tuple[Clusterings, tuple[Clusterings, ...]]:  # fmt: skip
+    """(clusterings of a whole text, those found without each of its first parts); `ids`: all of it, by hash.
 
-    So weights are learned from all of a small text, and none of it is looked up in classes that it has made. The
-    classes of the model itself are found in the whole text.
+    So weights are learned from all of a small text, or from much of it, and none is looked up in classes that it has
+    made. The classes of the model itself are found in the whole text.
     """
 
     def found(found_in: Ids, later: Ids) -> Clusterings:
-        n_words = text.word_counts.size
-        return tuple(
-            find_classes(found_in, n_words, k, later=later, threads=threads).named_by(text.vocabulary)
-            for k in most_classes
-        )
+        find = partial(find_classes, found_in, text.word_counts.size, later=later, threads=threads, progress=progress)
+        return tuple(find(k).named_by(text.vocabulary) for k in most_classes)
 
-    return found(ids, ids[:0]), tuple(found(rest, own) for own, rest in parts_of(ids))
+    return found(ids, ids[:0]), tuple(found(rest, own) for own, rest in parts_of(ids)[:n_parts])
 
 
 def counts_without(
     ids: Ids, text: TextSource, clusterings: Sequence[Clusterings], lattice: Lattice, *, threads: int
 ) -> Iterator[tuple[Counts, Ids]]:
-    """For each part of a text the counts of the whole with the classes that were found without it, and the part."""
+    """For the first parts of a text the counts of the whole with the classes that were found without each, and it."""
     corpus = Corpus(ids, text.vocabulary, text.word_counts, text.facts, text.longest_sentence, 0)
     whole = TextInMemory(corpus, threads=threads, keeps_words=True)
-    for classes, (own, _) in zip(clusterings, parts_of(ids), strict=True):
+    for classes, (own, _) in zip(clusterings, parts_of(ids), strict=False):
         yield counts_in_memory(whole, lattice, classes, threads=threads), own

@@ -14,6 +14,7 @@ from gapgram.counting.in_memory import counts_in_memory
 from gapgram.counting.memory_needs import (
     COUNTED_GRAM_BYTES,
     FILE_GRAM_BYTES,
+    crosswise_positions,
     grams_per_position,
     sample_bytes,
     sample_positions,
@@ -106,12 +107,16 @@ class Workspace:
             return self.tables.count(text, lattice, classes, cuts)
         return counts_in_memory(text, lattice, classes, threads=threads, cuts=cuts)
 
-    def of_sample(self, lattice: Lattice, threads: int) -> tuple[int, Path | None]:
-        """How many threads may look a sample up, and where it is kept, if not in memory."""
+    def of_sample(self, lattice: Lattice, threads: int, *, crosswise: int = 0) -> tuple[int, Path | None]:
+        """How many threads may look a sample up, and where it is kept, if not in memory.
+
+        crosswise: the positions of a text that is fitted crosswise.
+        """
         if self.limits is None or self.folder is None:
             return threads, None
         n_patterns, left = len(lattice.stored), self.limits.memory.left()
-        fits = 2 * sample_positions(n_patterns) * sample_bytes(n_patterns, lattice.order) <= left
+        positions = min(crosswise, crosswise_positions(n_patterns)) or sample_positions(n_patterns)
+        fits = 2 * positions * sample_bytes(n_patterns, lattice.order) <= left
         return min(self.limits.threads, threads_within(left, n_patterns)), None if fits else self.folder.path
 
     def inside(self, name: str) -> Workspace:

@@ -240,7 +240,8 @@ def estimate(counted: CountedText, workspace: Workspace = IN_MEMORY) -> ModelPar
             raise UsageError("discounts lmplz: taken from a text in memory alone; give more (--memory)")
         discounts = as_lmplz(discounts, counts, text.ids)
     if isinstance(estimator, Fitted):
-        threads, path = workspace.of_sample(counts.lattice, task.threads)
+        crosswise = text.positions if chosen.crosswise else 0
+        threads, path = workspace.of_sample(counts.lattice, task.threads, crosswise=crosswise)
         sample = fitting_sample(text, counts, chosen, counted.unseen, seed=task.seed, folder=path, threads=threads)
         weights, discounts = estimator.fit(counts, discounts, sample, threads=task.threads, progress=task.progress)
     else:

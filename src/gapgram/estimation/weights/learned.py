@@ -34,7 +34,8 @@ from gapgram.system.progress import progress_bar
 
 START_SHIFT = -0.7  # of the log-odds of falling back
 BY_G, BY_LOG = -1.65, 0.85  # of the logit of a pattern at the start, by g and by ln(1 - g)
-EPOCHS = 3
+EPOCHS, EPOCHS_OF_MANY = 3, 2  # passes over a sample, and, with several clusterings, over one of
+MANY_POSITIONS = 1 << 20
 REPORTED_POSITIONS = 100_000
 _CHUNK_POSITIONS = 1 << 12
 
@@ -199,7 +200,8 @@ class Problem:
 
         Threads divide each batch, and add up as one would (`kernels.fitting.descent`).
         """
-        batches = batches_of(len(self.sample))
+        is_many = self.caution is OF_SEVERAL and len(self.sample) >= MANY_POSITIONS
+        batches = batches_of(len(self.sample), EPOCHS_OF_MANY if is_many else EPOCHS)
         rates, most = self.learning_rates(len(batches)), max((end - begin for begin, end in batches), default=0)
         values, adam = self.start(), self._new_adam()
         slopes = self.room(most, 2 * descent.pieces_of_half(most), threads)
@@ -291,7 +293,7 @@ def chunks_of(n: int) -> list[tuple[int, int]]:
     return [(begin, min(begin + _CHUNK_POSITIONS, n)) for begin in range(0, n, _CHUNK_POSITIONS)]
 
 
-def batches_of(n: int) -> list[tuple[int, int]]:
+def batches_of(n: int, passes: int = EPOCHS) -> list[tuple[int, int]]:
     """Bounds of small batches, all of the sample several times over."""
     size = int(np.clip(n // 100, 32, 1000))
-    return [(begin, min(begin + size, n)) for _ in range(EPOCHS) for begin in range(0, n, size)]
+    return [(begin, min(begin + size, n)) for _ in range(passes) for begin in range(0, n, size)]
