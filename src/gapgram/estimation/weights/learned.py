@@ -34,8 +34,8 @@ from gapgram.system.progress import progress_bar
 
 START_SHIFT = -0.7  # of the log-odds of falling back
 BY_G, BY_LOG = -1.65, 0.85  # of the logit of a pattern at the start, by g and by ln(1 - g)
-EPOCHS, EPOCHS_OF_MANY = 3, 2  # passes over a sample, and, with several clusterings, over one of
-MANY_POSITIONS = 1 << 20
+EPOCHS, EPOCHS_OF_MANY = 3, 2  # passes over a sample, and, with several clusterings, over one of many positions
+MANY_POSITIONS = 1_200_000
 REPORTED_POSITIONS = 100_000
 _CHUNK_POSITIONS = 1 << 12
 
