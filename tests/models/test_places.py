@@ -156,6 +156,13 @@ def test_an_address_with_a_hash(models: dict[str, gapgram.Model], hub: str, cli:
     assert hashlib.sha256((kept / f"{digest}.model").read_bytes()).hexdigest() == digest
 
 
+@pytest.mark.parametrize(
+    ("odd", "said"), [("https://[x", "no address: Invalid IPv6 URL"), ("https://a..b/x", "cannot be reached")]
+)
+def test_addresses_that_are_none(cli: Cli, odd: str, said: str) -> None:
+    assert_refused(cli("info", f"{odd}#sha256={'0' * 64}"), said)
+
+
 def test_there_and_back_through_a_hub(
     models: dict[str, gapgram.Model], hub: str, tmp_path: Path, cli: Cli
 ) -> None:

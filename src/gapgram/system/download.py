@@ -19,6 +19,7 @@ from gapgram.system.progress import progress_bar
 
 _BLOCK_BYTES = 1 << 20
 _TIMEOUT_SECONDS = 30
+_FAILURES = (URLError, HTTPException, TimeoutError, ConnectionError, UnicodeError)  # the last: of odd names of hosts
 _HERE = ("localhost", "127.0.0.1", "::1")
 
 
@@ -50,8 +51,9 @@ def download(
             _check(address, "SHA-256", digest.hexdigest(), sha256)
             _check(address, "SHA-1", other.hexdigest(), sha1)
     except HTTPError as error:
+        error.close()
         raise FetchError(f"{address}: the server answers {error.code} {error.reason}") from None
-    except (URLError, HTTPException, TimeoutError, ConnectionError) as error:
+    except _FAILURES as error:
         reason = error.reason if isinstance(error, URLError) else error
         raise FetchError(f"{address}: cannot be reached ({reason}); {otherwise}") from None
     return n_bytes, digest.hexdigest()
@@ -63,7 +65,7 @@ def fetched_text(address: str, most_bytes: int = 1 << 20) -> str:
     try:
         with _opened(address, None) as answer:
             return str(answer.read(most_bytes).decode("utf-8", "replace"))
-    except (URLError, HTTPException, TimeoutError, ConnectionError) as error:
+    except _FAILURES as error:
         raise FetchError(f"{address}: cannot be reached ({error}); try again on-line") from None
 
 
@@ -78,7 +80,10 @@ def _opened(address: str, sha256: str | None) -> Any:
 
 def _check_way(address: str, sha256: str | None) -> None:
     """Refuse a way on which others could change what comes, unless a digest tells; this machine is none."""
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError as error:
+        raise UsageError(f"{address}: no address: {error}") from None
     if parts.scheme == "https" or (parts.scheme == "http" and (sha256 or parts.hostname in _HERE)):
         return
     raise UsageError(
