@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import gapgram
 from gapgram import Model
 from gapgram.adapters.pyctcdecode import build_ctcdecoder
 from gapgram.ctc import Decoder
-from gapgram.errors import ArgumentTypeError, UsageError
+from gapgram.ctc.files import read_logits
+from gapgram.errors import ArgumentTypeError, TextFileError, UsageError
 
 pytestmark = pytest.mark.filterwarnings("ignore::gapgram.errors.DiscountWarning")
 
@@ -95,6 +97,13 @@ def test_hot_words(hot: Any, said: str) -> None:
 
 def test_hot_words_that_are_none() -> None:
     assert Decoder(LABELS).decode(logits(), ["", "  "]) == Decoder(LABELS).decode(logits())
+
+
+def test_a_small_file_that_fills_the_memory(tmp_path: Path) -> None:
+    np.savez_compressed(tmp_path / "zeros.npz", a=np.zeros((9000, 40)))
+    assert [logits.shape for _, logits in read_logits(tmp_path / "zeros.npz")] == [(9000, 40)]
+    with pytest.raises(TextFileError, match=r"zeros.npz: no whole file of arrays: a.npy would fill 2,880,128 bytes"):
+        list(read_logits(tmp_path / "zeros.npz", most_unpacked=1 << 20))
 
 
 def test_labels_of_another_model(made: dict[str, Model]) -> None:

@@ -17,6 +17,8 @@ from gapgram.ctc.alphabet import Alphabet
 from gapgram.ctc.logits import as_array, highest_of
 from gapgram.errors import TextError, TextFileError, TextNotFoundError, UsageError
 
+MOST_UNPACKED = 1 << 28  # bytes of an array that may have any number of times the bytes that it is packed in
+MOST_TIMES = 100  # otherwise; logits are packed to a tenth at best
 LIKE_ZIP, LIKE_ARRAY = b"PK", b"\x93NUMPY"
 # What NumPy and its packers raise where a file of arrays is not whole, or says that it is larger than memory
 _ODD = (
@@ -25,12 +27,14 @@ _ODD = (
 )  # fmt: skip
 
 
-def read_logits(path: str | Path, n_labels: int | None = None) -> Iterator[tuple[str, Any]]:
+def read_logits(
+    path: str | Path, n_labels: int | None = None, *, most_unpacked: int = MOST_UNPACKED
+) -> Iterator[tuple[str, Any]]:
     """(id, logits) of each utterance of a file: .npz, .npy, or JSON lines with "id" and "logits".
 
     n_labels: logits that are not those of so many labels, or have what is no number, are refused.
     """
-    for name, logits in _utterances(path):
+    for name, logits in _utterances(path, most_unpacked):
         if any(mark in name for mark in "\t\n\r"):  # it would look like other lines of what is printed
             raise TextError(f"{path}: id {name!r}: expected no tab and no new line in it")
         if n_labels is not None:
@@ -41,11 +45,11 @@ def read_logits(path: str | Path, n_labels: int | None = None) -> Iterator[tuple
         yield name, logits
 
 
-def _utterances(path: str | Path) -> Iterator[tuple[str, Any]]:
+def _utterances(path: str | Path, most_unpacked: int) -> Iterator[tuple[str, Any]]:
     file = Path(path)
     head = _content(file, 6)
     if head.startswith((LIKE_ZIP, LIKE_ARRAY)):
-        yield from _arrays(file)
+        yield from _arrays(file, most_unpacked)
         return
     for number, line in enumerate(_content(file).split(b"\n"), 1):
         if line.strip():
@@ -58,13 +62,16 @@ def _utterances(path: str | Path) -> Iterator[tuple[str, Any]]:
             yield name, logits
 
 
-def _arrays(file: Path) -> Iterator[tuple[str, Any]]:
+def _arrays(file: Path, most_unpacked: int) -> Iterator[tuple[str, Any]]:
     try:
         with file.open("rb") as opened:
             held = np.load(opened, allow_pickle=False)
             if isinstance(held, np.ndarray):
                 yield file.stem, held
                 return
+            for packed in held.zip.infolist():
+                if packed.file_size > max(most_unpacked, MOST_TIMES * packed.compress_size):
+                    raise ValueError(f"{packed.filename} would fill {packed.file_size:,} bytes")
             for name in held.files:
                 yield name, held[name]
     except _ODD as error:
