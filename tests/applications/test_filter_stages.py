@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 from tests.support.running import Cli
 
 from gapgram import Model, UsageError
+from gapgram.applications.filtering import folders
 from gapgram.applications.filtering.choice import Choice
 from gapgram.applications.filtering.folders import files_of, filter_files
 from gapgram.applications.filtering.stages.datasets import AddPerplexity
+from gapgram.errors import TextError
 
 TEXTS = ["w1 w2 w3", "zzz yyy xxx", "w1", ""]
 
@@ -80,3 +84,10 @@ def test_a_folder_of_files(made: dict[str, Model], tmp_path: Path, cli: Cli) -> 
     with pytest.raises(UsageError, match="--calibrate"):
         filter_files([path_of(made)], [source / "a.jsonl"], tmp_path / "new", Choice(keep_below=0.3))
     assert files_of(str(source / "a.jsonl")) is None
+
+
+def test_a_worker_that_dies_is_said() -> None:
+    dies: Any = os._exit
+    odd: Any = [9, 9]
+    with pytest.raises(TextError, match="a worker died, perhaps for lack of memory: try fewer"):
+        list(folders._in_workers(dies, odd, 2))

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -88,6 +89,8 @@ def _in_workers(
     with ProcessPoolExecutor(min(workers, len(tasks)), multiprocessing.get_context("spawn")) as pool:
         try:
             yield from pool.map(work, tasks)
+        except BrokenProcessPool:
+            raise TextError("a worker died, perhaps for lack of memory: try fewer (--threads), and --resume") from None
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
