@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -272,6 +273,8 @@ def _link(
     table.write_text(_table(forms, target, digest), "utf-8")
     compiler = compiler_for(target, native=native)
     flags = [*_FLAGS, *target.flags, *(f"-I{path}" for path in (HERE, *include_folders()))]
+    if native and sysconfig.get_config_var("Py_GIL_DISABLED"):
+        flags.append("-DPy_GIL_DISABLED=1")  # asked for before Python.h is read, which defines it
     objects = []
     for source in (HERE / "module.c", HERE / "runtime.c", table):
         made = folder / f"{source.stem}.o"
