@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 from collections import namedtuple
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from gapgram.counting.memory_needs import window_bytes
 from gapgram.counting.on_disk import count as spilled
 from gapgram.counting.on_disk.count import SpilledCount
 from gapgram.counting.on_disk.piece_files import PieceFile
+from gapgram.counting.on_disk.scatter import Scattered, checksum_of
 from gapgram.counting.on_disk.stored_text import StoredText, store_text
 from gapgram.counting.plan import cut_words
 from gapgram.counts.streaming import InTurn
@@ -113,6 +115,26 @@ def test_random_texts_in_bands_of_a_few_windows(
     assert set(expected) - set(found) == {"packed", "packed_places"}  # of the compact layout
     for name in found:
         assert np.array_equal(expected[name].reshape(-1), found[name]), name
+
+
+@pytest.mark.parametrize("piece", [1, 7, 50])
+def test_the_windows_of_a_long_line_are_written_in_pieces(tmp_path: Path, piece: int) -> None:
+    """Three runs of two chunks, written as by one who has them all at once."""
+    windows, asked = np.arange(2 * 30 * 4, dtype=np.int32).reshape(2, 30, 4), list[int]()
+    starts = np.array([[0, 11, 11, 30], [0, 5, 29, 30]])
+
+    def some_of(chunk: int, some: slice) -> Any:
+        asked.append(some.stop - some.start)
+        return windows[chunk, some]
+
+    with Scattered(tmp_path / "windows", np.array([0, 16, 40]), 4, 2, piece=piece) as target:
+        for chunk in (0, 1):
+            target.add(partial(some_of, chunk), starts[chunk])
+    cut = [np.split(windows[chunk], starts[chunk, 1:-1]) for chunk in (0, 1)]
+    expected = [cut[chunk][run] for run in range(3) for chunk in (0, 1)]
+    assert (tmp_path / "windows").read_bytes() == np.concatenate(expected).tobytes()
+    assert target.checksum == checksum_of(tmp_path / "windows")
+    assert max(asked) == min(piece, 30)
 
 
 def test_no_more_windows_are_counted_at_once_than_fit(tmp_path: Path) -> None:

@@ -204,10 +204,14 @@ class SpilledCount:
         ):
             for ids in self.text.chunks(self._chunk):
                 positions, starts = sorting.positions_by_word(numbers[ids], len(cuts) - 1)
-                target.add(partial(sorting.windows_at, ids, positions, self.order), starts)
+                target.add(partial(self._windows_at, ids, positions), starts)
                 advance(ids.size)
         self.folder.note("windows", {"cuts": cuts, "files": {"windows": target.checksum}})
         return cuts
+
+    def _windows_at(self, ids: Ids, positions: Ids, some: slice) -> Ids:
+        windows: Ids = sorting.windows_at(ids, positions[some], self.order)
+        return windows
 
     def _is_left(self, files: dict[str, int]) -> bool:
         """Whether files of windows are as an earlier run has left them; they are gone once all is counted."""
@@ -317,5 +321,5 @@ def _source(job: Job, step: int) -> str:
     return f"windows-{job.name.removeprefix('pieces-')}-{step}"
 
 
-def _rows(windows: Ids, order: Ids) -> Ids:
-    return windows[order]
+def _rows(windows: Ids, order: Ids, some: slice) -> Ids:
+    return windows[order[some]]

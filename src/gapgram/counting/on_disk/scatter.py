@@ -14,6 +14,7 @@ from gapgram.arrays import Ids, Integers
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _CHUNK_BYTES = 1 << 22
+_PIECE = 1 << 17  # windows that are worked out at a time, however long a sentence is
 
 
 class Scattered:
@@ -23,8 +24,8 @@ class Scattered:
     so that it does not depend on the order in which they are written.
     """
 
-    def __init__(self, path: Path, begins: Integers, width: int, threads: int) -> None:
-        self._path, self._fill, self._width = path, begins.copy(), width
+    def __init__(self, path: Path, begins: Integers, width: int, threads: int, *, piece: int = _PIECE) -> None:
+        self._path, self._fill, self._width, self._piece = path, begins.copy(), width, piece
         self._pool, self._free = ThreadPoolExecutor(threads), threading.Semaphore(threads + 1)
         self._futures: list[Future[int]] = []
         self.checksum = 0
@@ -33,8 +34,8 @@ class Scattered:
         self._file = self._path.open("wb")
         return self
 
-    def add(self, windows: Callable[[], Ids], starts: Integers) -> None:
-        """Windows, to be worked out in another thread; run r gets those from starts[r] to starts[r+1]."""
+    def add(self, windows: Callable[[slice], Ids], starts: Integers) -> None:
+        """Windows, to be worked out in another thread, piece by piece; run r gets those of starts[r] to starts[r+1]."""
         self._free.acquire()
         done = [f for f in self._futures if f.done()]
         self._futures = [f for f in self._futures if f not in done]
@@ -45,15 +46,20 @@ class Scattered:
     def _add(self, futures: list[Future[int]]) -> None:
         self.checksum = (self.checksum + sum(future.result() for future in futures)) & (1 << 64) - 1
 
-    def _write(self, windows: Callable[[], Ids], starts: Integers, fill: Integers) -> int:
+    def _write(self, windows: Callable[[slice], Ids], starts: Integers, fill: Integers) -> int:
         """Write windows; returns what they are worth."""
         worth = 0
         try:
-            data = windows()
-            for run in np.flatnonzero(np.diff(starts)).tolist():
-                run_data = data[starts[run] : starts[run + 1]]
-                worth += _worth(run_data.reshape(-1), self._width * int(fill[run]))
-                _write_at(self._file.fileno(), run_data, 4 * self._width * int(fill[run]))
+            n = int(starts[-1])
+            for begin in range(0, n, self._piece):
+                end = min(begin + self._piece, n)
+                data = windows(slice(begin, end))
+                first, last = np.maximum(starts[:-1], begin), np.minimum(starts[1:], end)
+                for run in np.flatnonzero(first < last).tolist():
+                    run_data = data[first[run] - begin : last[run] - begin]
+                    place = self._width * int(fill[run] + first[run] - starts[run])
+                    worth += _worth(run_data.reshape(-1), place)
+                    _write_at(self._file.fileno(), run_data, 4 * place)
             return worth
         finally:
             self._free.release()
