@@ -228,6 +228,11 @@ def test_the_command_says_what_is_kept(
     assert (text.parent / "model").read_bytes() == whole
 
 
+def test_an_address_is_for_spark(text: Path) -> None:
+    with pytest.raises(gapgram.UsageError, match=r"^hdfs://there/m\.model: only Spark writes models there"):
+        gapgram.train(text, output="hdfs://there/m.model", model="mkn")
+
+
 def test_two_runs_to_one_output(text: Path) -> None:
     limits = TrainingLimits.of(SMALL, 1, text.parent / "model", None)
     running = WorkFolder.begin(limits.work_folder, {})

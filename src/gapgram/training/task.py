@@ -59,7 +59,7 @@ class TrainingTask:
         if self.documents and self.rules.empty_lines == "count":
             raise UsageError("documents: empty lines end documents, and cannot count as sentences too")
         if self.unbounded and not self.is_fitted:
-            raise UsageError("unbounded: how far the text is trusted is learned with the weights: use learned weights")
+            raise UsageError("unbounded: trust in the text is learned: use learned weights (--model glm)")
         inputs = self.inputs()
         check_layout(self.layout)
         if self.prune is not None:

@@ -134,13 +134,22 @@ def train(  # noqa: PLR0913 - the front door: every choice there is, by keyword
             raise UsageError("memory, tmp and resume are for a model that is written: name an output")
         return train_in_memory(task)
     inputs = [path for paths in task.inputs().values() for path in paths]
-    place = str(output) if spark is not None and "://" in str(output) else None
+    place = _moved_to(output, spark)
     if place is not None:  # the model is made on this machine, and moved there
         output = Path(tmp or gettempdir()) / posixpath.basename(place)
     limits = TrainingLimits.of(memory, task.threads, output, tmp, inputs)
     if spark is None:
         return train_to_file(task, limits, resume=resume)
     return train_with_spark(checked_for_spark(task), limits, spark, resume=resume, place=place)
+
+
+def _moved_to(output: str | Path, spark: SparkOptions | None) -> str | None:
+    """The address that Spark moves the model to; None: the output is a file of this machine."""
+    if "://" not in str(output):
+        return None
+    if spark is None:
+        raise UsageError(f"{output}: only Spark writes models there: name a file, or train with --engine spark")
+    return str(output)
 
 
 def _patterns_asked_for(
